@@ -1,0 +1,42 @@
+# Everything a newcomer needs: `make demo` and `make test` set themselves up in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+KERNELS := $(shell find src -name '*.pyx' -o -name '*.h')
+
+.PHONY: demo test check build clean
+
+demo: $(VENV)/.installed build ## index real text, answer three questions
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/demo.py
+
+test: $(VENV)/.developed build check ## lint, types and every test
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.developed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+build: $(VENV)/.kernels ## recompile changed kernels in place
+
+$(VENV)/.kernels: $(VENV)/.installed $(KERNELS) setup.py
+	flock $(VENV)/build.lock $(BIN)/python setup.py --quiet build_ext --inplace
+	touch $@
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: pyproject.toml setup.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet 'Cython>=3.1' 'setuptools>=77'
+	touch $@
+
+$(VENV)/.developed: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src -name '*.so' -delete -o -name '__pycache__' -prune -exec rm -rf {} +

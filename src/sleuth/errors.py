@@ -1,0 +1,192 @@
+"""What can go wrong, and what does each failure carry?
+
+SleuthError
+├── ArgumentError (also ValueError)     a value that breaks a stated rule
+│   └── FilterError                     a filter that cannot be read or translated; says where
+├── MissingPackageError (also ImportError)  an optional package; says the install command
+├── LoadError                           a file that cannot be read; carries path and reason
+├── StoreError                          the index on disk
+│   ├── IndexNotFoundError              no index at this path
+│   ├── IndexLockedError                another writer holds it; names the holder
+│   ├── IndexDamagedError               bytes that fail their checksum
+│   ├── FormatVersionError              written by another version of the format
+│   └── EmbedderMismatchError           made with one embedder, opened with another; names both
+├── RetrievalError                      a hook, leg or backend failed; carries context
+├── RemoteError                         a service elsewhere; carries service, url and status
+│   ├── GenerationError
+│   ├── EmbeddingError
+│   ├── WebError
+│   └── KnowledgeBaseError
+├── CodeError                           repositories and snapshots
+│   ├── UnknownRepositoryError
+│   └── UnknownSnapshotError
+├── PluginError                         a plugin that does not load; carries its name
+└── EvaluationError                     a collection or run that cannot be judged
+
+States that are expected (an empty query, nothing found) are data, in `sleuth.results`; what is here is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class SleuthError(Exception):
+    """The root: `except SleuthError` catches all that Sleuth raises on purpose."""
+
+
+class ArgumentError(SleuthError, ValueError):
+    """A value that breaks a stated rule: `<argument> must be <rule>, got <value!r>`."""
+
+
+class FilterError(ArgumentError):
+    """A filter that cannot be read or translated.
+
+    Attributes:
+        where: the place in the filter, as a path (`year.$gte`) or a column of its text form.
+    """
+
+    def __init__(self, message: str, *, where: str = "") -> None:
+        super().__init__(f"{message} (at {where})" if where else message)
+        self.where = where
+
+
+class MissingPackageError(SleuthError, ImportError):
+    """An optional package that is not installed.
+
+    Attributes:
+        package: the package that is missing.
+        extra: the extra of Sleuth that brings it.
+    """
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package!r}: pip install 'sleuth[{extra}]'")
+        self.package = package
+        self.extra = extra
+
+
+class LoadError(SleuthError):
+    """A file that cannot be read into documents.
+
+    Attributes:
+        path: the file.
+        reason: one clause, fit for a list of skipped files.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class StoreError(SleuthError):
+    """The index on disk cannot do what was asked.
+
+    Attributes:
+        path: the index folder.
+    """
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class IndexNotFoundError(StoreError):
+    """No index at this path."""
+
+
+class IndexLockedError(StoreError):
+    """Another writer holds the index.
+
+    Attributes:
+        holder: what the holder wrote of itself: pid, host, command and since when.
+    """
+
+    def __init__(self, message: str, *, path: str = "", holder: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message, path=path)
+        self.holder = dict(holder or {})
+
+
+class IndexDamagedError(StoreError):
+    """Bytes that fail their checksum, or a record that does not open."""
+
+
+class FormatVersionError(StoreError):
+    """An index written by another version of the format."""
+
+
+class EmbedderMismatchError(StoreError):
+    """An index made with one embedder and opened with another; the message names both and how to re-embed."""
+
+
+class RetrievalError(SleuthError):
+    """A hook, a leg or a backend failed: a system error, not an expected state.
+
+    Attributes:
+        context: at least `query` and `k`; `hook` and `plugin` where one was running.
+    """
+
+    def __init__(self, message: str, *, context: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.context = dict(context or {})
+
+
+class RemoteError(SleuthError):
+    """A service elsewhere failed.
+
+    Attributes:
+        service: its name, such as "ollama".
+        url: the address asked, without credentials.
+        status: the HTTP status, or None where there was no answer.
+    """
+
+    def __init__(self, message: str, *, service: str = "", url: str = "", status: int | None = None) -> None:
+        super().__init__(message)
+        self.service = service
+        self.url = url
+        self.status = status
+
+
+class GenerationError(RemoteError):
+    """A language model did not answer."""
+
+
+class EmbeddingError(RemoteError):
+    """An embedder did not answer, or answered with a vector of another length."""
+
+
+class WebError(RemoteError):
+    """A web search or a page did not answer."""
+
+
+class KnowledgeBaseError(RemoteError):
+    """A hosted knowledge base did not answer."""
+
+
+class CodeError(SleuthError):
+    """A repository or a snapshot cannot do what was asked."""
+
+
+class UnknownRepositoryError(CodeError):
+    """No such repository in this index; the message lists those there are."""
+
+
+class UnknownSnapshotError(CodeError):
+    """No such snapshot, or one that is not completed; the message lists those there are."""
+
+
+class PluginError(SleuthError):
+    """A plugin that does not load.
+
+    Attributes:
+        plugin: its name.
+    """
+
+    def __init__(self, message: str, *, plugin: str = "") -> None:
+        super().__init__(message)
+        self.plugin = plugin
+
+
+class EvaluationError(SleuthError):
+    """A collection, a set of judgements or a run that cannot be evaluated."""

@@ -1,0 +1,78 @@
+"""Where can another implementation be put in? The seams, each with its contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from sleuth.filters import Filter
+    from sleuth.types import Ranking, RetrievedItem
+
+
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Answers a query with a ranking. Combinations of retrievers are retrievers.
+
+    Contract: at most `k` items, best first, ties by id; a `k` above what there is returns all there is; `k` of 0
+    returns none; `k` below 0 or not an int raises ArgumentError; the ranking for k is the head of that for k + 1.
+    The filter is honoured before the cut or refused with FilterError, never dropped. Safe to call from threads.
+    """
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """The best `k` passages for `query` among those that match `filter`."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Text to vectors.
+
+    Contract: equal texts get equal vectors within one fingerprint; all vectors have one length, finite, float32 or
+    convertible; an empty list gives an empty list. Failures raise EmbeddingError.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Model, dimension, normalisation and prefixes: two embedders are interchangeable if and only if equal."""
+        ...
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        """One vector, shape (dimension,)."""
+        ...
+
+    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        """One vector per text, shape (len(texts), dimension), in order."""
+        ...
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Text in, text out.
+
+    Contract: failures raise GenerationError; a stream that breaks raises after the pieces that arrived.
+    """
+
+    def complete(self, prompt: str) -> str:
+        """The model's whole answer to `prompt`."""
+        ...
+
+    def stream(self, prompt: str) -> Iterator[str]:
+        """The answer in pieces whose concatenation is what `complete` gives."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores passages again, with more care than the first ranking could afford.
+
+    Contract: returns a subset of `items` with new scores, best first, ties by id; never adds an item.
+    """
+
+    def rerank(self, query: str, items: Sequence[RetrievedItem]) -> Sequence[RetrievedItem]:
+        """`items` in a better order."""
+        ...

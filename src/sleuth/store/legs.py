@@ -1,0 +1,142 @@
+"""What does the store ask of a family that searches its rows, and what does it give it?
+
+A *leg* is one way to search the same rows: postings, vectors, metadata columns. The store keeps rows and files and
+knows nothing of what is in them; a leg turns rows into arrays, merges arrays, and searches them.
+
+A *row* is a chunk, named inside the package by its `key`: an int64 that SQLite gives in order of arrival and never
+gives again. Inside a segment a row is an *ordinal*, 0 to n - 1, in order of key. Neither is ever shown to users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bitmap = NDArray[np.uint64]
+"""A set of ordinals, shape (ceil(n / 64),): ordinal i is bit i % 64 of word i // 64. Bits at n and above are 0."""
+
+
+def pack(mask: NDArray[np.bool_]) -> Bitmap:
+    """A bitmap of a boolean mask of shape (n,)."""
+    words = np.zeros((len(mask) + 63) // 64, np.uint64)
+    words.view(np.uint8)[: (len(mask) + 7) // 8] = np.packbits(mask, bitorder="little")
+    return words
+
+
+def unpack(bitmap: Bitmap, n: int) -> NDArray[np.bool_]:
+    """The boolean mask of shape (n,) of a bitmap."""
+    return np.unpackbits(bitmap.view(np.uint8), count=n, bitorder="little").view(np.bool_)
+
+
+def count(bitmap: Bitmap) -> int:
+    """How many ordinals the set holds."""
+    return int(np.bitwise_count(bitmap).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows on their way into a segment, in order of key; column-wise, since a million dicts would be slow.
+
+    Attributes:
+        keys: shape (n,), int64, ascending.
+        tie_ranks: shape (n,), uint32: position of each row when these rows are sorted by id. Ties of score break
+            by it. None where rows are in order of id already.
+        texts: searchable texts by field name ("text", "title", "heading", ...), each of length n; a field that no
+            row has is absent, a row without it has "".
+        metadata: one mapping per row, the document's with the chunk's laid over it; length n.
+        hashes: content hash per row, hex; length n.
+    """
+
+    keys: NDArray[np.int64]
+    tie_ranks: NDArray[np.uint32] | None
+    texts: Mapping[str, Sequence[str]]
+    metadata: Sequence[Mapping[str, Any]] = ()
+    hashes: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentData:
+    """What a leg wants kept in a segment file.
+
+    Attributes:
+        arrays: by name; any numpy dtype without objects; kept as they are and memory-mapped when read.
+        meta: small facts, JSON.
+    """
+
+    arrays: Mapping[str, NDArray[Any]]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentView:
+    """A segment as one version of the index sees it. Immutable; arrays are memory-mapped and read-only.
+
+    Attributes:
+        name: names the file; equal names hold equal bytes, so caches may be keyed by it.
+        keys: shape (n,), int64, ascending: ordinal to key.
+        tie_ranks: shape (n,), uint32, or None where ordinals are in order of id.
+        live: the rows that exist in this version; None where all do. Statistics are taken over these rows only.
+        arrays, meta: as the leg gave them.
+    """
+
+    name: str
+    keys: NDArray[np.int64]
+    tie_ranks: NDArray[np.uint32] | None
+    live: Bitmap | None
+    arrays: Mapping[str, NDArray[Any]]
+    meta: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Rows found, best first; equal scores within one segment in order of tie rank.
+
+    Attributes:
+        keys: shape (m,), int64.
+        scores: shape (m,), float32; higher is better.
+        segments: shape (m,), int32: index of the segment view that each came from.
+    """
+
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    segments: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+class Leg(Protocol):
+    """One way to search rows. Holds settings, never rows; safe to share between threads.
+
+    Contract: `build` then `merge` give what `build` of all live rows at once would give, up to layout: the same
+    hits with the same scores. `merge` takes segments in order of key and drops rows that are not live; the rows left
+    keep their order.
+    """
+
+    @property
+    def name(self) -> str:
+        """Names the leg in files, reports and options: "lexical", "dense", "columns"."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Settings that shape the arrays. A segment with another fingerprint is rebuilt from the record."""
+        ...
+
+    def build(self, rows: Rows) -> SegmentData:
+        """Arrays for these rows."""
+        ...
+
+    def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
+        """Arrays for the live rows of these segments, in order."""
+        ...

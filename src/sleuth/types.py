@@ -1,0 +1,193 @@
+"""What goes in and what comes out: documents, chunks, and ranked passages with their explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Document:
+    """A text with metadata: what loaders write and `Engine.add` takes.
+
+    Args:
+        page_content: the text.
+        metadata: anything JSON can hold; `source` and `title` have a meaning to the engine.
+        id: names the document in the index; its `source` where None, a hash of its content where that is missing too.
+    """
+
+    __slots__ = ("id", "metadata", "page_content")
+
+    def __init__(
+        self, page_content: str, metadata: dict[str, Any] | None = None, *, id: str | None = None
+    ) -> None:
+        self.page_content = page_content
+        self.metadata: dict[str, Any] = {} if metadata is None else metadata
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"Document(page_content='{self.page_content[:50]}...', metadata={self.metadata})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Document):
+            return NotImplemented
+        return (self.page_content, self.metadata, self.id) == (other.page_content, other.metadata, other.id)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a document: the unit that is indexed and found.
+
+    Attributes:
+        text: exactly `document.page_content[start:end]`.
+        start, end: character offsets in the document, half open.
+        start_line, end_line: lines of the document, 1-based, inclusive.
+        page: page of the source, 1-based; None where it has no pages.
+        fields: other searchable texts of this passage, such as `heading` ("Guide > Install").
+        metadata: values of this passage alone, laid over the document's.
+    """
+
+    text: str
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+    page: int | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a hit has its score: a tree whose parts sum, scale or fuse into the value above them.
+
+    Attributes:
+        name: what this part is: a term, a leg, a fusion, a boost.
+        value: its score; higher is better.
+        formula: how `value` follows from `facts` and `parts`, in words a reader can check.
+        facts: numbers and names that entered the formula, such as tf, df, idf, rank, weight, share.
+    """
+
+    name: str
+    value: float
+    formula: str = ""
+    facts: Mapping[str, float | int | str] = field(default_factory=dict)
+    parts: tuple[Explanation, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as plain dicts and lists, fit for JSON."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "formula": self.formula,
+            "facts": dict(self.facts),
+            "parts": [part.to_dict() for part in self.parts],
+        }
+
+
+class RetrievedItem(BaseModel):
+    """A ranked passage.
+
+    Attributes:
+        id: names the chunk, or the document where a source has no chunks.
+        text: the passage.
+        metadata: what loaders and users wrote.
+        score: higher is better; None where a source ranks without scores.
+        extra: for plugins; `explanation` holds an `Explanation` where one was asked for.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any] = Field(default_factory=dict)
+    score: float | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """Why this item has its score, where the caller asked for explanations."""
+        return self.extra.get("explanation")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        extra = {k: v.to_dict() if isinstance(v, Explanation) else v for k, v in self.extra.items()}
+        return {
+            "id": self.id,
+            "text": self.text,
+            "metadata": dict(self.metadata),
+            "score": self.score,
+            "extra": extra,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PartReport:
+    """What one part of a retrieval (a leg, a slice) did.
+
+    Attributes:
+        status: "ok"; "failed", with `error`; "abandoned" at its deadline; "skipped" with the reason in `error`.
+        seconds: wall time until it answered, failed or was abandoned.
+        hits: candidates it returned.
+    """
+
+    name: str
+    status: Literal["ok", "failed", "abandoned", "skipped"] = "ok"
+    seconds: float = 0.0
+    hits: int = 0
+    error: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {
+            "name": self.name,
+            "status": self.status,
+            "seconds": self.seconds,
+            "hits": self.hits,
+            "error": self.error,
+        }
+
+
+class Ranking(Sequence[RetrievedItem]):
+    """Items best first, equal scores by id, with a report of the parts that made it. Immutable.
+
+    Attributes:
+        items: the hits.
+        parts: one report per leg or slice, in a stable order; empty where there was one part and it answered.
+    """
+
+    __slots__ = ("items", "parts")
+
+    def __init__(self, items: Sequence[RetrievedItem], parts: Sequence[PartReport] = ()) -> None:
+        self.items = tuple(items)
+        self.parts = tuple(parts)
+
+    @property
+    def failures(self) -> tuple[PartReport, ...]:
+        """The parts that did not answer: non-empty means that this ranking is degraded."""
+        return tuple(part for part in self.parts if part.status in ("failed", "abandoned"))
+
+    @overload
+    def __getitem__(self, index: int) -> RetrievedItem: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[RetrievedItem]: ...
+    def __getitem__(self, index: int | slice) -> RetrievedItem | Sequence[RetrievedItem]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[RetrievedItem]:
+        return iter(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ranking) and self.items == other.items
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Ranking({len(self.items)} items{', degraded' if self.failures else ''})"
