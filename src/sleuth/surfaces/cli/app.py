@@ -1,0 +1,91 @@
+"""What does `sleuth` at a shell offer?
+
+Exit codes: 0 done; 1 nothing found, or a check found a problem; 2 a bad argument; 3 no index, or one that does not
+open; 4 another writer holds the index; 5 a service did not answer; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+HELP = """Finds the passages that answer a question, in your files.
+
+[bold]Examples[/bold]
+
+  sleuth index docs/ notes/          index two folders into .sleuth here
+  sleuth search "how do I log in"    ranked passages, with path and lines
+  sleuth status                      what the index holds
+
+The index is the one named by --index, else by $SLEUTH_INDEX, else the nearest .sleuth folder above.
+
+[bold]Exit codes[/bold]  0 done · 1 nothing found, or a problem found · 2 bad argument · 3 no usable index · 4 index
+locked · 5 a service failed · 130 interrupted
+"""
+
+# Each module registers its commands on the app when imported; only the one that was asked for is, so that a search
+# does not pay for the imports of the rest.
+COMMANDS = {
+    "index": "index",
+    "search": "search",
+    "show": "show",
+    "delete": "delete",
+    "status": "status",
+    "doctor": "doctor",
+}
+
+app = typer.Typer(
+    name="sleuth", help=HELP, rich_markup_mode="rich", no_args_is_help=True, add_completion=True,
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        import sleuth
+
+        print(f"sleuth {sleuth.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
+def register(arguments: list[str]) -> None:
+    """Import the module of the command asked for, or of every command where the names are to be listed."""
+    asked = next((argument for argument in arguments if not argument.startswith("-")), None)
+    names = [asked] if asked in COMMANDS and "_SLEUTH_COMPLETE" not in os.environ else COMMANDS
+    for module in dict.fromkeys(COMMANDS[name] for name in names):
+        import_module(f"sleuth.surfaces.cli.{module}")
+
+
+def main() -> None:
+    """Run the command line; every expected failure is one message and an exit code."""
+    from sleuth.surfaces.cli.common import exit_code, fail
+
+    register(sys.argv[1:])
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        from sleuth.errors import SleuthError
+
+        if not isinstance(error, SleuthError):
+            raise
+        fail(error)
+        sys.exit(exit_code(error))

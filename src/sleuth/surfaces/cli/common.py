@@ -1,0 +1,86 @@
+"""What do all commands share: finding the index, printing, and failing?"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sleuth import errors
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sleuth.engine import Engine
+
+IndexOption = Annotated[
+    Path | None,
+    typer.Option("--index", "-i", help="Index folder. Default: $SLEUTH_INDEX, else the nearest .sleuth above."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+_EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (errors.IndexLockedError, 4),
+    (errors.StoreError, 3),
+    (errors.RemoteError, 5),
+    (errors.ArgumentError, 2),
+)
+
+
+def exit_code(error: Exception) -> int:
+    """The documented exit code of a failure."""
+    return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), 1)
+
+
+def fail(error: Exception) -> None:
+    """Print a failure on standard error."""
+    print(f"sleuth: {error}", file=sys.stderr)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console that wraps at the terminal's width and highlights nothing by itself."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output, UTF-8, keys in the order given."""
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def nearest_index(start: Path) -> Path | None:
+    """The `.sleuth` folder in `start` or the nearest folder above that has one."""
+    return next((folder / ".sleuth" for folder in (start, *start.parents) if (folder / ".sleuth").is_dir()), None)
+
+
+def index_path(option: Path | None) -> Path:
+    """The index that a command is about; it need not exist yet."""
+    if option is not None:
+        return option
+    if from_environment := os.environ.get("SLEUTH_INDEX"):
+        return Path(from_environment)
+    return nearest_index(Path.cwd()) or Path.cwd() / ".sleuth"
+
+
+def open_index(option: Path | None) -> Engine:
+    """The engine over an index that exists."""
+    from sleuth.engine import Engine
+
+    engine = Engine.open(index_path(option))
+    for repair in engine.repairs:
+        print(f"sleuth: {repair}", file=sys.stderr)
+    return engine
+
+
+def human_bytes(n: float) -> str:
+    """12.3 MB, in powers of 1,000."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(n) < 1000:
+            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
+        n /= 1000
+    return f"{n:.1f} TB"

@@ -1,0 +1,143 @@
+"""Who may import whom, and what importing costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "sleuth"
+
+BASE = {"errors", "types", "results", "protocols"}
+GROUND = BASE | {"filters", "settings", "text", "store"}
+FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
+COMPOSITION = {"compose", "answer", "evaluate"}
+INTERNAL = {"store", "lexical", "dense", "text"}
+
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "types": {"errors"},
+    "results": {"errors", "types"},
+    "protocols": {"types", "filters"},
+    "filters": {"errors"},
+    "settings": BASE,
+    "text": BASE,
+    "store": BASE | {"filters"},
+    **{family: GROUND | {"compose"} for family in FAMILIES},
+    "compose": BASE | {"filters"},
+    "answer": BASE | {"filters"},
+    "evaluate": BASE | {"filters"},
+    "ingest": GROUND - {"filters"},
+    "hooks": BASE | {"plugins"},
+    "plugins": BASE | {"hooks"},
+}
+
+
+def modules() -> list[Path]:
+    return sorted(SRC.rglob("*.py"))
+
+
+def unit(path: Path) -> str:
+    """The top-level room a module belongs to."""
+    return path.relative_to(SRC).with_suffix("").parts[0]
+
+
+def imports(path: Path) -> set[str]:
+    """Rooms of sleuth that a module imports when it runs; names imported for type checking only do not count."""
+    tree = ast.parse(path.read_text("utf8"))
+    guarded = {
+        id(child)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for statement in node.body
+        for child in ast.walk(statement)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in guarded:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = (
+                [f"sleuth.{alias.name}" for alias in node.names] if node.module == "sleuth" else [node.module]
+            )
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("sleuth.")}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SRC)))
+def test_imports_follow_the_layers(path: Path) -> None:
+    """A module imports only from the rooms below its own; families never import each other."""
+    room = unit(path)
+    if room in ALLOWED:
+        assert imports(path) - {room} <= ALLOWED[room]
+    if room == "surfaces":
+        assert not imports(path) & INTERNAL
+
+
+def test_no_import_cycles_between_rooms() -> None:
+    """Rooms form an order: no chain of imports comes back to where it began."""
+    graph: dict[str, set[str]] = {}
+    for path in modules():
+        graph.setdefault(unit(path), set()).update(imports(path) - {unit(path)})
+    seen: set[str] = set()
+
+    def visit(room: str, trail: tuple[str, ...]) -> None:
+        assert room not in trail, " -> ".join((*trail, room))
+        if room not in seen:
+            for below in sorted(graph.get(room, ())):
+                visit(below, (*trail, room))
+            seen.add(room)
+
+    for room in sorted(graph):
+        if room != "__init__":
+            visit(room, ())
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"import sys\n{statement}\nprint(*sys.modules)"
+    return set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+
+
+def test_import_sleuth_is_light() -> None:
+    """`import sleuth` loads neither numpy nor any other third-party package."""
+    heavy = {"numpy", "pydantic", "typer", "rich", "sqlite3", "Stemmer", "pathspec", "tokenizers"}
+    assert not loaded_by("import sleuth") & heavy
+
+
+def test_public_names_exist_and_are_sorted() -> None:
+    """Every exported name resolves, and the list is in order."""
+    import sleuth
+
+    assert sleuth.__all__ == sorted(sleuth.__all__)
+    for name in sleuth.__all__:
+        assert getattr(sleuth, name).__name__ == name
+
+
+def test_init_modules_hold_names_only() -> None:
+    """`__init__` files of rooms define no functions or classes of their own beyond lazy loading."""
+    for path in SRC.rglob("__init__.py"):
+        tree = ast.parse(path.read_text("utf8"))
+        defined = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        assert defined <= {"__getattr__", "__dir__"}, path
+
+
+def test_only_remote_rooms_open_connections() -> None:
+    """Sockets and HTTP clients are imported by the rooms that talk to services, and nowhere else."""
+    network = {"socket", "urllib.request", "http.client", "httpx", "requests", "aiohttp", "boto3", "botocore"}
+    allowed = {"web", "knowledge_base", "vector_store", "llm", "cluster", "surfaces", "testing"}
+    for path in modules():
+        if unit(path) in allowed:
+            continue
+        tree = ast.parse(path.read_text("utf8"))
+        names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not names & network, path
