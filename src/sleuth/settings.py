@@ -1,0 +1,64 @@
+"""How is an index made? Settings chosen once, at creation, and kept in the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from sleuth.errors import ArgumentError
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """What shapes an index. Recorded in it; an index opened later is searched with what it was made with.
+
+    Attributes:
+        analyzer: how text becomes terms: "english", "plain" or "code".
+        chunk_size, chunk_overlap: tokens per passage, and how many a passage shares with the one before it.
+        title_weight, heading_weight: how often a word of the title or the section heading counts, in words of the
+            text; 0 leaves them out.
+        k1, b: BM25's saturation of term frequency (0 or more) and strength of length normalisation (0 to 1).
+    """
+
+    analyzer: str = "english"
+    chunk_size: int = 256
+    chunk_overlap: int = 32
+    title_weight: int = 1
+    heading_weight: int = 1
+    k1: float = 1.2
+    b: float = 0.75
+
+    def __post_init__(self) -> None:
+        rules: tuple[tuple[str, bool, str], ...] = (
+            ("chunk_size", self.chunk_size >= 8, "at least 8"),
+            ("chunk_overlap", 0 <= self.chunk_overlap < self.chunk_size, "from 0 to below chunk_size"),
+            ("title_weight", 0 <= self.title_weight <= 100, "from 0 to 100"),
+            ("heading_weight", 0 <= self.heading_weight <= 100, "from 0 to 100"),
+            ("k1", self.k1 >= 0, "0 or more"),
+            ("b", 0 <= self.b <= 1, "from 0 to 1"),
+        )
+        for name, holds, rule in rules:
+            if not holds:
+                raise ArgumentError(f"{name} must be {rule}, got {getattr(self, name)!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> IndexSettings:
+        """Settings from what `to_dict` gave, or from a user's mapping.
+
+        Raises:
+            ArgumentError: an unknown name, or a value of another type than the default's.
+        """
+        known = {field.name: field.default for field in fields(cls)}
+        for name, value in values.items():
+            if name not in known:
+                raise ArgumentError(f"settings must be among {', '.join(known)}, got {name!r}")
+            kind = type(known[name])
+            accepted = (int, float) if kind is float else kind
+            if isinstance(value, bool) or not isinstance(value, accepted):
+                raise ArgumentError(f"{name} must be of type {kind.__name__}, got {value!r}")
+        return cls(**values)
