@@ -133,6 +133,7 @@ class PartReport:
         status: "ok"; "failed", with `error`; "abandoned" at its deadline; "skipped" with the reason in `error`.
         seconds: wall time until it answered, failed or was abandoned.
         hits: candidates it returned.
+        exception: what a failed part raised, for callers that raise it again; never compared or printed.
     """
 
     name: str
@@ -140,6 +141,7 @@ class PartReport:
     seconds: float = 0.0
     hits: int = 0
     error: str = ""
+    exception: BaseException | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""

@@ -1,0 +1,1 @@
+"""Retrievers made of retrievers: fuse, slice, boost, rerank, expand, diversify, deduplicate."""

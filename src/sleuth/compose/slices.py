@@ -1,0 +1,120 @@
+"""How do several parts of one retrieval run at once, without the slowest deciding how long it takes?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextvars import copy_context
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Generic, TypeVar
+
+from sleuth.compose.workers import SHARED
+from sleuth.errors import ArgumentError
+from sleuth.types import PartReport
+
+T = TypeVar("T")
+
+
+class _Outcome(Generic[T]):
+    """What one slice came to, written once by the thread that ran it."""
+
+    __slots__ = ("error", "name", "seconds", "value")
+
+    def __init__(
+        self, name: str, seconds: float, value: T | None = None, error: BaseException | None = None
+    ) -> None:
+        self.name = name
+        self.seconds = seconds
+        self.value = value
+        self.error = error
+
+
+def run_slices(
+    slices: Mapping[str, Callable[[], T]],
+    *,
+    deadline: float | None = None,
+    max_slices: int | None = None,
+) -> tuple[dict[str, T], list[PartReport]]:
+    """Runs every slice in a thread of its own and waits until all have answered or their deadline has passed.
+
+    A thread cannot be cancelled: a slice past its deadline is left to finish by itself, its answer is
+    discarded, and its thread ends. Give what it waits for (a socket, a client) a timeout of its own. Context
+    variables are those of the caller.
+
+    Args:
+        slices: what to run, by name.
+        deadline: seconds that each slice has, from the call on; None waits for all.
+        max_slices: how many run at most, the first of them; the others are reported as skipped. None runs
+            all.
+
+    Returns:
+        The values of the slices that answered, and one report for each slice; both in the order of `slices`,
+        whichever answered first. A failed slice's report carries its exception.
+    """
+    if deadline is not None and not deadline > 0:
+        raise ArgumentError(f"deadline must be above 0 seconds or None, got {deadline!r}")
+    if max_slices is not None and (not isinstance(max_slices, int) or max_slices < 1):
+        raise ArgumentError(f"max_slices must be an int of at least 1 or None, got {max_slices!r}")
+    chosen = list(slices)[:max_slices]
+    started = monotonic()
+    outcomes = _gather(slices, chosen, started, None if deadline is None else started + deadline)
+    waited = monotonic() - started
+    results: dict[str, T] = {}
+    reports: list[PartReport] = []
+    for name in slices:
+        if name not in chosen:
+            reports.append(PartReport(name, "skipped", error=f"max_slices is {max_slices}"))
+        elif name not in outcomes:
+            late = f"no answer within {deadline:g} s" if deadline is not None else "no answer"
+            reports.append(PartReport(name, "abandoned", waited, error=late))
+        else:
+            reports.append(_settle(outcomes[name], results))
+    return results, reports
+
+
+def _gather(
+    slices: Mapping[str, Callable[[], T]], chosen: list[str], started: float, end: float | None
+) -> dict[str, _Outcome[T]]:
+    """The outcomes of the chosen slices that came before `end`, a time of `monotonic`."""
+    arrived: SimpleQueue[_Outcome[T]] = SimpleQueue()
+
+    def job(name: str) -> Callable[[], None]:
+        run, context = slices[name], copy_context()
+        # Were SystemExit to end a thread in silence, the caller would wait for ever: there, all is an
+        # outcome.
+        return lambda: arrived.put(_run(name, lambda: context.run(run), started, BaseException))
+
+    # Without a deadline the caller has nothing better to do than to run the last slice itself.
+    beside, here = (chosen[:-1], chosen[-1:]) if end is None else (chosen, [])
+    for name in beside:
+        try:
+            SHARED.submit(job(name))
+        except RuntimeError as error:  # the system refuses another thread
+            arrived.put(_Outcome(name, monotonic() - started, error=error))
+    outcomes = {name: _run(name, slices[name], started, Exception) for name in here}
+    while len(outcomes) < len(chosen):
+        try:
+            outcome = arrived.get(timeout=None if end is None else max(0.0, end - monotonic()))
+        except Empty:
+            break
+        outcomes[outcome.name] = outcome
+    return outcomes
+
+
+def _run(name: str, run: Callable[[], T], started: float, caught: type[BaseException]) -> _Outcome[T]:
+    try:
+        value = run()
+    except caught as error:
+        return _Outcome(name, monotonic() - started, error=error)
+    return _Outcome(name, monotonic() - started, value)
+
+
+def _settle(outcome: _Outcome[T], results: dict[str, T]) -> PartReport:
+    """Files the value of one outcome under its name and says what its slice did."""
+    if outcome.error is not None:
+        told = str(outcome.error) or type(outcome.error).__name__
+        return PartReport(outcome.name, "failed", outcome.seconds, error=told, exception=outcome.error)
+    value: T = outcome.value  # type: ignore[assignment]
+    results[outcome.name] = value
+    hits = len(value) if hasattr(value, "__len__") else 0
+    return PartReport(outcome.name, "ok", outcome.seconds, hits)

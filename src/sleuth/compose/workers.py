@@ -1,0 +1,67 @@
+"""Who runs a job beside the caller, when starting a thread costs more than the job?
+
+Starting a thread costs ten times what waking a waiting one does. These threads wait for the next job for a
+moment and then end, so that a process at rest has none. There is no upper limit: a thread stuck in a slow
+job must never keep another caller's job from starting.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+
+Job = Callable[[], None]
+
+
+class Workers:
+    """Daemon threads that run jobs, one each, and end when idle.
+
+    Args:
+        idle_seconds: how long a thread waits for its next job before it ends.
+    """
+
+    def __init__(self, *, idle_seconds: float = 1.0) -> None:
+        self._idle_seconds = idle_seconds
+        self._forget()
+        # A forked child inherits the list of waiting threads but not the threads: jobs given to them would
+        # never run.
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        self._lock = Lock()
+        self._idle: list[SimpleQueue[Job]] = []
+
+    def submit(self, job: Job) -> None:
+        """Runs `job`, which must not raise, in a waiting thread or a new one.
+
+        Raises:
+            RuntimeError: no thread was waiting and the system refuses another.
+        """
+        with self._lock:
+            inbox = self._idle.pop() if self._idle else None
+        if inbox is not None:
+            inbox.put(job)
+            return
+        Thread(target=self._serve, args=(job,), name="sleuth-worker", daemon=True).start()
+
+    def _serve(self, job: Job) -> None:
+        inbox: SimpleQueue[Job] = SimpleQueue()
+        while True:
+            job()
+            del job  # a waiting thread must not keep the last job's results alive
+            with self._lock:
+                self._idle.append(inbox)
+            try:
+                job = inbox.get(timeout=self._idle_seconds)
+            except Empty:
+                with self._lock:
+                    if inbox in self._idle:
+                        self._idle.remove(inbox)
+                        return
+                job = inbox.get()  # taken off the list in the same moment: a job is on its way
+
+
+SHARED = Workers()
+"""The process's own: every caller in this package shares them."""

@@ -1,0 +1,205 @@
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.compose.slices import run_slices
+from sleuth.compose.workers import SHARED, Workers
+from sleuth.errors import ArgumentError
+
+
+def answer(value: int, after: float = 0.0) -> Callable[[], list[int]]:
+    def run() -> list[int]:
+        time.sleep(after)
+        return [value]
+
+    return run
+
+
+def failing(error: BaseException) -> Callable[[], list[int]]:
+    def run() -> list[int]:
+        raise error
+
+    return run
+
+
+def threads_end(limit: int, seconds: float = 10.0) -> bool:
+    """Whether the number of threads falls to `limit` in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if threading.active_count() <= limit:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@given(st.permutations(range(4)), st.sampled_from([None, 5.0]))
+def test_order(order: list[int], deadline: float | None) -> None:
+    """Values and reports come in the order of the slices, whichever answers first."""
+    slices = {str(n): answer(n, after=n * 0.0005) for n in order}
+    results, reports = run_slices(slices, deadline=deadline)
+    assert list(results.items()) == [(str(n), [n]) for n in order]
+    assert [(r.name, r.status, r.hits) for r in reports] == [(str(n), "ok", 1) for n in order]
+
+
+def test_no_slices() -> None:
+    """No slices give no values and no reports."""
+    assert run_slices({}) == ({}, [])
+
+
+@pytest.mark.parametrize("deadline", [None, 5.0])
+@pytest.mark.parametrize("name", ["bad", "last"])
+def test_failure(deadline: float | None, name: str) -> None:
+    """A slice that raises is reported with its exception, and the others answer."""
+    error = ValueError("no such index")
+    slices = {"bad": answer(1), "good": answer(2), "last": answer(3), name: failing(error)}
+    results, reports = run_slices(slices, deadline=deadline)
+    assert set(results) == {"bad", "good", "last"} - {name}
+    (failed,) = [r for r in reports if r.status == "failed"]
+    assert (failed.name, failed.error, failed.exception) == (name, "no such index", error)
+
+
+def test_silent_failure() -> None:
+    """An exception without a message is reported by its type; SystemExit in a thread hangs nobody."""
+    _, reports = run_slices({"a": failing(SystemExit()), "b": failing(KeyError())}, deadline=5)
+    assert [r.error for r in reports] == ["SystemExit", "KeyError"]
+
+
+def test_interrupt() -> None:
+    """An interrupt in the caller's own thread reaches the caller."""
+    with pytest.raises(KeyboardInterrupt):
+        run_slices({"a": answer(1), "b": failing(KeyboardInterrupt())})
+
+
+def test_abandoned() -> None:
+    """A slice past its deadline is abandoned: the call returns in time with what the others found."""
+    release = threading.Event()
+    slices = {"stuck": lambda: [int(release.wait(30))], "quick": answer(2)}
+    started = time.monotonic()
+    results, reports = run_slices(slices, deadline=0.2)
+    waited = time.monotonic() - started
+    release.set()
+    assert results == {"quick": [2]}
+    assert [r.status for r in reports] == ["abandoned", "ok"]
+    assert reports[0].error == "no answer within 0.2 s"
+    assert waited < 5
+
+
+def test_late_answer_is_discarded() -> None:
+    """What an abandoned slice answers later changes nothing that was returned."""
+    release, ended = threading.Event(), threading.Event()
+
+    def late() -> list[int]:
+        release.wait(30)
+        ended.set()
+        return [1]
+
+    results, reports = run_slices({"late": late}, deadline=0.01)
+    release.set()
+    assert ended.wait(10)
+    assert results == {}
+    assert reports[0].status == "abandoned"
+
+
+def test_max_slices() -> None:
+    """Only the first `max_slices` run; the others are reported as skipped."""
+    ran: list[str] = []
+    slices: dict[str, Callable[[], None]] = {name: partial(ran.append, name) for name in "abc"}
+    _, reports = run_slices(slices, max_slices=2)
+    assert sorted(ran) == ["a", "b"]
+    assert [r.status for r in reports] == ["ok", "ok", "skipped"]
+    assert reports[2].error == "max_slices is 2"
+
+
+@pytest.mark.parametrize("bad", [0, -1.5, float("nan")])
+def test_deadline_must_be_positive(bad: float) -> None:
+    """A deadline that is no positive number is refused by name and value."""
+    with pytest.raises(ArgumentError, match=f"deadline must be above 0 seconds or None, got {bad!r}"):
+        run_slices({}, deadline=bad)
+
+
+@pytest.mark.parametrize("bad", [0, 1.5])
+def test_max_slices_must_be_positive(bad: int) -> None:
+    """A number of slices below one is refused by name and value."""
+    with pytest.raises(ArgumentError, match="max_slices must be an int of at least 1 or None"):
+        run_slices({}, max_slices=bad)
+
+
+def test_context_variables() -> None:
+    """Slices see the caller's context variables."""
+    request: ContextVar[str] = ContextVar("request")
+    request.set("r1")
+    results, _ = run_slices({"a": request.get, "b": request.get}, deadline=5)
+    assert results == {"a": "r1", "b": "r1"}
+
+
+def test_no_thread_left() -> None:
+    """A thousand calls, some of them abandoned, leave no thread behind."""
+    before = threading.active_count()
+    release = threading.Event()
+    for n in range(1000):
+        if n % 100 == 0:
+            run_slices({"a": answer(1), "stuck": release.wait}, deadline=0.001)
+        else:
+            run_slices({"a": answer(1), "b": answer(2)}, deadline=5)
+    release.set()
+    assert threads_end(before)
+
+
+def test_stuck_slices_hold_up_nobody() -> None:
+    """A hundred stuck slices do not keep another call from running."""
+    release = threading.Event()
+    for _ in range(100):
+        run_slices({"stuck": release.wait}, deadline=0.001)
+    results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=10)
+    release.set()
+    assert results == {"a": [1], "b": [2]}
+
+
+def test_nested() -> None:
+    """Slices may run slices."""
+
+    def inner(n: int) -> Callable[[], int]:
+        return lambda: sum(run_slices({"x": lambda: n, "y": lambda: 1}, deadline=10)[0].values())
+
+    results, _ = run_slices({str(n): inner(n) for n in range(20)}, deadline=10)
+    assert results == {str(n): n + 1 for n in range(20)}
+
+
+def test_threads_wait_for_the_next_job() -> None:
+    """A worker runs the next job in the same thread, and ends when none comes."""
+    workers = Workers(idle_seconds=0.3)
+    seen: list[int] = []
+
+    def note(done: threading.Event) -> None:
+        seen.append(threading.get_ident())
+        done.set()
+
+    before = threading.active_count()
+    for _ in range(3):
+        done = threading.Event()
+        workers.submit(partial(note, done))
+        assert done.wait(10)
+        time.sleep(0.02)
+    assert len(seen) == 3
+    assert len(set(seen)) == 1
+    assert threads_end(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_fork() -> None:
+    """A forked child does not hand jobs to threads that only its parent has."""
+    run_slices({"a": answer(1), "b": answer(2)}, deadline=5)
+    assert SHARED._idle  # the parent has threads waiting
+    child = os.fork()
+    if child == 0:
+        results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=20)
+        os._exit(0 if len(results) == 2 else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
