@@ -1,0 +1,130 @@
+"""How does a hosted knowledge base take a filter? As Bedrock's `RetrievalFilter`, and back.
+
+Source: the `RetrievalFilter` shape of botocore's bedrock-agent-runtime model. The service has no "exists" and no "not":
+a negation is moved inwards by De Morgan's laws. What then has no twin with the same truth table is refused, since a
+filter that means less or more than it says would leak rows or lose them:
+
+- "exists", and the negation of an order, a prefix, "contains" or "substring", which would be true where the key is
+  missing;
+- an order of strings: the service orders numbers.
+
+"nin" becomes one `notEquals` per value: `notEquals` is documented to hold where the key is missing, `notIn` is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sleuth.errors import FilterError
+from sleuth.filters.tree import MAX_DEPTH, ORDERED, And, Compare, Filter, Not, Operator, Or
+
+_SERVICE: Final[Mapping[Operator, str]] = {
+    "eq": "equals",
+    "ne": "notEquals",
+    "gt": "greaterThan",
+    "gte": "greaterThanOrEquals",
+    "lt": "lessThan",
+    "lte": "lessThanOrEquals",
+    "in": "in",
+    "prefix": "startsWith",
+    "contains": "listContains",
+    "substring": "stringContains",
+}
+_OURS: Final = {theirs: ours for ours, theirs in _SERVICE.items()}
+_NEGATIONS: Final[Mapping[Operator, Operator]] = {"eq": "ne", "ne": "eq", "in": "nin", "nin": "in"}
+
+
+def is_bedrock(value: Mapping[str, Any]) -> bool:
+    """Whether a dict is in the service's own form: one member of its union, shaped as the service wants it."""
+    if len(value) != 1:
+        return False
+    [(name, item)] = value.items()
+    if name in ("andAll", "orAll"):
+        return isinstance(item, list | tuple)
+    return (name in _OURS or name == "notIn") and isinstance(item, Mapping) and set(item) == {"key", "value"}
+
+
+def to_bedrock(filter: Filter) -> dict[str, Any]:
+    """The service's form of a filter, true for exactly the same documents.
+
+    Raises:
+        FilterError: the service cannot say this; the message names the operator.
+    """
+    if isinstance(filter, And):
+        return {"andAll": [to_bedrock(part) for part in filter.parts]}
+    if isinstance(filter, Or):
+        return {"orAll": [to_bedrock(part) for part in filter.parts]}
+    if isinstance(filter, Not):
+        return to_bedrock(_negated(filter.part))
+    return _attribute(filter)
+
+
+def _negated(filter: Filter) -> Filter:
+    """The filter that is true where this one is not, with no `Not` at its root."""
+    if isinstance(filter, And):
+        return Or(tuple(_negated(part) for part in filter.parts))
+    if isinstance(filter, Or):
+        return And(tuple(_negated(part) for part in filter.parts))
+    if isinstance(filter, Not):
+        return filter.part if not isinstance(filter.part, Not) else _negated(filter.part.part)
+    if filter.operator == "exists":
+        return Compare(filter.key, "exists", not filter.value)
+    if filter.operator not in _NEGATIONS:
+        rule = f"filter must not negate {filter.operator!r} in a Bedrock knowledge base, which cannot ask for a missing key"
+        raise FilterError(f"{rule}, got not {filter.operator} {filter.value!r}", where=filter.key)
+    return Compare(filter.key, _NEGATIONS[filter.operator], filter.value)
+
+
+def _attribute(test: Compare) -> dict[str, Any]:
+    name, value = test.operator, test.value
+    if name == "nin" and isinstance(value, tuple):
+        parts = [_attribute(Compare(test.key, "ne", one)) for one in value]
+        return parts[0] if len(parts) == 1 else {"andAll": parts}
+    if name not in _SERVICE:
+        known = ", ".join((*_SERVICE, "nin"))
+        raise FilterError(
+            f"operator must be one of {known} in a Bedrock knowledge base, got {name!r}", where=test.key
+        )
+    if name in ORDERED and isinstance(value, str):
+        rule = f"value of {name!r} must be a number in a Bedrock knowledge base"
+        raise FilterError(f"{rule}, got {value!r}", where=test.key)
+    return {_SERVICE[name]: {"key": test.key, "value": list(value) if isinstance(value, tuple) else value}}
+
+
+def from_bedrock(value: Mapping[str, Any]) -> Filter:
+    """The tree of a filter in the service's own form, true for exactly the same documents.
+
+    Raises:
+        FilterError: it is not one; `where` is the path to the place.
+    """
+    return _filter(value, "", 1)
+
+
+def _filter(value: object, where: str, level: int) -> Filter:
+    if level > MAX_DEPTH:
+        raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep", where=f"{where[:60]}…")
+    if not isinstance(value, Mapping) or not is_bedrock(value):
+        known = ", ".join(("andAll", "orAll", *_OURS, "notIn"))
+        raise FilterError(
+            f"filter must have one key of {known}, shaped as Bedrock has it, got {value!r}", where=where
+        )
+    [(name, item)] = value.items()
+    here = f"{where}.{name}" if where else name
+    if name not in ("andAll", "orAll"):
+        return _comparison(name, item, here)
+    if len(item) < 2:
+        raise FilterError(f"{name} must have at least two members, got {len(item)}", where=here)
+    parts = tuple(_filter(part, f"{here}[{index}]", level + 1) for index, part in enumerate(item))
+    return And(parts) if name == "andAll" else Or(parts)
+
+
+def _comparison(name: str, item: Mapping[str, Any], where: str) -> Filter:
+    key, value = item["key"], item["value"]
+    value = tuple(value) if isinstance(value, list | tuple) else value
+    try:
+        if name == "notIn":
+            return And((Compare(key, "exists", True), Compare(key, "nin", value)))
+        return Compare(key, _OURS[name], value)
+    except FilterError as error:
+        raise FilterError(str(error), where=where) from None

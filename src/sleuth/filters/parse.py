@@ -1,0 +1,65 @@
+"""What did the caller mean by `filter=`? A tree, a dict, a text, or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sleuth.errors import FilterError
+from sleuth.filters.bedrock import from_bedrock, is_bedrock
+from sleuth.filters.mongo import from_mongo
+from sleuth.filters.text import from_text
+from sleuth.filters.tree import And, Compare, Filter, Not, Or, check_depth
+
+
+def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
+    """The tree of whatever an API call was given.
+
+    Args:
+        value: a tree; a dict in Mongo's style or in Bedrock's own form; a text in the compact form, or JSON where it
+            begins with "{"; None, an empty dict or a blank text for no filter.
+
+    Raises:
+        FilterError: it cannot be read; `where` is the path or the column of the place.
+    """
+    if isinstance(value, And | Or | Not | Compare):
+        found: Filter = value
+    elif isinstance(value, str):
+        text = value.strip()
+        if text.startswith("{"):
+            return as_filter(_json(text))
+        if not text:
+            return None
+        found = from_text(value)
+    elif isinstance(value, Mapping):
+        if not value:
+            return None
+        found = from_bedrock(value) if is_bedrock(value) else from_mongo(value)
+    elif value is None:
+        return None
+    else:
+        raise FilterError(f"filter must be a filter, a dict, a text or None, got {value!r}")
+    check_depth(found)
+    return found
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise FilterError(
+            f"filter must be JSON where it begins with '{{': {error.msg}", where=f"column {error.colno}"
+        ) from None
+    except RecursionError:
+        raise FilterError("filter must be nested less deep") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; a key given twice is refused, since one of the two would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FilterError(f"a key must stand once in an object (join two with '$and'), got {twice!r} twice")
+    return found

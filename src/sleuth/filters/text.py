@@ -1,0 +1,279 @@
+"""How is a filter typed? In a compact form for command lines and search boxes.
+
+    year>=2020 lang:en,de -draft:true path:docs/ title:"a b" (author:Ann OR author:Bob)
+
+Grammar, in order of binding; blanks separate and otherwise mean nothing:
+
+    filter   = all {"OR" all}                      any of
+    all      = term {["AND"] term}                 all of
+    term     = {"-" | "NOT"} (compare | "(" filter ")")
+    compare  = key ":" pattern | key ("=" | "!=") value {"," value} [","] | key (">" | ">=" | "<" | "<=") value
+             | key "!=" "*"                        the key is missing or null
+    pattern  = value {"," value} [","]             equal to it, or to one of them; "a," is a list of one
+             | "*"                                 the key exists
+             | value "*"                           begins with value
+             | value that ends in "/"              lies in that folder: begins with it
+             | "*" value "*"                       has it as a substring
+             | "[" value "]"                       is a list with that element
+    value    = true | false | number as in JSON | a word | a string in double quotes, with JSON's escapes
+    key      = a word | a string in double quotes
+
+A word has no blanks and none of "()[]{},*; as a key it holds none of :=!<> either and begins with no "-". Quoted
+values are strings always: `year:2020` is the number, `year:"2020"` the string. Text that begins with "{" is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final, NoReturn
+
+from sleuth.errors import FilterError
+from sleuth.filters.tree import MAX_DEPTH, And, Compare, Filter, Not, Operator, Or, Scalar
+
+_BLANK: Final = re.compile(r"\s*")
+_KEY: Final = re.compile(r'[^\s"()\[\]{},*:=!<>\-][^\s"()\[\]{},*:=!<>]*')
+_WORD: Final = re.compile(r'[^\s"()\[\]{},*<>=!][^\s"()\[\]{},*]*')
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_OPERATOR: Final = re.compile(r":?(>=|<=|!=|>|<|=)|:")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_NAMES: Final[Mapping[str, Operator]] = {
+    "=": "eq",
+    "!=": "ne",
+    ">": "gt",
+    ">=": "gte",
+    "<": "lt",
+    "<=": "lte",
+}
+_SIGNS: Final = {name: sign for sign, name in _NAMES.items()}
+
+
+def from_text(text: str) -> Filter:
+    """The tree of a non-blank text.
+
+    Raises:
+        FilterError: it is not a filter; `where` is the column, counted from 1.
+    """
+    return _Reader(text).read()
+
+
+def to_text(filter: Filter) -> str:
+    """The text that `from_text` reads as exactly this tree."""
+    if isinstance(filter, And):
+        return " ".join(map(_grouped, filter.parts))
+    if isinstance(filter, Or):
+        return " OR ".join(map(_grouped, filter.parts))
+    if isinstance(filter, Not):
+        return "-" + _grouped(filter.part)
+    return _key(filter.key) + _condition(filter)
+
+
+class _Reader:
+    """A recursive descent over the text; `at` is the offset of what is read next."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.skip_blanks()
+
+    def read(self) -> Filter:
+        found = self.any(1)
+        if self.at < len(self.text):
+            self.fail("filter must end here or go on with a comparison")
+        return found
+
+    def any(self, level: int) -> Filter:
+        if level > MAX_DEPTH:
+            self.fail(f"filter must be nested at most {MAX_DEPTH} deep")
+        parts = [self.all(level)]
+        while self.keyword("OR"):
+            parts.append(self.all(level))
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+    def all(self, level: int) -> Filter:
+        parts = [self.term(level)]
+        while self.keyword("AND") or not self.at_end_of_all():
+            parts.append(self.term(level))
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def at_end_of_all(self) -> bool:
+        return self.at >= len(self.text) or self.text[self.at] == ")" or self.sees("OR")
+
+    def term(self, level: int) -> Filter:
+        if level > MAX_DEPTH:
+            self.fail(f"filter must be nested at most {MAX_DEPTH} deep")
+        if self.take("-") or self.keyword("NOT"):
+            return Not(self.term(level + 1))
+        start = self.at
+        if self.take("("):
+            found = self.any(level + 1)
+            if not self.take(")"):
+                self.fail("a parenthesis that opens here must be closed", start)
+            return found
+        found = self.compare()
+        self.skip_blanks()
+        return found
+
+    def compare(self) -> Filter:
+        start = self.at
+        key = self.quoted() if self.text[self.at : self.at + 1] == '"' else self.match(_KEY)
+        sign = self.match(_OPERATOR) if key is not None else None
+        if key is None or sign is None:
+            rule = (
+                'a comparison must be written as key:value, key>=value or the like, with blanks in "quotes"'
+            )
+            self.fail(rule, start)
+        try:
+            if sign == ":":
+                return self.pattern(key)
+            return self.signed(key, _NAMES[sign.removeprefix(":")])
+        except FilterError as error:
+            if error.where:
+                raise
+            self.fail(str(error), start)
+
+    def signed(self, key: str, name: Operator) -> Compare:
+        """What follows a sign; a list makes = and != look for membership, and only != knows a star."""
+        if name == "ne" and self.text[self.at : self.at + 1] == "*":
+            self.at += 1
+            return Compare(key, "exists", False)
+        if name in ("eq", "ne"):
+            return self.listed(key, name, self.value())
+        return Compare(key, name, self.value())
+
+    def pattern(self, key: str) -> Compare:
+        if self.match_char("*"):
+            if self.at >= len(self.text) or self.text[self.at] in ") " or self.text[self.at].isspace():
+                return Compare(key, "exists", True)
+            text = self.string()
+            if not self.match_char("*"):
+                self.fail("a substring must be written with a star on both sides, *like this*")
+            return Compare(key, "substring", text)
+        if self.match_char("["):
+            element = self.value()
+            if not self.match_char("]"):
+                self.fail("a bracket must hold one value and be closed")
+            return Compare(key, "contains", element)
+        start = self.at
+        text, is_quoted = self.string(), self.text[start] == '"'
+        if self.match_char("*") or (text.endswith("/") and not is_quoted):
+            if self.text[self.at : self.at + 1] == ",":
+                self.fail("a prefix must stand alone, as in (path:docs/ OR path:src/)", start)
+            return Compare(key, "prefix", text)
+        self.at = start
+        return self.listed(key, "eq", self.value())
+
+    def listed(self, key: str, name: Operator, first: Scalar) -> Compare:
+        """A comparison with one value, or with the list that goes on after a comma."""
+        values = [first]
+        is_list = False
+        while self.match_char(","):
+            is_list = True
+            if self.at < len(self.text) and not self.text[self.at].isspace() and self.text[self.at] != ")":
+                values.append(self.value())
+        if not is_list:
+            return Compare(key, name, first)
+        return Compare(key, "in" if name == "eq" else "nin", tuple(values))
+
+    def value(self) -> Scalar:
+        is_quoted = self.text[self.at : self.at + 1] == '"'
+        text = self.string()
+        return text if is_quoted else _scalar(text)
+
+    def string(self) -> str:
+        found = self.quoted() if self.text[self.at : self.at + 1] == '"' else self.match(_WORD)
+        if found is None:
+            self.fail('a value must be a word or a "quoted" string')
+        return found
+
+    def quoted(self) -> str:
+        start, found = self.at, self.match(_QUOTED)
+        if found is None:
+            self.fail("a quote that opens here must be closed")
+        try:
+            return str(json.loads(found, strict=False))
+        except ValueError:
+            self.fail("escapes in quotes must be those of JSON", start)
+
+    def match(self, pattern: re.Pattern[str]) -> str | None:
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            return None
+        self.at = found.end()
+        return found.group()
+
+    def match_char(self, char: str) -> bool:
+        is_there = self.text.startswith(char, self.at)
+        self.at += is_there
+        return is_there
+
+    def take(self, char: str) -> bool:
+        is_there = self.match_char(char)
+        self.skip_blanks()
+        return is_there
+
+    def sees(self, word: str) -> bool:
+        """Whether this keyword stands here: the word alone, since `OR:5` compares a key."""
+        after = self.text[self.at + len(word) : self.at + len(word) + 1]
+        return self.text.startswith(word, self.at) and (not after or after.isspace() or after in '()-"')
+
+    def keyword(self, word: str) -> bool:
+        is_there = self.sees(word)
+        if is_there:
+            self.at += len(word)
+            self.skip_blanks()
+        return is_there
+
+    def skip_blanks(self) -> None:
+        self.match(_BLANK)
+
+    def fail(self, rule: str, at: int | None = None) -> NoReturn:
+        start = self.at if at is None else at
+        rest = self.text[start : start + 20]
+        raise FilterError(f"{rule}, got {rest!r}", where=f"column {start + 1}")
+
+
+def _scalar(word: str) -> Scalar:
+    if word in ("true", "false"):
+        return word == "true"
+    number = _NUMBER.fullmatch(word)
+    if number is None:
+        return word
+    return float(word) if any(number.groups()) else int(word)
+
+
+def _grouped(filter: Filter) -> str:
+    text = to_text(filter)
+    return f"({text})" if isinstance(filter, And | Or) else text
+
+
+def _key(key: str) -> str:
+    return key if _KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+
+
+def _condition(test: Compare) -> str:
+    name, value = test.operator, test.value
+    if isinstance(value, tuple):
+        values = ",".join(map(_value, value)) + ("," if len(value) == 1 else "")
+        return (":" if name == "in" else "!=") + values
+    if name == "exists":
+        return ":*" if value else "!=*"
+    if name == "contains":
+        return f":[{_value(value)}]"
+    if name in ("prefix", "substring"):
+        text = str(value)
+        word = text if _WORD.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+        if name == "substring":
+            return f":*{word}*"
+        return f":{word}" if word.endswith("/") else f":{word}*"
+    return (":" if name == "eq" else _SIGNS[name]) + _value(value)
+
+
+def _value(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        return repr(value)
+    is_plain = _WORD.fullmatch(value) and not value.endswith("/") and isinstance(_scalar(value), str)
+    return value if is_plain else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,255 @@
+"""What is a filter? A tree of `And`, `Or` and `Not` over comparisons of one metadata key with one value.
+
+Trees are values: immutable, hashable, equal only where keys, operators, values and the types of the values are equal
+(`True` is not `1` is not `1.0`). Whatever cannot be a filter cannot be built: every check is made here, once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from sleuth.errors import FilterError
+
+Scalar: TypeAlias = str | int | float | bool
+Operator: TypeAlias = Literal[
+    "eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists", "prefix", "contains", "substring"
+]
+OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
+ORDERED: Final = frozenset({"gt", "gte", "lt", "lte"})
+MEMBERSHIP: Final = frozenset({"in", "nin"})
+MAX_DEPTH: Final = 32
+"""Nesting of a filter, in nodes from the root to a comparison; a hand-written filter has 2 to 4."""
+INT64: Final = range(-(2**63), 2**63)
+
+
+class _Node:
+    """The operators of Python on filters: `a & b`, `a | b`, `~a`."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Filter) -> And:
+        return And((*_parts(self, And), *_parts(other, And)))
+
+    def __or__(self, other: Filter) -> Or:
+        return Or((*_parts(self, Or), *_parts(other, Or)))
+
+    def __invert__(self) -> Not:
+        return Not(self)  # type: ignore[arg-type]  # every subclass is one of the four
+
+
+def _parts(node: Any, kind: type[And] | type[Or]) -> tuple[Filter, ...]:
+    return node.parts if isinstance(node, kind) else (node,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compare(_Node):
+    """One key against one value.
+
+    Attributes:
+        key: a metadata key; a dot steps into an object, as in "author.name".
+        value: a scalar; a tuple of scalars for "in" and "nin"; a bool for "exists"; a string for "prefix" and
+            "substring"; a number or a string for the four orders. Numbers are finite, integers fit 64 bits.
+    """
+
+    key: str
+    operator: Operator
+    value: Scalar | tuple[Scalar, ...]
+
+    def __post_init__(self) -> None:
+        if self.operator in MEMBERSHIP and isinstance(self.value, list):
+            object.__setattr__(self, "value", tuple(self.value))
+        _check_key(self.key)
+        _check_value(self.operator, self.value)
+
+    def _identity(self) -> tuple[Any, ...]:
+        values = self.value if isinstance(self.value, tuple) else (self.value,)
+        return self.key, self.operator, self.value, tuple(map(type, values))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Compare) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.operator, self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class And(_Node):
+    """True where every part is. Two parts at least: `all_of` takes any number."""
+
+    parts: tuple[Filter, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts("And", self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Or(_Node):
+    """True where any part is. Two parts at least: `any_of` takes any number."""
+
+    parts: tuple[Filter, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts("Or", self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Not(_Node):
+    """True where its part is not: missing keys and other types included."""
+
+    part: Filter
+
+    def __post_init__(self) -> None:
+        _check_parts("Not", (self.part,), at_least=1)
+
+
+Filter: TypeAlias = And | Or | Not | Compare
+
+
+def all_of(*filters: Filter | None) -> Filter | None:
+    """The filter that is true where all of these are; None, which is no filter, is left out."""
+    parts = tuple(part for part in filters if part is not None)
+    return And(parts) if len(parts) > 1 else next(iter(parts), None)
+
+
+def any_of(*filters: Filter) -> Filter:
+    """The filter that is true where any of these is.
+
+    Raises:
+        FilterError: there are none.
+    """
+    return filters[0] if len(filters) == 1 else Or(filters)
+
+
+class Field:
+    """A metadata key, to be compared: `field("year") >= 2020`."""
+
+    __slots__ = ("key",)
+    __hash__ = None  # type: ignore[assignment]  # == makes a filter
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __eq__(self, value: Scalar) -> Compare:  # type: ignore[override]
+        return Compare(self.key, "eq", value)
+
+    def __ne__(self, value: Scalar) -> Compare:  # type: ignore[override]
+        return Compare(self.key, "ne", value)
+
+    def __gt__(self, value: Scalar) -> Compare:
+        return Compare(self.key, "gt", value)
+
+    def __ge__(self, value: Scalar) -> Compare:
+        return Compare(self.key, "gte", value)
+
+    def __lt__(self, value: Scalar) -> Compare:
+        return Compare(self.key, "lt", value)
+
+    def __le__(self, value: Scalar) -> Compare:
+        return Compare(self.key, "lte", value)
+
+    def is_in(self, values: Iterable[Scalar]) -> Compare:
+        """True where the value, or an element of a list, is one of these."""
+        return Compare(self.key, "in", tuple(values))
+
+    def not_in(self, values: Iterable[Scalar]) -> Compare:
+        """True where `is_in` is not, so where the key is missing too."""
+        return Compare(self.key, "nin", tuple(values))
+
+    def exists(self, present: bool = True) -> Compare:
+        """True where the key has a value other than null, or with False where it has none."""
+        return Compare(self.key, "exists", present)
+
+    def starts_with(self, prefix: str) -> Compare:
+        """True where the value is a string that begins so."""
+        return Compare(self.key, "prefix", prefix)
+
+    def contains(self, element: Scalar) -> Compare:
+        """True where the value is a list with this element."""
+        return Compare(self.key, "contains", element)
+
+    def has_substring(self, text: str) -> Compare:
+        """True where the value, or an element of a list, is a string with this text in it."""
+        return Compare(self.key, "substring", text)
+
+
+def field(key: str) -> Field:
+    """A metadata key, to be compared: `(field("year") >= 2020) & ~field("lang").is_in(["de"])`."""
+    return Field(key)
+
+
+def depth(filter: Filter) -> int:
+    """Nodes on the longest way from the root to a comparison. Needs no stack, so no tree is too deep for it."""
+    deepest, pending = 0, [(filter, 1)]
+    while pending:
+        node, level = pending.pop()
+        deepest = max(deepest, level)
+        pending += [(part, level + 1) for part in children(node)]
+    return deepest
+
+
+def children(filter: Filter) -> tuple[Filter, ...]:
+    """The filters that this one is made of."""
+    if isinstance(filter, And | Or):
+        return filter.parts
+    return (filter.part,) if isinstance(filter, Not) else ()
+
+
+def check_depth(filter: Filter) -> None:
+    """Refuse a tree that is nested deeper than `MAX_DEPTH`.
+
+    Raises:
+        FilterError: it is.
+    """
+    if (found := depth(filter)) > MAX_DEPTH:
+        raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep, got {found}")
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, str) or not key or key.startswith("$"):
+        raise FilterError(f"key must be a non-empty string that does not begin with '$', got {key!r}")
+
+
+def _check_parts(name: str, parts: object, *, at_least: int = 2) -> None:
+    if not isinstance(parts, tuple) or len(parts) < at_least:
+        raise FilterError(f"{name} must be given a tuple of at least {at_least} filters, got {parts!r}")
+    for part in parts:
+        if not isinstance(part, _Node):
+            raise FilterError(f"a part of {name} must be a filter, got {part!r}")
+
+
+def _check_value(operator: str, value: object) -> None:
+    if operator not in OPERATORS:
+        raise FilterError(f"operator must be one of {', '.join(OPERATORS)}, got {operator!r}")
+    if operator in MEMBERSHIP:
+        if not isinstance(value, tuple) or not value:
+            raise FilterError(f"value of {operator!r} must be a list of at least one value, got {value!r}")
+        for element in value:
+            _check_scalar(operator, element)
+    elif operator == "exists":
+        _check_type(operator, value, bool, "True or False")
+    elif operator in ("prefix", "substring"):
+        _check_type(operator, value, str, "a string")
+    else:
+        _check_scalar(operator, value)
+        if operator in ORDERED and isinstance(value, bool):
+            raise FilterError(f"value of {operator!r} must be a number or a string, got {value!r}")
+
+
+def _check_type(operator: str, value: object, kind: type, rule: str) -> None:
+    if not isinstance(value, kind):
+        raise FilterError(f"value of {operator!r} must be {rule}, got {value!r}")
+
+
+def _check_scalar(operator: str, value: object) -> None:
+    if not isinstance(value, str | int | float):
+        hint = " (a missing key is asked for with 'exists')" if value is None else ""
+        raise FilterError(
+            f"value of {operator!r} must be a string, a number, True or False, got {value!r}{hint}"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise FilterError(f"value of {operator!r} must be a finite number, got {value!r}")
+    if isinstance(value, int) and value not in INT64:
+        raise FilterError(f"value of {operator!r} must be an integer of at most 64 bits, got {value!r}")
