@@ -1,0 +1,156 @@
+"""What does the store tell its callers? Values without behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What tells whether a document has changed, without reading it.
+
+    Attributes:
+        content_hash: hex, as it was put.
+        size: bytes of its file; 0 where it had none.
+        modified_ns: modification time of its file, ns since the epoch; None where it had none.
+    """
+
+    content_hash: str
+    size: int
+    modified_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as the record holds it; its text is in its chunks.
+
+    Attributes:
+        chunks: how many chunks it has.
+        metadata: the document's own, with `source` and `title` where it has them.
+    """
+
+    id: str
+    source: str
+    title: str
+    content_hash: str
+    size: int
+    modified_ns: int | None
+    chunks: int
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A chunk as the record holds it.
+
+    Attributes:
+        key: its name inside the package; never shown to users.
+        id: `document_id#n`.
+        n: its place among the chunks of its document, from 0.
+        metadata: source, title, heading, page and lines, the document's metadata laid over them, the chunk's over both.
+        fields: other searchable texts, such as `heading`.
+        start, end: character offsets in the document, half open.
+        start_line, end_line: 1-based, inclusive.
+        page: 1-based, or None.
+    """
+
+    key: int
+    id: str
+    document_id: str
+    n: int
+    text: str
+    metadata: Mapping[str, Any]
+    fields: Mapping[str, str]
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much one version holds.
+
+    Attributes:
+        text_bytes: of the chunks' texts, UTF-8, before compression.
+    """
+
+    documents: int
+    chunks: int
+    text_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Something that was mended: on opening, on demand, or in the memory of a process that may not write.
+
+    Attributes:
+        what: the leg, segment or file.
+        why: what was wrong, and what was done about it.
+    """
+
+    what: str
+    why: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check of the index found.
+
+    Attributes:
+        level: "error" where answers may be wrong or rows are lost, "warning" where nothing is lost, "ok" for a proof.
+        subject: the file, leg or table.
+        remedy: what to do, as a command where there is one; empty for "ok".
+    """
+
+    level: Literal["ok", "warning", "error"]
+    subject: str
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LegStatus:
+    """One leg of one version.
+
+    Attributes:
+        fingerprint: of its newest segment; empty where it has none.
+        rows: rows in its segments, dead ones included.
+        dead: rows in its segments that are deleted.
+        uncovered: rows of the record that are in none of its segments.
+        bytes: of its segments.
+    """
+
+    name: str
+    fingerprint: str
+    segments: int
+    rows: int
+    dead: int
+    uncovered: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The store at a glance.
+
+    Attributes:
+        version: grows by one with every commit that changed rows.
+        record_bytes: of the SQLite database and its log.
+        holder: who holds the writer's lock (pid, host, command, since), or None.
+    """
+
+    path: str
+    format: int
+    version: int
+    counts: Counts
+    record_bytes: int
+    legs: tuple[LegStatus, ...]
+    tombstones: int
+    settings: Mapping[str, Any]
+    holder: Mapping[str, Any] | None = None
+    damage: tuple[str, ...] = field(default=())
