@@ -1,0 +1,35 @@
+"""sleuth delete: take documents out of the index."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, open_index, print_json
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth delete docs/old.md          by document id, as `sleuth search --json` prints it before the '#'
+"""
+
+
+@app.command("delete", epilog=EXAMPLES)
+def delete(
+    ids: Annotated[list[str], typer.Argument(help="Document ids.")],
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Delete documents; their text leaves the disk. Files themselves are not touched."""
+    with open_index(index) as engine:
+        deleted = engine.delete(ids)
+    missing = [id for id in dict.fromkeys(ids) if id not in set(deleted)]
+    if json:
+        print_json({"deleted": deleted, "missing": missing})
+    else:
+        console().print(f"Deleted {len(deleted)} documents.")
+        for id in missing:
+            console(stderr=True).print(f"sleuth: no document {id!r} in this index", markup=False)
+    if missing:
+        raise typer.Exit(1)

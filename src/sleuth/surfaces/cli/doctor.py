@@ -1,0 +1,50 @@
+"""sleuth doctor: is everything as it should be, and what mends it if not?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, index_path, print_json
+
+if TYPE_CHECKING:
+    from sleuth.doctor import Finding
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth doctor            environment, optional packages, and that every passage is covered
+  sleuth doctor --full     reads every byte and compares checksums
+"""
+
+_STYLES = {"ok": "green", "info": "dim", "warning": "yellow", "error": "bold red"}
+
+
+@app.command("doctor", epilog=EXAMPLES)
+def doctor(
+    full: Annotated[bool, typer.Option("--full", help="Also verify every checksum.")] = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Check the index and the environment; say what to do about each problem."""
+    from sleuth.doctor import examine
+
+    findings = examine(index_path(index), full=full)
+    if json:
+        print_json([finding.to_dict() for finding in findings])
+    else:
+        for finding in findings:
+            print_finding(finding)
+    if any(finding.level == "error" for finding in findings):
+        raise typer.Exit(1)
+
+
+def print_finding(finding: Finding) -> None:
+    """One line, and the remedy below it."""
+    from rich.text import Text
+
+    out = console()
+    out.print(Text.assemble((f"{finding.level:<8}", _STYLES[finding.level]), f"{finding.subject}: {finding.message}"))
+    if finding.remedy:
+        out.print(Text(f"        → {finding.remedy}", style="bold"))

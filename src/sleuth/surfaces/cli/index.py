@@ -1,0 +1,133 @@
+"""sleuth index: read files and folders into the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import (
+    IndexOption,
+    JsonOption,
+    console,
+    human_bytes,
+    index_path,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from sleuth.engine import IndexProgress, IndexReport
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth index docs/ README.md              again later: only what changed is read
+  sleuth index --prune docs/                also forget files that are gone
+  sleuth index data.csv --text-field body --metadata-field year
+  sleuth index src/ --analyzer code         identifiers split and kept whole
+"""
+
+
+@app.command("index", epilog=EXAMPLES)
+def index(
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders to read.")],
+    prune: Annotated[bool, typer.Option("--prune", help="Delete documents whose file is gone.")] = False,
+    include: Annotated[list[str] | None, typer.Option("--include", help="Only files that match, as in '*.md'.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No files that match.")] = None,
+    text_field: Annotated[
+        list[str] | None, typer.Option("--text-field", help="Columns or keys of a row that are its text.")
+    ] = None,
+    metadata_field: Annotated[
+        list[str] | None, typer.Option("--metadata-field", help="Columns or keys of a row kept as metadata.")
+    ] = None,
+    id_field: Annotated[str | None, typer.Option("--id-field", help="Column or key that names a row.")] = None,
+    max_size: Annotated[float | None, typer.Option("--max-size", help="Skip files above this many MB.")] = None,
+    analyzer: Annotated[
+        str | None, typer.Option("--analyzer", help="english, plain or code; for a new index.")
+    ] = None,
+    chunk_size: Annotated[int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    json: JsonOption = False,
+    folder: IndexOption = None,
+) -> None:
+    """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced."""
+    from sleuth.engine import Engine
+    from sleuth.ingest import ReadOptions
+
+    given = {"analyzer": analyzer, "chunk_size": chunk_size}
+    settings = {name: value for name, value in given.items() if value is not None}
+    fields: dict[str, Any] = {
+        "include": include, "exclude": exclude, "text_fields": text_field, "metadata_fields": metadata_field,
+        "id_field": id_field, "max_bytes": None if max_size is None else int(max_size * 1_000_000),
+    }
+    options = ReadOptions(**{name: value for name, value in fields.items() if value is not None})
+    with Engine.open(index_path(folder), create=True, settings=settings or None) as engine:
+        with progress_bar(visible=not (quiet or json)) as progress:
+            report = engine.index(paths, options=options, prune=prune, progress=progress)
+        if json:
+            print_json(report.to_dict())
+        elif not quiet:
+            print_report(report, str(engine.path))
+    print_skipped(report)
+    if report.interrupted:
+        command = "sleuth index " + " ".join(map(str, paths))
+        console(stderr=True).print(
+            f"Interrupted. What was committed is kept; go on with: {command}", markup=False, soft_wrap=True
+        )
+        raise typer.Exit(130)
+    if report.read == 0 and report.skipped:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def progress_bar(*, visible: bool) -> Iterator[Callable[[IndexProgress], None] | None]:
+    """A bar with rate and time left on a terminal; nothing in a pipe."""
+    err = console(stderr=True)
+    if not (visible and err.is_terminal):
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(bar_width=None),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} files"),
+        TextColumn("{task.fields[rate]}/s"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=None, rate="0 B")
+
+        def show(now: IndexProgress) -> None:
+            rate = human_bytes(now.bytes / now.seconds) if now.seconds else "0 B"
+            bar.update(task, completed=now.files, total=max(now.total_files, now.files), rate=rate)
+
+        yield show
+
+
+def print_report(report: IndexReport, path: str) -> None:
+    """What the run did, in two lines."""
+    parts = [
+        f"{count:,} {word}"
+        for count, word in (
+            (report.added, "added"), (report.updated, "updated"), (report.unchanged, "unchanged"),
+            (report.pruned, "pruned"),
+        )
+        if count or word == "added"
+    ]
+    out = console()
+    out.print(f"{', '.join(parts)} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read).", markup=False)
+    out.print(f"{report.documents:,} documents, {report.passages:,} passages in {path}", markup=False, soft_wrap=True)
+
+
+def print_skipped(report: IndexReport, limit: int = 20) -> None:
+    """Files that could not be read, each with its reason."""
+    err = console(stderr=True)
+    if report.skipped:
+        err.print(f"Skipped {len(report.skipped):,}:", markup=False)
+    for skipped in report.skipped[:limit]:
+        err.print(f"  {skipped.path}: {skipped.reason}", markup=False, soft_wrap=True)
+    if len(report.skipped) > limit:
+        err.print(f"  … and {len(report.skipped) - limit:,} more (all of them with --json)", markup=False)
