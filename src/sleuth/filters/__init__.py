@@ -1,6 +1,7 @@
 """Which rows may answer? One filter tree for every backend: read, print, test a row, translate."""
 
 from sleuth.filters.bedrock import from_bedrock, is_bedrock, to_bedrock
+from sleuth.filters.chroma import to_chroma
 from sleuth.filters.match import leaves, matches
 from sleuth.filters.mongo import from_mongo, to_mongo
 from sleuth.filters.parse import as_filter
@@ -41,6 +42,7 @@ __all__ = [
     "leaves",
     "matches",
     "to_bedrock",
+    "to_chroma",
     "to_mongo",
     "to_text",
 ]

@@ -1,14 +1,15 @@
 """How does a hosted knowledge base take a filter? As Bedrock's `RetrievalFilter`, and back.
 
-Source: the `RetrievalFilter` shape of botocore's bedrock-agent-runtime model. The service has no "exists" and no "not":
-a negation is moved inwards by De Morgan's laws. What then has no twin with the same truth table is refused, since a
-filter that means less or more than it says would leak rows or lose them:
+Source: the `RetrievalFilter` shape of botocore's bedrock-agent-runtime model. The service has no "exists" and
+no "not": a negation is moved inwards by De Morgan's laws. What then has no twin with the same truth table is
+refused, since a filter that means less or more than it says would leak rows or lose them:
 
-- "exists", and the negation of an order, a prefix, "contains" or "substring", which would be true where the key is
+- "exists", and the negation of an order, a prefix, "contains" or "substring", which holds where the key is
   missing;
 - an order of strings: the service orders numbers.
 
-"nin" becomes one `notEquals` per value: `notEquals` is documented to hold where the key is missing, `notIn` is not.
+"nin" becomes one `notEquals` per value: that is documented to hold where the key is missing, and `notIn` is
+not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sleuth.errors import FilterError
-from sleuth.filters.tree import MAX_DEPTH, ORDERED, And, Compare, Filter, Not, Operator, Or
+from sleuth.filters.text import to_text
+from sleuth.filters.tree import MAX_DEPTH, ORDERED, And, Compare, Filter, Operator, Or, negations_inward
 
 _SERVICE: Final[Mapping[Operator, str]] = {
     "eq": "equals",
@@ -32,11 +34,10 @@ _SERVICE: Final[Mapping[Operator, str]] = {
     "substring": "stringContains",
 }
 _OURS: Final = {theirs: ours for ours, theirs in _SERVICE.items()}
-_NEGATIONS: Final[Mapping[Operator, Operator]] = {"eq": "ne", "ne": "eq", "in": "nin", "nin": "in"}
 
 
 def is_bedrock(value: Mapping[str, Any]) -> bool:
-    """Whether a dict is in the service's own form: one member of its union, shaped as the service wants it."""
+    """Whether a dict is in the service's own form: one member of its union, in the service's shape."""
     if len(value) != 1:
         return False
     [(name, item)] = value.items()
@@ -51,29 +52,19 @@ def to_bedrock(filter: Filter) -> dict[str, Any]:
     Raises:
         FilterError: the service cannot say this; the message names the operator.
     """
-    if isinstance(filter, And):
-        return {"andAll": [to_bedrock(part) for part in filter.parts]}
-    if isinstance(filter, Or):
-        return {"orAll": [to_bedrock(part) for part in filter.parts]}
-    if isinstance(filter, Not):
-        return to_bedrock(_negated(filter.part))
-    return _attribute(filter)
+    return _union(negations_inward(filter))
 
 
-def _negated(filter: Filter) -> Filter:
-    """The filter that is true where this one is not, with no `Not` at its root."""
+def _union(filter: Filter) -> dict[str, Any]:
     if isinstance(filter, And):
-        return Or(tuple(_negated(part) for part in filter.parts))
+        return {"andAll": [_union(part) for part in filter.parts]}
     if isinstance(filter, Or):
-        return And(tuple(_negated(part) for part in filter.parts))
-    if isinstance(filter, Not):
-        return filter.part if not isinstance(filter.part, Not) else _negated(filter.part.part)
-    if filter.operator == "exists":
-        return Compare(filter.key, "exists", not filter.value)
-    if filter.operator not in _NEGATIONS:
-        rule = f"filter must not negate {filter.operator!r} in a Bedrock knowledge base, which cannot ask for a missing key"
-        raise FilterError(f"{rule}, got not {filter.operator} {filter.value!r}", where=filter.key)
-    return Compare(filter.key, _NEGATIONS[filter.operator], filter.value)
+        return {"orAll": [_union(part) for part in filter.parts]}
+    if isinstance(filter, Compare):
+        return _attribute(filter)
+    test = filter.part
+    assert isinstance(test, Compare)  # noqa: S101  # negations_inward leaves no other
+    raise _refused(test, f"the negation of {test.operator!r}, which holds where the key is missing")
 
 
 def _attribute(test: Compare) -> dict[str, Any]:
@@ -82,14 +73,16 @@ def _attribute(test: Compare) -> dict[str, Any]:
         parts = [_attribute(Compare(test.key, "ne", one)) for one in value]
         return parts[0] if len(parts) == 1 else {"andAll": parts}
     if name not in _SERVICE:
-        known = ", ".join((*_SERVICE, "nin"))
-        raise FilterError(
-            f"operator must be one of {known} in a Bedrock knowledge base, got {name!r}", where=test.key
-        )
+        raise _refused(test, repr(name))
     if name in ORDERED and isinstance(value, str):
-        rule = f"value of {name!r} must be a number in a Bedrock knowledge base"
-        raise FilterError(f"{rule}, got {value!r}", where=test.key)
+        raise _refused(test, f"{name!r} of a string")
     return {_SERVICE[name]: {"key": test.key, "value": list(value) if isinstance(value, tuple) else value}}
+
+
+def _refused(test: Compare, what: str) -> FilterError:
+    known = ", ".join((*_SERVICE, "nin"))
+    rule = f"operator must be one that a Bedrock knowledge base has ({known})"
+    return FilterError(f"{rule}, got {what}: {to_text(test)}", where=test.key)
 
 
 def from_bedrock(value: Mapping[str, Any]) -> Filter:

@@ -1,26 +1,26 @@
-"""Does a row match a filter? The one truth table, and its plain Python form: every fast way must agree with it.
+"""Does a row match a filter? The one truth table in plain Python, with which every fast way agrees.
 
-A row's metadata is what JSON can hold. Objects are read through their leaves: `{"author": {"name": "Ann"}}` has the
-keys `author` and `author.name`, and a list of objects gives each leaf the list of what its members hold. Then, for a
-key and a value v of the filter:
+A row's metadata is what JSON can hold. Objects are read through their leaves: `{"author": {"name": "Ann"}}`
+has the keys `author` and `author.name`, and a list of objects gives each leaf the list of what its members
+hold. Then, for a key and a value v of the filter:
 
-| operator  | true where the row's value is                                                                         |
-|-----------|-------------------------------------------------------------------------------------------------------|
-| eq        | a scalar equal to v, or a list with an element equal to v                                             |
-| ne        | anything else: where `eq` is false, so a missing key too                                              |
-| in, nin   | `eq` for any of the values; where `in` is false                                                       |
-| gt … lte  | a number (where v is a number) or a string (where v is a string) in that order; a list never          |
-| prefix    | a string that begins with v; a list never                                                             |
-| contains  | a list with an element equal to v; a scalar never                                                     |
-| substring | a string with v in it, or a list with such an element                                                 |
-| exists    | anything but missing or null; an empty list and an object exist (`exists: false`: missing or null)    |
-| And, Or   | all, any                                                                                              |
-| Not       | exactly the rows where its part is false, missing keys and other types included                       |
+| operator  | true where the row's value is                                                              |
+|-----------|--------------------------------------------------------------------------------------------|
+| eq        | a scalar equal to v, or a list with an element equal to v                                  |
+| ne        | anything else: where eq is false, so where the key is missing too                          |
+| in, nin   | eq for any of the values; where in is false                                                |
+| gt … lte  | a number (if v is one) or a string (if v is one) in that order; never a list               |
+| prefix    | a string that begins with v; never a list                                                  |
+| contains  | a list with an element equal to v; never a scalar                                          |
+| substring | a string with v in it, or a list with such an element                                      |
+| exists    | anything but null, the empty list and objects included; with false: missing or null        |
+| And, Or   | all, any                                                                                   |
+| Not       | exactly where its part is false, missing keys and other types included                     |
 
-Types: strings, numbers and booleans are three kinds, and values of two kinds are neither equal nor in order: `True` is
-not `1`, `"5"` is not `5`. Integers and floats compare by value, exactly; an integer beyond 64 bits in a row counts
-as the nearest float. Strings are ordered by code point, with case and accents as they are. NaN in a row exists and
-equals nothing.
+Types: strings, numbers and booleans are three kinds, and values of two kinds are neither equal nor in order:
+`True` is not `1`, `"5"` is not `5`. Integers and floats compare by value, exactly; an integer beyond 64 bits
+in a row counts as the nearest float. Strings are ordered by code point, with case and accents as they are.
+NaN in a row exists and equals nothing.
 """
 
 from __future__ import annotations
@@ -28,19 +28,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from sleuth.filters.tree import INT64, And, Compare, Filter, Not, Or, Scalar
 
 Leaf: TypeAlias = Scalar | list[Scalar]
-"""What a key holds once objects are read through: a scalar, or the elements of a list (none of them null or NaN)."""
-
-_ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "gt": operator.gt,
-    "gte": operator.ge,
-    "lt": operator.lt,
-    "lte": operator.le,
-}
+"""What a key holds, objects read through: a scalar, or a list's elements, none of them null or NaN."""
 
 
 def matches(filter: Filter | None, metadata: Mapping[str, Any]) -> bool:
@@ -49,18 +43,18 @@ def matches(filter: Filter | None, metadata: Mapping[str, Any]) -> bool:
 
 
 def leaves(metadata: Mapping[str, Any]) -> Mapping[str, Leaf]:
-    """Every key, dotted where nested, with what it holds. A key that is spelled twice has both values, as a list."""
+    """Every key, dotted where nested, with what it holds. A key spelled twice has both values, as a list."""
     if all(type(value) is str for value in metadata.values()):
         return metadata
     found: dict[str, Leaf] = {}
-    pending = [(key, value, False) for key, value in reversed(metadata.items())]
+    pending = [(key, value, False) for key, value in reversed(list(metadata.items()))]
     while pending:
         key, value, listed = pending.pop()
         if value is None:
             continue
         if isinstance(value, Mapping):
             found.setdefault(key, [])
-            pending += [(f"{key}.{name}", part, listed) for name, part in reversed(value.items())]
+            pending += [(f"{key}.{name}", part, listed) for name, part in reversed(list(value.items()))]
         elif isinstance(value, list | tuple):
             found[key] = _as_list(found[key]) if key in found else []
             pending += [(key, element, True) for element in reversed(value)]
@@ -108,40 +102,50 @@ def _matches(filter: Filter, row: Mapping[str, Leaf]) -> bool:
 
 
 def _compare(test: Compare, leaf: Leaf | None) -> bool:
-    name, value = test.operator, test.value
+    name = test.operator
     if name == "exists":
-        return (leaf is not None) == value
+        return (leaf is not None) == test.value
     if name in ("ne", "nin"):
-        return not _equals_any(leaf, value)
-    if leaf is None:
-        return False
-    if name in ("eq", "in"):
-        return _equals_any(leaf, value)
-    if name == "contains":
-        return isinstance(leaf, list) and _equals_any(leaf, value)
-    if name == "substring":
-        return any(isinstance(element, str) and str(value) in element for element in _as_list(leaf))
-    if isinstance(leaf, list) or not same_kind(leaf, value):
-        return False
-    if name == "prefix":
-        return str(leaf).startswith(str(value))
-    return _ORDERS[name](leaf, value)
+        return leaf is None or not _equals_any(leaf, test.value)
+    return leaf is not None and _TESTS[name](leaf, test.value)
 
 
-def _equals_any(leaf: Leaf | None, value: object) -> bool:
-    if leaf is None:
-        return False
+def _equals_any(leaf: Leaf, value: object) -> bool:
     wanted = value if isinstance(value, tuple) else (value,)
-    return any(one == other and same_kind(one, other) for one in _as_list(leaf) for other in wanted)
+    return any(one == other and kind(one) is kind(other) for one in _as_list(leaf) for other in wanted)
 
 
-def same_kind(one: object, other: object) -> bool:
-    """Whether both are strings, both booleans or both numbers."""
-    return kind(one) is kind(other)
+def _contains(leaf: Leaf, value: object) -> bool:
+    return isinstance(leaf, list) and _equals_any(leaf, value)
+
+
+def _substring(leaf: Leaf, value: str) -> bool:
+    return any(isinstance(element, str) and value in element for element in _as_list(leaf))
+
+
+def _prefix(leaf: Leaf, value: str) -> bool:
+    return isinstance(leaf, str) and leaf.startswith(value)
+
+
+def _in_order(holds: Callable[[Any, Any], bool], leaf: Leaf, value: object) -> bool:
+    return not isinstance(leaf, list) and kind(leaf) is kind(value) and holds(leaf, value)
+
+
+_TESTS: Final[Mapping[str, Callable[[Leaf, Any], bool]]] = {
+    "eq": _equals_any,
+    "in": _equals_any,
+    "contains": _contains,
+    "substring": _substring,
+    "prefix": _prefix,
+    "gt": partial(_in_order, operator.gt),
+    "gte": partial(_in_order, operator.ge),
+    "lt": partial(_in_order, operator.lt),
+    "lte": partial(_in_order, operator.le),
+}
 
 
 def kind(value: object) -> type:
-    """`bool`, `str`, or `float` for every number."""
+    """`bool`, `str`, or `float` for every number: only values of one kind can be equal or in order."""
     if isinstance(value, bool):
         return bool
     return str if isinstance(value, str) else float

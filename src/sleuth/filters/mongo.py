@@ -60,7 +60,7 @@ def _entry(key: object, item: object, where: str, level: int) -> Iterator[Filter
     elif key == "$not":
         yield Not(_filter(item, here, level + 1))
     elif isinstance(key, str) and key.startswith("$"):
-        raise _unknown(key, here, "stands before a key or joins filters" if key in _BY_NAME else "")
+        raise _unknown(key, here, "must stand under a key" if key in _BY_NAME else "")
     else:
         yield from _conditions(key, item, here, level)
 
@@ -87,7 +87,7 @@ def _conditions(key: Any, item: object, where: str, level: int) -> Iterator[Filt
                 f"a key inside an object must be written with a dot: '{key}.{name}'", where=here
             )
         else:
-            raise _unknown(name, here, "joins whole filters" if name in _TREES else "")
+            raise _unknown(name, here, "must stand before keys, not under one" if name in _TREES else "")
 
 
 def _compare(key: Any, operator: Operator, value: Any, where: str) -> Compare:
@@ -107,7 +107,7 @@ def _joined(parts: list[Filter]) -> Filter:
 
 def _unknown(name: object, where: str, why: str) -> FilterError:
     known = ", ".join((*_BY_NAME, *_TREES))
-    rule = f"{name!r} {why}, not here" if why else f"operator must be one of {known}, got {name!r}"
+    rule = f"{name!r} {why}" if why else f"operator must be one of {known}, got {name!r}"
     return FilterError(rule, where=where)
 
 

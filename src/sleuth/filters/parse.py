@@ -17,8 +17,8 @@ def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
     """The tree of whatever an API call was given.
 
     Args:
-        value: a tree; a dict in Mongo's style or in Bedrock's own form; a text in the compact form, or JSON where it
-            begins with "{"; None, an empty dict or a blank text for no filter.
+        value: a tree; a dict in Mongo's style or in Bedrock's form; a text in the compact form, or JSON where
+            it begins with "{"; None, an empty dict or a blank text for no filter.
 
     Raises:
         FilterError: it cannot be read; `where` is the path or the column of the place.

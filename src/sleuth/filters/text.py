@@ -4,22 +4,26 @@
 
 Grammar, in order of binding; blanks separate and otherwise mean nothing:
 
-    filter   = all {"OR" all}                      any of
-    all      = term {["AND"] term}                 all of
+    filter   = all {"OR" all}                     any of
+    all      = term {["AND"] term}                all of
     term     = {"-" | "NOT"} (compare | "(" filter ")")
-    compare  = key ":" pattern | key ("=" | "!=") value {"," value} [","] | key (">" | ">=" | "<" | "<=") value
-             | key "!=" "*"                        the key is missing or null
-    pattern  = value {"," value} [","]             equal to it, or to one of them; "a," is a list of one
-             | "*"                                 the key exists
-             | value "*"                           begins with value
-             | value that ends in "/"              lies in that folder: begins with it
-             | "*" value "*"                       has it as a substring
-             | "[" value "]"                       is a list with that element
-    value    = true | false | number as in JSON | a word | a string in double quotes, with JSON's escapes
-    key      = a word | a string in double quotes
+    compare  = key ":" pattern
+             | key ("=" | "!=") value {"," value} [","]
+             | key (">" | ">=" | "<" | "<=") value
+             | key "!=" "*"                       the key is missing or null
+    pattern  = value {"," value} [","]            equal to it, or to one of them; "a," is a list of one
+             | "*"                                the key exists
+             | value "*"                          begins with value
+             | value that ends in "/"             lies in that folder: begins with it
+             | "*" value "*"                      has it as a substring
+             | "[" value "]"                      is a list with that element
+    value    = true | false | number as in JSON | word | string in double quotes, with JSON's escapes
+    key      = word | string in double quotes
 
-A word has no blanks and none of "()[]{},*; as a key it holds none of :=!<> either and begins with no "-". Quoted
-values are strings always: `year:2020` is the number, `year:"2020"` the string. Text that begins with "{" is JSON.
+A word has no blanks and none of `"()[]{},*`, and does not begin with one of `<>=!`; as a key it holds none of
+`:=!<>` and does not begin with `-`. Quoted values are always strings: `year:2020` is the number,
+`year:"2020"` the string. A sign may follow a colon (`year:>=2020`). Text that begins with `{` is read as
+JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What is a filter? A tree of `And`, `Or` and `Not` over comparisons of one metadata key with one value.
 
-Trees are values: immutable, hashable, equal only where keys, operators, values and the types of the values are equal
-(`True` is not `1` is not `1.0`). Whatever cannot be a filter cannot be built: every check is made here, once.
+Trees are values: immutable, hashable, equal only where keys, operators, values and the types of the values
+are (`True` is not `1` is not `1.0`). Whatever cannot be a filter cannot be built: every check is made here,
+once.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ Operator: TypeAlias = Literal[
 OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
 ORDERED: Final = frozenset({"gt", "gte", "lt", "lte"})
 MEMBERSHIP: Final = frozenset({"in", "nin"})
+_OPPOSITES: Final[dict[Operator, Operator]] = {"eq": "ne", "ne": "eq", "in": "nin", "nin": "in"}
 MAX_DEPTH: Final = 32
 """Nesting of a filter, in nodes from the root to a comparison; a hand-written filter has 2 to 4."""
 INT64: Final = range(-(2**63), 2**63)
@@ -41,7 +43,7 @@ class _Node:
 
 
 def _parts(node: Any, kind: type[And] | type[Or]) -> tuple[Filter, ...]:
-    return node.parts if isinstance(node, kind) else (node,)
+    return node.parts if type(node) is kind else (node,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +61,6 @@ class Compare(_Node):
     value: Scalar | tuple[Scalar, ...]
 
     def __post_init__(self) -> None:
-        if self.operator in MEMBERSHIP and isinstance(self.value, list):
-            object.__setattr__(self, "value", tuple(self.value))
         _check_key(self.key)
         _check_value(self.operator, self.value)
 
@@ -181,7 +181,7 @@ def field(key: str) -> Field:
 
 
 def depth(filter: Filter) -> int:
-    """Nodes on the longest way from the root to a comparison. Needs no stack, so no tree is too deep for it."""
+    """Nodes on the longest way from the root to a comparison; needs no stack, so takes any tree."""
     deepest, pending = 0, [(filter, 1)]
     while pending:
         node, level = pending.pop()
@@ -195,6 +195,28 @@ def children(filter: Filter) -> tuple[Filter, ...]:
     if isinstance(filter, And | Or):
         return filter.parts
     return (filter.part,) if isinstance(filter, Not) else ()
+
+
+def negations_inward(filter: Filter) -> Filter:
+    """An equal filter, by De Morgan's laws: `Not` is left only over comparisons without an opposite."""
+    if isinstance(filter, And):
+        return And(tuple(negations_inward(part) for part in filter.parts))
+    if isinstance(filter, Or):
+        return Or(tuple(negations_inward(part) for part in filter.parts))
+    return _opposite(filter.part) if isinstance(filter, Not) else filter
+
+
+def _opposite(filter: Filter) -> Filter:
+    if isinstance(filter, And):
+        return Or(tuple(_opposite(part) for part in filter.parts))
+    if isinstance(filter, Or):
+        return And(tuple(_opposite(part) for part in filter.parts))
+    if isinstance(filter, Not):
+        return negations_inward(filter.part)
+    if filter.operator == "exists":
+        return Compare(filter.key, "exists", not filter.value)
+    opposite = _OPPOSITES.get(filter.operator)
+    return Not(filter) if opposite is None else Compare(filter.key, opposite, filter.value)
 
 
 def check_depth(filter: Filter) -> None:

@@ -1,0 +1,111 @@
+"""How does a Chroma take a filter? As its `where` dict.
+
+Sources: docs.trychroma.com/reference/where-filter, and chromadb 1.5.9 asked row by row. `$and` and `$or` have
+at least two members, a comparison has one operator, the values of `$in` are of one type. `$ne`, `$nin` and
+`$not_contains` hold where the key is missing; `True` is not `1`, and `1` is `1.0`, save inside lists, where
+an integer is sought among integers only. Lists are seen by `$contains` alone, so equality asks twice.
+
+There is no "exists", no prefix, no substring of metadata, no order of strings and no "not" of an order: those
+are refused. What is left is true for exactly the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sleuth.errors import FilterError
+from sleuth.filters.text import to_text
+from sleuth.filters.tree import (
+    INT64,
+    ORDERED,
+    And,
+    Compare,
+    Filter,
+    Not,
+    Operator,
+    Or,
+    Scalar,
+    negations_inward,
+)
+
+_WITHIN: Final[Mapping[Operator, tuple[str, str, str]]] = {
+    "eq": ("$eq", "$contains", "$or"),
+    "in": ("$in", "$contains", "$or"),
+    "ne": ("$ne", "$not_contains", "$and"),
+    "nin": ("$nin", "$not_contains", "$and"),
+}
+"""For equality: the operator for scalars, the one for lists, and how the two join."""
+
+
+def to_chroma(filter: Filter, *, lists: bool = True) -> dict[str, Any]:
+    """The `where` of a filter.
+
+    Args:
+        lists: whether rows may hold lists, which Chroma knows since 1.5; False gives the plain form that older
+            servers take, which is as exact where no row holds a list.
+
+    Raises:
+        FilterError: Chroma cannot say this; the message names the operator.
+    """
+    return _where(negations_inward(filter), lists)
+
+
+def _where(filter: Filter, lists: bool) -> dict[str, Any]:
+    if isinstance(filter, And | Or):
+        name = "$and" if isinstance(filter, And) else "$or"
+        return {name: [_where(part, lists) for part in filter.parts]}
+    test, is_negated = (filter.part, True) if isinstance(filter, Not) else (filter, False)
+    assert isinstance(test, Compare)  # noqa: S101  # negations_inward leaves no other
+    if test.operator == "contains" and lists:
+        operator, joint = ("$not_contains", "$and") if is_negated else ("$contains", "$or")
+        return _joined(joint, _per_element(test, operator))
+    if is_negated:
+        raise _refused(test, f"the negation of {test.operator!r}")
+    if test.operator in _WITHIN:
+        return _equality(test, lists)
+    if test.operator not in ORDERED:
+        raise _refused(test, repr(test.operator))
+    if isinstance(test.value, str):
+        raise _refused(test, f"{test.operator!r} of a string")
+    return {test.key: {f"${test.operator}": test.value}}
+
+
+def _equality(test: Compare, lists: bool) -> dict[str, Any]:
+    scalar, element, joint = _WITHIN[test.operator]
+    parts = [{test.key: {scalar: values}} for values in _by_type(test.value)]
+    return _joined(joint, parts + (_per_element(test, element) if lists else []))
+
+
+def _by_type(value: Scalar | tuple[Scalar, ...]) -> list[Any]:
+    """The value itself, or the values of a list in lists of one type each."""
+    if not isinstance(value, tuple):
+        return [value]
+    groups: dict[type, list[Scalar]] = {}
+    for one in value:
+        groups.setdefault(type(one), []).append(one)
+    return list(groups.values())
+
+
+def _per_element(test: Compare, operator: str) -> list[dict[str, Any]]:
+    """One comparison per value, and two for a whole number: lists of integers and of floats are apart."""
+    values = test.value if isinstance(test.value, tuple) else (test.value,)
+    found: list[Scalar] = []
+    for value in values:
+        found.append(value)
+        if isinstance(value, int) and not isinstance(value, bool) and value == float(value):
+            found.append(float(value))
+        elif isinstance(value, float) and value.is_integer() and int(value) in INT64:
+            found.append(int(value))
+    return [{test.key: {operator: value}} for value in found]
+
+
+def _joined(joint: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    return parts[0] if len(parts) == 1 else {joint: parts}
+
+
+def _refused(test: Compare, what: str) -> FilterError:
+    known = ", ".join((*_WITHIN, *sorted(ORDERED), "contains"))
+    return FilterError(
+        f"operator must be one that a Chroma has ({known}), got {what}: {to_text(test)}", where=test.key
+    )
