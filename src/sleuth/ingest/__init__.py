@@ -1,0 +1,1 @@
+"""Which files are there, and which documents are in them?"""

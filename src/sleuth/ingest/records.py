@@ -1,0 +1,94 @@
+"""What comes out of reading files, other than documents: entries found, files skipped, unchanged or done, progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+SkipKind: TypeAlias = Literal[
+    "binary",
+    "oversized",
+    "link",
+    "special",
+    "permission",
+    "vanished",
+    "missing package",
+    "unreadable",
+    "empty",
+    "row",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A regular file that was found and may be read.
+
+    Attributes:
+        file: the path to open; holds surrogates where the name is not UTF-8.
+        source: its absolute path, printable and UTF-8: names the file everywhere in the index.
+        path: relative to the root it was found under, "/" between parts; the file's name where it is a root itself.
+        size: bytes.
+        modified_ns: time of last change, nanoseconds since 1970 UTC.
+    """
+
+    file: str
+    source: str
+    path: str
+    size: int
+    modified_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file, folder, link or row that gave no document.
+
+    Attributes:
+        source: its absolute path; `#row` follows where a row was skipped.
+        reason: one clause, fit for a list.
+        kind: for counting and for deciding what to say.
+    """
+
+    source: str
+    reason: str
+    kind: SkipKind = "unreadable"
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """A file that the caller knows already: seen, not read."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """A file whose documents have all been given; follows them.
+
+    Attributes:
+        source: as in `FileEntry`: the `source` of its document, or what stands before `#` in those of its rows.
+        size, modified_ns: what `unchanged` is to be asked about next time.
+        documents: how many it gave.
+    """
+
+    source: str
+    size: int
+    modified_ns: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far reading has come.
+
+    Attributes:
+        files, bytes: dealt with so far: read, unchanged or skipped.
+        total_files, total_bytes: None until all folders have been walked.
+    """
+
+    files: int
+    bytes: int
+    total_files: int | None = None
+    total_bytes: int | None = None

@@ -1,0 +1,231 @@
+"""Where may a text be cut? Pages, headings, blocks, sentences and words of plain text, markup and code.
+
+Positions are character offsets. Every pattern is linear on every text: repeats are possessive or bounded, and what a
+repeat may cross never starts another match of itself.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+WORD_PIECE = 8
+"""Visible characters in a token at most: English then has about 1.25 tokens a word, as subword vocabularies do."""
+
+BLANK_RUN = 200
+"""Blanks within a chunk at most; a longer run is a border."""
+
+_DENSE = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
+_dense_sign = re.compile(f"[{_DENSE}]")
+_PIECE = rf"\S{{1,{WORD_PIECE}}}+"
+_PIECE_DENSE = rf"(?:[{_DENSE}]|[^\s{_DENSE}]{{1,{WORD_PIECE}}}+)"
+_piece = re.compile(_PIECE)
+_piece_dense = re.compile(_PIECE_DENSE)
+
+
+def is_dense(text: str) -> bool:
+    """Whether `text` holds Chinese, Japanese or Korean signs, each of which is a token of its own."""
+    return not text.isascii() and _dense_sign.search(text) is not None
+
+
+def count_tokens(text: str) -> int:
+    """How many tokens `text` has: runs of up to 8 visible characters, and each Chinese, Japanese or Korean sign.
+
+    No vocabulary is needed and the count is the same everywhere; for English prose it lies within a tenth or two of
+    what subword tokenizers give.
+    """
+    return len((_piece_dense if is_dense(text) else _piece).findall(text))
+
+
+def window(tokens: int, *, dense: bool) -> re.Pattern[str]:
+    """A pattern that matches the next `tokens` tokens, or fewer where a very long run of blanks or the end comes."""
+    piece = _PIECE_DENSE if dense else _PIECE
+    return re.compile(rf"(?:{piece}\s{{0,{BLANK_RUN}}}+){{1,{tokens}}}+")
+
+
+_ABBREVIATION = (
+    r"(?<!\b[A-Z]\.)(?<!\b[DM]r\.)(?<!\bM[rs]s\.)(?<!\bMs\.)(?<!\bFig\.)(?<!\bNo\.)(?<!\bvs\.)(?<!\bcf\.)"
+)
+sentence = re.compile(
+    r"[.!?…。！？｡\n](?:"
+    rf"(?<=[.!?…]){_ABBREVIATION}[\"')\]”’»]?\s{{1,9}}(?=[^\sa-z.,;:!?)\]])"
+    r"|(?<=[。！？｡])(?=[^。！？｡」』）\s])"
+    r"|(?<=\n)[ \t]{0,12}(?=(?:[-*+•]|\d{1,3}[.)])\s\S)"
+    r"|(?<=\n)[ \t\r\f]{0,200}\n"
+    r")"
+)
+"""A border of sentences, list items or paragraphs; the next one starts at the end of the match."""
+
+blank_line = re.compile(r"\n[ \t\r\f]{0,200}\n")
+line_end = re.compile(r"\n")
+_blanks = re.compile(r"\s*+")
+_top_level = re.compile(r"\n[ \t\r\f]{0,200}\n(?=[^\s)}\]])")
+
+
+def skip_blanks(text: str, position: int) -> int:
+    """The first visible character at or after `position`; the length of `text` where there is none."""
+    return _blanks.match(text, position).end()  # type: ignore[union-attr]  # it matches nothing, too
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a scan of a whole text finds.
+
+    Attributes:
+        headings: where heading lines start, ascending.
+        bodies: where the text below each heading starts.
+        paths: per heading, its path from the top: "Guide > Install".
+        kept: (start, end) of blocks that are cut only where they do not fit a chunk, ascending and apart.
+    """
+
+    headings: tuple[int, ...] = ()
+    bodies: tuple[int, ...] = ()
+    paths: tuple[str, ...] = ()
+    kept: tuple[tuple[int, int], ...] = ()
+
+    def path_at(self, position: int) -> str:
+        """The path of the section that holds `position`; headings that follow each other at once count as one."""
+        index = bisect_right(self.headings, position) - 1
+        if index < 0:
+            return ""
+        while index + 1 < len(self.headings) and position <= self.headings[index + 1] <= self.bodies[index]:
+            index += 1
+        return self.paths[index]
+
+    def heading_after(self, position: int, default: int) -> int:
+        """The first heading that starts at or after `position`."""
+        index = bisect_right(self.headings, position - 1)
+        return self.headings[index] if index < len(self.headings) else default
+
+    def kept_at(self, position: int) -> tuple[int, int] | None:
+        """The kept block strictly inside which `position` lies."""
+        index = bisect_right(self.kept, (position, -1)) - 1
+        if index >= 0 and self.kept[index][0] < position < self.kept[index][1]:
+            return self.kept[index]
+        return None
+
+
+EMPTY = Outline()
+
+_Heading = tuple[int, int, int, str]  # start, start of the text below, level, title
+
+
+def _outline(text: str, headings: list[_Heading], kept: list[tuple[int, int]]) -> Outline:
+    path: list[tuple[int, str]] = []
+    paths = []
+    for _, _, level, title in headings:
+        while path and path[-1][0] >= level:
+            path.pop()
+        path.append((level, title))
+        paths.append(" > ".join(name for _, name in path))
+    return Outline(
+        tuple(h[0] for h in headings),
+        tuple(skip_blanks(text, h[1]) for h in headings),
+        tuple(paths),
+        tuple(kept),
+    )
+
+
+_markdown = re.compile(
+    r"(?:\A|\n)(?:"
+    r"(?P<start> {0,3}(?P<level>\#{1,6})(?:[ \t]++(?P<title>[^\n]*+))?+(?=\n|\Z))"
+    r"|[ ]{0,12}(?P<fence>`{3,}+(?![^`\n]*+`)|~{3,}+)"
+    r"|(?P<rows>(?:[ ]{0,3}\|[^\n]*+(?:\n|\Z)){2,}+)"
+    r"|(?P<set>(?P<above>[^\s>|#+*-][^\n]{0,300}+)\n {0,3}(?P<under>=++|-{2,}+)[ \t]*+(?=\n|\Z))"
+    r")",
+)
+_closing_marks = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
+_link = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+
+
+def _plain_title(title: str) -> str:
+    title = _closing_marks.sub("", title.strip()[:300])
+    return _link.sub(r"\1", title).strip("*_` \t").replace("`", "")
+
+
+def scan_markdown(text: str) -> Outline:
+    """Headings (`#` and underlined), fenced code and tables of Markdown."""
+    headings: list[_Heading] = []
+    kept: list[tuple[int, int]] = []
+    position = 0
+    while match := _markdown.search(text, position):
+        position = match.end()
+        line = match.start() + (text[match.start()] == "\n")
+        if match["level"]:
+            if title := _plain_title(match["title"] or ""):
+                headings.append((line, position, len(match["level"]), title))
+        elif match["under"]:
+            headings.append(
+                (line, position, 1 if match["under"][0] == "=" else 2, _plain_title(match["above"]))
+            )
+        elif match["rows"]:
+            kept.append((line, position))
+            position -= text[position - 1] == "\n"
+        else:
+            fence = match["fence"]
+            closing = re.compile(rf"\n {{0,12}}{fence[0]}{{{len(fence)},}}+[ \t]*+(?=\n|\Z)").search(
+                text, position
+            )
+            position = closing.end() if closing else len(text)
+            kept.append((line, position))
+    return _outline(text, headings, kept)
+
+
+_rest = re.compile(
+    r"(?:\A|\n)(?:(?P<over>(?P<sign>[=\-`:'\"~^_*+#<>.])(?P=sign){2,}+)[ \t]*+\n)?+"
+    r"(?P<title>[ \t]{0,20}[^\s][^\n]{0,300}+)\n"
+    r"(?P<under>(?P<mark>[=\-`:'\"~^_*+#<>.])(?P=mark){2,}+)[ \t]*+(?=\n|\Z)",
+)
+_rest_block = re.compile(
+    r"(?:\A|\n)(?:(?:\.\. [\w-]++::|[^\n]{0,500}::[ \t]*+(?=\n[ \t]*+\n[ \t]))[^\n]*+(?:\n[ \t]++[^\n]*+|\n(?=\n{0,9}+[ \t]))++"
+    r"|(?:[+|][^\n]*+(?:\n|\Z)){2,}+)"
+)
+
+
+def scan_rest(text: str) -> Outline:
+    """Headings, directives, literal blocks and grid tables of reStructuredText; levels in order of first use."""
+    levels: dict[tuple[str, bool], int] = {}
+    headings: list[_Heading] = []
+    position = 0
+    while match := _rest.search(text, position):
+        title = match["title"].strip()
+        if len(match["under"]) < len(title) or not any(sign.isalnum() for sign in title):
+            position = match.start("title" if match["over"] else "under") - 1
+            continue
+        position = match.end()
+        style = (match["mark"], match["over"] is not None)
+        level = levels.setdefault(style, len(levels) + 1)
+        line = match.start() + (text[match.start()] == "\n")
+        headings.append((line, position, level, title.replace("`", "")))
+    kept = [(m.start() + (text[m.start()] == "\n"), m.end()) for m in _rest_block.finditer(text)]
+    return _outline(text, headings, kept)
+
+
+def last_match(pattern: re.Pattern[str], text: str, low: int, high: int) -> int:
+    """The end of the last match of `pattern` that ends in [low, high]; -1 where there is none."""
+    found = -1
+    for match in pattern.finditer(
+        text, max(low - 10, 0), high + 2
+    ):  # + 2: a border may look at what follows it
+        if low <= match.end() <= high:
+            found = match.end()
+    return found
+
+
+def last_paragraph(text: str, low: int, high: int) -> int:
+    """The start of the last paragraph that starts in [low, high]; -1 where there is none."""
+    found = text.rfind("\n\n", low, high)
+    return found + 2 if found >= 0 else last_match(blank_line, text, low, high)
+
+
+def last_definition(text: str, low: int, high: int) -> int:
+    """Where the last top-level piece of code starts in [low, high], else the last after a blank line; -1 if none."""
+    found = last_match(_top_level, text, low, high)
+    return found if found >= 0 else last_paragraph(text, low, high)
+
+
+def last_line(text: str, low: int, high: int) -> int:
+    """The start of the last line that starts in [low, high]; -1 where there is none."""
+    found = text.rfind("\n", max(low - 1, 0), high)
+    return found + 1 if found >= 0 else -1

@@ -1,0 +1,262 @@
+"""Into which passages is a document cut?
+
+At the best border that a chunk of the wanted size allows: a page, else a heading, else a paragraph, table or block
+of code, else a sentence or list item, else a line, else a word. A chunk that ends within a section repeats its last
+sentences at the start of the next one. No text is changed: a chunk is a slice of its document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from sleuth.errors import ArgumentError
+from sleuth.text import borders
+from sleuth.text.borders import EMPTY, Outline, count_tokens, skip_blanks
+from sleuth.types import Chunk, Document
+
+__all__ = ["CODE_TYPES", "Chunker", "count_tokens"]
+
+CODE_TYPES: Final = frozenset(
+    "assembly c clojure cmake cpp csharp css cuda dart dockerfile elixir erlang fortran fsharp go graphql groovy"
+    " haskell ini java javascript julia kotlin lisp lua makefile matlab nim objectivec ocaml pascal perl php"
+    " powershell protobuf python r ruby rust scala scheme scss shell sql svelte swift tcl terraform toml typescript"
+    " verilog vhdl vim vue xml yaml zig".split()
+)
+"""Values of `metadata["type"]` whose text is cut as source code: at top-level definitions and blank lines."""
+
+_SCANNERS: Final[dict[str, Callable[[str], Outline]]] = {
+    "markdown": borders.scan_markdown,
+    "html": borders.scan_markdown,
+    "docx": borders.scan_markdown,
+    "notebook": borders.scan_markdown,
+    "rst": borders.scan_rest,
+}
+
+_SPELLING = re.compile(r"chunker-1\(size=(\d+),overlap=(\d+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunker:
+    """Cuts documents into chunks.
+
+    A token is a run of up to 8 visible characters, or one Chinese, Japanese or Korean sign: see `count_tokens`.
+    `metadata["type"]` says how to read a text: "markdown", "html" and "docx" (both written as Markdown by the
+    loaders), "rst", a member of `CODE_TYPES`; anything else is plain text, where form feeds divide pages.
+
+    Laws: every visible character is in a chunk; starts and ends ascend strictly; each chunk holds something that no
+    chunk before it holds; at most `limit` tokens, and at most `overlap` of them shared with the chunk before; equal
+    documents give equal chunks.
+
+    Attributes:
+        size: tokens in a chunk, 8 or more.
+        overlap: tokens at most that a chunk repeats of the one before, in whole sentences; up to size // 4.
+    """
+
+    size: int = 400
+    overlap: int = 40
+
+    def __post_init__(self) -> None:
+        if self.size < 8:
+            raise ArgumentError(f"size must be at least 8 tokens, got {self.size!r}")
+        if not 0 <= self.overlap <= self.size // 4:
+            raise ArgumentError(
+                f"overlap must be 0 to size // 4 = {self.size // 4} tokens, got {self.overlap!r}"
+            )
+
+    @property
+    def limit(self) -> int:
+        """Tokens in a chunk at most: a tail of up to size // 8 is joined to the chunk before it."""
+        return self.size + self.size // 8
+
+    @property
+    def fingerprint(self) -> str:
+        """The settings as text: `Chunker.parse(chunker.fingerprint) == chunker`. Equal prints cut alike."""
+        return f"chunker-1(size={self.size},overlap={self.overlap})"
+
+    @classmethod
+    def parse(cls, fingerprint: str) -> Chunker:
+        """The chunker of this fingerprint."""
+        match = _SPELLING.fullmatch(fingerprint)
+        if match is None:
+            raise ArgumentError(f"fingerprint must be 'chunker-1(size=N,overlap=N)', got {fingerprint!r}")
+        return cls(int(match[1]), int(match[2]))
+
+    def split(self, document: Document) -> list[Chunk]:
+        """The chunks of `document` in order; none where it is blank."""
+        text = document.page_content
+        kind = _kind(document)
+        # Two characters are the least that a token and its blank take: such a text fits whatever it says.
+        if (
+            len(text) <= 2 * self.size
+            and kind not in _SCANNERS
+            and kind != "pdf"
+            and text.isascii()
+            and "\f" not in text
+        ):
+            return _single(text)
+        return list(self.iterate(document))
+
+    def iterate(self, document: Document) -> Iterator[Chunk]:
+        """The chunks of `split`, one at a time: for documents whose chunks should not all be held at once."""
+        text = document.page_content
+        kind = _kind(document)
+        scan = _SCANNERS.get(kind)
+        cutter = _Cutter(
+            text,
+            scan(text) if scan else EMPTY,
+            _windows(self.size, self.overlap, borders.is_dense(text)),
+            code=kind in CODE_TYPES,
+            overlap=self.overlap,
+            paged=kind == "pdf" or (kind not in CODE_TYPES and "\f" in text),
+        )
+        return cutter.chunks()
+
+
+def _kind(document: Document) -> str:
+    kind = document.metadata.get("type", "")
+    return kind if isinstance(kind, str) else ""
+
+
+def _single(text: str) -> list[Chunk]:
+    start, end = 0, len(text)
+    body = text.rstrip()
+    if not body:
+        return []
+    line = 1
+    if len(body) != end or body[0].isspace():
+        start = _text_start(text, 0)
+        end = len(body)
+        body = body[start:]
+        line += text.count("\n", 0, start)
+    return [Chunk(body, start, end, line, line + body.count("\n"), None, {}, {})]
+
+
+def _text_start(text: str, position: int) -> int:
+    """Where the text after the blanks at `position` starts, with the indentation of its line."""
+    end = skip_blanks(text, position)
+    line = max(text.rfind("\n", position, end), text.rfind("\f", position, end)) + 1
+    if line == 0 and position != 0:
+        return end
+    line = max(line, position)
+    return line if end - line <= borders.BLANK_RUN else end
+
+
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """Patterns that step over tokens: a quarter of a chunk, the next quarter, the rest, a tail, an overlap."""
+
+    quarter: re.Pattern[str]
+    half: re.Pattern[str]
+    rest: re.Pattern[str]
+    tail: re.Pattern[str]
+    overlap: re.Pattern[str]
+
+
+@lru_cache(maxsize=64)
+def _windows(size: int, overlap: int, dense: bool) -> _Windows:
+    parts = (size // 4, size // 2 - size // 4, size - size // 2, size // 8, max(overlap, 1))
+    return _Windows(*(borders.window(part, dense=dense) for part in parts))
+
+
+def _step(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+@dataclass(slots=True)
+class _Cutter:
+    """One pass over one text."""
+
+    text: str
+    outline: Outline
+    windows: _Windows
+    code: bool
+    overlap: int
+    paged: bool
+
+    def chunks(self) -> Iterator[Chunk]:
+        text, outline = self.text, self.outline
+        page, page_end = 1, self._page_end(0)
+        line, counted = 1, 0
+        done = 0
+        position = skip_blanks(text, 0)
+        start = _text_start(text, 0)
+        while position < len(text):
+            while position >= page_end:
+                page, page_end = page + 1, self._page_end(page_end + 1)
+            cut, within = self._next_cut(position, max(done, position), page_end)
+            body = text[start:cut].rstrip()
+            line += text.count("\n", counted, start)
+            counted = start
+            path = outline.path_at(position) if outline.headings else ""
+            yield Chunk(
+                body,
+                start,
+                start + len(body),
+                line,
+                line + body.count("\n"),
+                page if self.paged else None,
+                {"heading": path} if path else {},
+                {},
+            )
+            back = self._overlap_start(position, cut) if within and self.overlap and not self.code else cut
+            done = cut
+            start = _text_start(text, back)
+            position = skip_blanks(text, back)
+
+    def _page_end(self, position: int) -> int:
+        found = self.text.find("\f", position) if self.paged else -1
+        return found if found >= 0 else len(self.text)
+
+    def _next_cut(self, position: int, done: int, page_end: int) -> tuple[int, bool]:
+        """Where the chunk from `position` ends, beyond `done`, and whether that is within a section."""
+        text, windows = self.text, self.windows
+        quarter = _step(windows.quarter, text, position)
+        low = max(quarter, done + 1)
+        limit = min(page_end, self.outline.heading_after(low, len(text)))
+        half = _step(windows.half, text, quarter)
+        high = _step(windows.rest, text, half)
+        if skip_blanks(text, _step(windows.tail, text, high)) >= limit:
+            return limit, False
+        return self._best(low, max(half, low), high), True
+
+    def _best(self, low: int, half: int, high: int) -> int:
+        """The strongest border in [half, high], or the start of a block that `high` would divide if after `low`."""
+        text, outline = self.text, self.outline
+        if half >= high:
+            return high
+        if self.code:
+            found = borders.last_definition(text, half, high)
+            return found if found >= 0 else self._weakest(half, high)
+        if kept := outline.kept_at(high):
+            return kept[0] if kept[0] >= low else self._weakest(half, high)
+        found = borders.last_paragraph(text, half, high)
+        if found < 0:
+            found = borders.last_match(borders.sentence, text, half, high)
+        if found < 0:
+            return self._weakest(half, high)
+        divided = outline.kept_at(found)
+        return divided[1] if divided else found
+
+    def _weakest(self, half: int, high: int) -> int:
+        text = self.text
+        found = borders.last_line(text, half, high)
+        if found < 0 and not text[high - 1].isspace():
+            found = text.rfind(" ", half, high) + 1
+        return found if found > 0 else high
+
+    def _overlap_start(self, position: int, cut: int) -> int:
+        """The earliest sentence before `cut` from which at most `overlap` tokens lead up to it; else `cut`."""
+        text, outline = self.text, self.outline
+        low = max(position + 1, cut - self.overlap * (borders.WORD_PIECE + 1))
+        for match in borders.sentence.finditer(text, low, cut):
+            start = skip_blanks(text, match.end())
+            if start >= cut:
+                break
+            if _step(self.windows.overlap, text, start) >= cut and outline.kept_at(start) is None:
+                return start if outline.heading_after(start, len(text)) >= cut else cut
+        return cut
