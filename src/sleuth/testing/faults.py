@@ -1,0 +1,171 @@
+"""What does a client do when its peer misbehaves? A server that does so, in one way per path.
+
+Any path below a fault's own shows it, so that `server.url("drip")` can stand for a service's base address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from threading import Event, Thread
+from types import TracebackType
+from typing import Literal, Self, get_args
+
+Fault = Literal[
+    "refuse", "hang", "drip", "drip-body", "reset", "truncate", "wrong-type", "garbage", "endless", "redirect"
+]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+"""refuse: nothing listens. hang: accepts, never answers. drip: one byte a second, from the first.
+drip-body: the head at once, then one byte a second. reset: a TCP reset in the body. truncate: a body
+shorter than it said. wrong-type: 200 with a page instead of data. garbage: not HTTP. endless: a body
+without end. redirect: to itself, for ever.
+"""
+
+_OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+class FaultServer:
+    """A server of bad manners on a free port of 127.0.0.1, up inside its `with` block.
+
+    Attributes:
+        connections: how many were accepted.
+    """
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self._ready = Event()
+        self._port = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def url(self, fault: Fault) -> str:
+        """The address that shows this fault, without a slash at the end."""
+        port = self._silent.getsockname()[1] if fault == "refuse" else self._port
+        return f"http://127.0.0.1:{port}/{fault}"
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._run, daemon=True)
+        self._silent = socket.socket()  # bound, never listening: connecting to it is refused
+        self._silent.bind(("127.0.0.1", 0))
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._silent.close()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=256))
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        self._loop.run_forever()
+        server.close()
+        for task in self._tasks:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        try:
+            first = await reader.readline()
+            path = first.split(b" ")[1].decode() if first.count(b" ") == 2 else "/"
+            fault = _BEHAVIOURS.get(path.split("/")[1].partition("?")[0])
+            if fault is not None:
+                await fault(writer, path)
+        except (ConnectionError, TimeoutError, asyncio.CancelledError):
+            pass  # the client left, as it should, or the test is over
+        finally:
+            writer.transport.abort()
+
+
+async def _hang(writer: asyncio.StreamWriter, path: str) -> None:
+    await asyncio.sleep(3600)
+
+
+async def _slowly(writer: asyncio.StreamWriter, data: bytes) -> None:
+    for byte in data:
+        writer.write(bytes([byte]))
+        await writer.drain()
+        await asyncio.sleep(1.0)
+
+
+async def _drip(writer: asyncio.StreamWriter, path: str) -> None:
+    await _slowly(writer, _OK + b"Content-Length: 2\r\n\r\n{}")
+
+
+async def _drip_body(writer: asyncio.StreamWriter, path: str) -> None:
+    writer.write(_OK + b"Content-Length: 3600\r\n\r\n")
+    await _slowly(writer, b"[" + b" " * 3599)
+
+
+async def _reset(writer: asyncio.StreamWriter, path: str) -> None:
+    writer.write(_OK + b'Content-Length: 4096\r\n\r\n{"results": [')
+    await writer.drain()
+    await asyncio.sleep(0.01)
+    # Zero linger makes closing a reset instead of an orderly end.
+    sock: socket.socket = writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+async def _truncate(writer: asyncio.StreamWriter, path: str) -> None:
+    writer.write(_OK + b'Content-Length: 4096\r\n\r\n{"results": []}')
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
+    writer.write(data)
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def _wrong_type(writer: asyncio.StreamWriter, path: str) -> None:
+    page = b"<html><body>Sign in to the hotel network</body></html>"
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(page)
+    await _send(writer, head + page)
+
+
+async def _garbage(writer: asyncio.StreamWriter, path: str) -> None:
+    await _send(writer, b"\x00\xff\x16\x03\x01 SSH-2.0-nothing\r\n" * 8)
+
+
+async def _endless(writer: asyncio.StreamWriter, path: str) -> None:
+    writer.write(_OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    piece = b" " * 65536
+    while True:
+        writer.write(b"10000\r\n" + piece + b"\r\n")
+        await writer.drain()
+
+
+async def _redirect(writer: asyncio.StreamWriter, path: str) -> None:
+    await _send(
+        writer, b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + path.encode() + b"\r\n\r\n"
+    )
+
+
+_BEHAVIOURS: dict[str, Callable[[asyncio.StreamWriter, str], Awaitable[None]]] = {
+    "hang": _hang,
+    "drip": _drip,
+    "drip-body": _drip_body,
+    "reset": _reset,
+    "truncate": _truncate,
+    "wrong-type": _wrong_type,
+    "garbage": _garbage,
+    "endless": _endless,
+    "redirect": _redirect,
+}

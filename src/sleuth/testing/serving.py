@@ -1,0 +1,114 @@
+"""How is a local server run beside a test: a real socket on loopback, gone when the test is?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from types import TracebackType
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it came.
+
+    Attributes:
+        path: with its query string.
+        headers: names in lower case.
+    """
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer to send."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+
+
+class LocalServer:
+    """A threaded HTTP server on a free port of 127.0.0.1, up inside its `with` block. Subclasses answer.
+
+    Attributes:
+        requests: all that came, in order.
+    """
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self._lock = Lock()
+        self._server: _Server | None = None
+        self._thread: Thread | None = None
+
+    def answer(self, request: Request) -> Reply | None:
+        """The reply to a request; None closes the connection without one."""
+        raise NotImplementedError
+
+    @property
+    def url(self) -> str:
+        """The address of the running server, without a slash at the end."""
+        if self._server is None:
+            raise RuntimeError("the server is not running: use it as a context manager")
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None and self._thread is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._thread.join()
+
+    def receive(self, request: Request) -> Reply | None:
+        """Notes a request and answers it."""
+        with self._lock:
+            self.requests.append(request)
+        return self.answer(request)
+
+
+def _handler(owner: LocalServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def handle_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            try:
+                reply = owner.receive(Request(self.command, self.path, headers, body))
+                if reply is None:
+                    self.close_connection = True
+                    return
+                self.send_response(reply.status)
+                for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(reply.body)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True  # the client gave up waiting, as some tests want it to
+
+        do_GET = do_POST = do_PUT = do_DELETE = handle_any  # noqa: N815 - names that http.server looks up
+
+        def log_message(self, format: str, *args: object) -> None:
+            """A test's output is not an access log."""
+
+    return Handler

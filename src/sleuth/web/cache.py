@@ -1,0 +1,126 @@
+"""What did the web answer before?
+
+One JSON file per request in a folder. An entry is *fresh* up to `max_age`: it is served instead of asking.
+Then it is *stale* up to `max_stale`: it is served, marked so, only where the service does not answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from time import time
+from typing import Any
+
+from sleuth.errors import ArgumentError
+from sleuth.web.tavily import Hit
+
+FORMAT = 1
+DAY = 86_400.0
+_PRUNE_EVERY = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What was answered, and how long ago.
+
+    Attributes:
+        age: seconds.
+        fresh: whether it may be served instead of asking.
+    """
+
+    hits: tuple[Hit, ...]
+    age: float
+    fresh: bool
+
+
+class WebCache:
+    """Answers kept on disk. Safe to share between threads and processes: files are replaced whole.
+
+    Args:
+        folder: made when first written to, readable by its owner only.
+        max_age: seconds that an answer is served without asking again.
+        max_stale: seconds that it is served where the service is down.
+        max_entries: more than these, and the oldest go.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        max_age: float = DAY,
+        max_stale: float = 30 * DAY,
+        max_entries: int = 10_000,
+    ) -> None:
+        for name, seconds in (("max_age", max_age), ("max_stale", max_stale)):
+            if not seconds >= 0:
+                raise ArgumentError(f"{name} must be 0 seconds or more, got {seconds!r}")
+        if max_entries < 1:
+            raise ArgumentError(f"max_entries must be at least 1, got {max_entries!r}")
+        self.folder = Path(folder)
+        self.max_age = max_age
+        self.max_stale = max(max_stale, max_age)
+        self.max_entries = max_entries
+        self._writes = 0
+
+    def __repr__(self) -> str:
+        return f"WebCache({str(self.folder)!r})"
+
+    def get(self, request: Mapping[str, Any]) -> Entry | None:
+        """The entry of a request, or None where there is none, it is too old or does not read."""
+        try:
+            value = json.loads(self._path(request).read_bytes())
+            if value["format"] != FORMAT or value["request"] != dict(request):
+                return None
+            hits = tuple(Hit(**hit) for hit in value["hits"])
+            age = max(0.0, time() - float(value["saved"]))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None  # an entry that does not read is asked for again, and written anew
+        return Entry(hits, age, age <= self.max_age) if age <= self.max_stale else None
+
+    def put(self, request: Mapping[str, Any], hits: Sequence[Hit]) -> None:
+        """Keeps the answer to a request; an empty one is not kept.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if not hits:
+            return
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        value = {
+            "format": FORMAT,
+            "saved": time(),
+            "request": dict(request),
+            "hits": [asdict(hit) for hit in hits],
+        }
+        with NamedTemporaryFile("w", dir=self.folder, suffix=".tmp", encoding="utf-8", delete=False) as file:
+            json.dump(value, file)
+        Path(file.name).replace(self._path(request))
+        if self._writes % _PRUNE_EVERY == 0:
+            self.prune()
+        self._writes += 1
+
+    def prune(self) -> None:
+        """Deletes entries that are too old to be served, and the oldest above `max_entries`."""
+        with os.scandir(self.folder) as listing:
+            files = sorted(
+                ((entry.stat().st_mtime, entry.path) for entry in listing if entry.is_file()), reverse=True
+            )
+        oldest = time() - self.max_stale
+        for rank, (written, path) in enumerate(files):
+            if rank >= self.max_entries or written < oldest:
+                Path(path).unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Deletes every entry."""
+        if self.folder.is_dir():
+            for path in self.folder.glob("*.json"):
+                path.unlink(missing_ok=True)
+
+    def _path(self, request: Mapping[str, Any]) -> Path:
+        name = sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+        return self.folder / f"{name}.json"

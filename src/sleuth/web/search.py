@@ -1,0 +1,282 @@
+"""What does the web say to this query?"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from threading import Event
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from urllib.parse import urlsplit
+
+from sleuth.errors import ArgumentError, WebError
+from sleuth.retry import Deadline
+from sleuth.web.cache import WebCache
+from sleuth.web.keys import KEY_NAME, find_key, setting
+from sleuth.web.tavily import BASE_URL, MAX_RESULTS, Hit, Tavily
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+GROWTH = 10
+"""How far `api_k` may grow above k."""
+_FINAL = (400, 401, 403)
+"""Statuses that blame the request or the key, not the service: no old answer is served over them."""
+
+RelevanceFilter = Callable[[str, Hit], bool]
+"""Takes the query and a hit; False drops the hit, and another is asked for in its place."""
+
+
+class SearchOptions(TypedDict, total=False):
+    """The keyword arguments that every web search takes; `WebSearch` says what each is."""
+
+    api_key: str | None
+    base_url: str | None
+    timeout: float
+    search_depth: Literal["basic", "advanced"]
+    topic: Literal["general", "news", "finance"]
+    time_range: Literal["day", "week", "month", "year"] | None
+    include_domains: Sequence[str]
+    exclude_domains: Sequence[str]
+    relevance: RelevanceFilter | None
+    cache: WebCache | str | Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one search came to.
+
+    Attributes:
+        hits: unique by url, relevant, in the service's order.
+        api_k: `max_results` of the last request.
+        stale: whether any of it is an old answer, served because the service is down.
+        error: why there is not more, where a request failed.
+    """
+
+    hits: tuple[Hit, ...]
+    api_k: int
+    stale: bool = False
+    error: WebError | None = None
+
+
+@dataclass(frozen=True)
+class WebSearch:
+    """A web search with its settings.
+
+    Args:
+        api_key: of Tavily; None takes `TAVILY_API_KEY` from the environment, then from the nearest `.env`.
+        base_url: of the service; None takes `TAVILY_BASE_URL` likewise, then the public address. It has to
+            be https, save on this machine.
+        timeout: seconds for a whole call: every request, retry and wait in it.
+        search_depth: "advanced" finds more and costs two credits instead of one.
+        topic: "general", "news" or "finance".
+        time_range: only pages published in the last "day", "week", "month" or "year"; None is any time.
+        include_domains, exclude_domains: only, or no, pages of these domains.
+        relevance: keeps a hit or drops it, before the cut at k.
+        cache: answers on disk, or the folder for them; None keeps none.
+    """
+
+    api_key: str | None = field(default=None, repr=False)
+    base_url: str | None = None
+    timeout: float = 30.0
+    search_depth: Literal["basic", "advanced"] = "basic"
+    topic: Literal["general", "news", "finance"] = "general"
+    time_range: Literal["day", "week", "month", "year"] | None = None
+    include_domains: Sequence[str] = ()
+    exclude_domains: Sequence[str] = ()
+    relevance: RelevanceFilter | None = None
+    cache: WebCache | str | Path | None = None
+
+    def __post_init__(self) -> None:
+        choices: tuple[tuple[str, object, tuple[object, ...]], ...] = (
+            ("search_depth", self.search_depth, ("basic", "advanced")),
+            ("topic", self.topic, ("general", "news", "finance")),
+            ("time_range", self.time_range, ("day", "week", "month", "year", None)),
+        )
+        for name, value, known in choices:
+            if value not in known:
+                raise ArgumentError(f"{name} must be among {', '.join(map(str, known))}, got {value!r}")
+        if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
+            raise ArgumentError(f"timeout must be above 0 seconds and finite, got {self.timeout!r}")
+        for name, domains in (("include", self.include_domains), ("exclude", self.exclude_domains)):
+            if isinstance(domains, str):
+                raise ArgumentError(f"{name}_domains must be a list of domains, got {domains!r}")
+
+    def with_domains(self, domains: Sequence[str]) -> WebSearch:
+        """The same search among these domains only."""
+        return replace(self, include_domains=tuple(domains))
+
+    def search(self, query: str, k: int, cancelled: Event | None = None) -> Found:
+        """At most `k` hits; more are asked for as long as too few come and each larger request brings
+        something new.
+
+        Args:
+            k: 1 or more; the service gives at most 20.
+            cancelled: set it from another thread to end the search.
+
+        Raises:
+            WebError: nothing came, and the first request failed; or there is no API key.
+        """
+        if not query.strip():
+            return Found((), min(k, MAX_RESULTS))
+        deadline = Deadline(self.timeout, cancelled)
+        api_k, top = min(k, MAX_RESULTS), min(k + GROWTH, MAX_RESULTS)
+        hits, stale = self._ask(query, api_k, deadline)
+        seen = {hit.url: hit for hit in hits}
+        while (missing := k - len(self._relevant(query, seen))) > 0 and api_k < top:
+            try:
+                api_k = min(api_k + missing, top)
+                hits, old = self._ask(query, api_k, deadline)
+            except WebError as error:
+                return Found(self._relevant(query, seen)[:k], api_k, stale, error)
+            stale = stale or old
+            if all(hit.url in seen for hit in hits):
+                break
+            seen = {hit.url: hit for hit in hits} | seen
+        return Found(self._relevant(query, seen)[:k], api_k, stale)
+
+    def _relevant(self, query: str, hits: dict[str, Hit]) -> tuple[Hit, ...]:
+        if self.relevance is None:
+            return tuple(hits.values())
+        return tuple(hit for hit in hits.values() if self.relevance(query, hit))
+
+    def _ask(self, query: str, api_k: int, deadline: Deadline) -> tuple[Sequence[Hit], bool]:
+        """The hits of one request, from the cache where they are fresh; True where they are stale."""
+        client, cache = self._client, self._cache
+        request = {"url": client.base_url, "query": query, "api_k": api_k, **self._body}
+        entry = cache.get(request) if cache else None
+        if entry is not None and entry.fresh:
+            return entry.hits, False
+        try:
+            hits = client.search(query, api_k, self._body, deadline)
+        except WebError as error:
+            if entry is None or error.status in _FINAL:
+                raise
+            logger.warning("an answer of %.0f hours ago is served, since %s", entry.age / 3600, error)
+            return entry.hits, True
+        if cache:
+            try:
+                cache.put(request, hits)
+            except OSError as error:
+                logger.warning("the answer was not kept in %s: %s", cache.folder, error)
+        return hits, False
+
+    @cached_property
+    def _client(self) -> Tavily:
+        base = self.base_url or setting("TAVILY_BASE_URL") or BASE_URL
+        parts = urlsplit(base)
+        local = parts.hostname in ("127.0.0.1", "::1", "localhost")
+        if parts.scheme != "https" and not (parts.scheme == "http" and local):
+            raise ArgumentError(f"base_url must be https, or http on this machine, got {base!r}")
+        key = find_key(self.api_key)
+        if key is None:
+            raise WebError(
+                f"no API key for web search: set {KEY_NAME} in the environment or in .env (free keys: https://tavily.com)",
+                service="tavily",
+                url=base,
+            )
+        return Tavily(key, base)
+
+    @cached_property
+    def _cache(self) -> WebCache | None:
+        return WebCache(self.cache) if isinstance(self.cache, (str, Path)) else self.cache
+
+    @cached_property
+    def _body(self) -> dict[str, Any]:
+        """Fields of the request body that the settings ask for; defaults are left to the service."""
+        fields = {
+            "search_depth": self.search_depth,
+            "topic": self.topic,
+            "time_range": self.time_range,
+            "include_domains": list(self.include_domains),
+            "exclude_domains": list(self.exclude_domains),
+        }
+        plain = {"search_depth": "basic", "topic": "general"}
+        return {name: value for name, value in fields.items() if value and plain.get(name) != value}
+
+
+def check(query: str, k: int) -> None:
+    """Raises ArgumentError where `query` is not text or `k` not an int of at least 1."""
+    if not isinstance(query, str):
+        raise ArgumentError(f"query must be a str, got {query!r}")
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise ArgumentError(f"k must be an int of at least 1, got {k!r}")
+
+
+def web_docs(found: Found) -> dict[str, Any]:
+    """The documented structure of a search; `stale` is in it only where an old answer was served."""
+    results = [
+        {
+            "id": position,
+            "content": hit.content,
+            "url": hit.url,
+            "source_type": "web",
+            "title": hit.title,
+            "domain": hit.domain,
+        }
+        for position, hit in enumerate(found.hits)
+    ]
+    docs = {"num_docs": len(results), "api_k": found.api_k, "results": results}
+    return {**docs, "stale": True} if found.stale else docs
+
+
+def search_entry(
+    searcher: WebSearch, query: str, k: int, query_id: str | None, cancelled: Event | None = None
+) -> dict[str, Any]:
+    """What `search_web` returns; failures are logged, once each, and leave what had come before them."""
+    try:
+        found = searcher.search(query, k, cancelled)
+    except WebError as error:
+        found = Found((), min(k, MAX_RESULTS), error=error)
+    if found.error is not None:
+        logger.error("web search failed: %s", found.error)
+    docs = web_docs(found)
+    return docs if query_id is None else {"id": query_id, "query": query, "web_docs": docs}
+
+
+def search_web(
+    query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
+) -> dict[str, Any]:
+    """Up to `k` web pages for a query, each with the text that fits it.
+
+    Failures of the service, and a missing key, are logged and give an empty structure; `WebRetriever`
+    raises them.
+
+    Args:
+        k: how many pages; the service gives at most 20.
+        query_id: where given, the result is an entry of a web file, `{"id", "query", "web_docs"}`.
+        **options: settings of the search, as `WebSearch` explains them.
+
+    Returns:
+        `{"num_docs", "api_k", "results"}`: how many results there are, the `max_results` last asked of the
+        service, and the results, each `{"id", "content", "url", "source_type", "title", "domain"}`.
+        `"stale": True` is added where an old answer was served because the service is down.
+
+    Raises:
+        ArgumentError: `k` below 1, or a setting out of its range.
+    """
+    check(query, k)
+    return search_entry(WebSearch(**options), query, k, query_id)
+
+
+async def asearch_web(
+    query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
+) -> dict[str, Any]:
+    """`search_web` for async callers. Cancelling it ends its waits and retries."""
+    check(query, k)
+    searcher = WebSearch(**options)
+    return await in_thread(lambda cancelled: search_entry(searcher, query, k, query_id, cancelled))
+
+
+async def in_thread(run: Callable[[Event], T]) -> T:
+    """What `run` returns in a thread; the event that it takes is set when the awaiting task is cancelled."""
+    cancelled = Event()
+    try:
+        return await asyncio.to_thread(run, cancelled)
+    except asyncio.CancelledError:
+        cancelled.set()
+        raise

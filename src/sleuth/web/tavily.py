@@ -1,0 +1,206 @@
+"""What does Tavily's search service answer to one request?
+
+Documented at https://docs.tavily.com/documentation/api-reference/endpoint/search.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+from urllib.parse import urlsplit
+
+from sleuth import retry
+from sleuth.errors import WebError
+from sleuth.web.addresses import resolve
+from sleuth.web.http import BrokenConnectionError, Response, port_of, request, split
+
+BASE_URL = "https://api.tavily.com"
+MAX_RESULTS = 20
+"""The most results that the service gives for one request."""
+MAX_QUERY = 400
+"""Characters of the longest query that the service takes."""
+
+TRIES = 3
+BACKOFF = 1.0
+ATTEMPT_TIMEOUT = 10.0
+"""Seconds for one try, so that a try that hangs leaves time for another."""
+MAX_BYTES = 16_000_000
+
+_SPACE = re.compile(r"\s+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One page that the service found.
+
+    Attributes:
+        content: the part that fits the query, cleaned.
+        domain: host of the url without `www.`.
+        score: relevance by the service, higher is better; 0 where it gave none.
+        published: date as the service wrote it, or None.
+    """
+
+    url: str
+    title: str
+    content: str
+    domain: str
+    score: float = 0.0
+    published: str | None = None
+
+
+class BusyError(WebError):
+    """The service is overloaded or failing: another try may do.
+
+    Attributes:
+        after: seconds that it asked to wait, or None.
+    """
+
+    after: float | None = None
+
+
+def clean(text: str) -> str:
+    """Text on one line: entities resolved, white space collapsed, control characters and lone surrogates
+    dropped.
+    """
+    return _SPACE.sub(" ", _CONTROL.sub("", html.unescape(text))).strip()
+
+
+def domain_of(url: str) -> str:
+    """The host of a URL in lower case without `www.`, or "" where it has none."""
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def shorten(query: str) -> str:
+    """A query that the service takes: cut at a word where it is longer than `MAX_QUERY` characters."""
+    if len(query) <= MAX_QUERY:
+        return query
+    head = query[: MAX_QUERY + 1].rpartition(" ")[0]
+    return head.strip() or query[:MAX_QUERY]
+
+
+@dataclass(frozen=True, slots=True)
+class Tavily:
+    """A client of the service. Its repr and its errors never hold the key."""
+
+    key: str
+    base_url: str = BASE_URL
+
+    def __repr__(self) -> str:
+        return f"Tavily(base_url={self.base_url!r})"
+
+    def search(
+        self, query: str, api_k: int, options: Mapping[str, Any], deadline: retry.Deadline
+    ) -> list[Hit]:
+        """The hits for one query, in the service's order; 429, 5xx and broken connections are tried three
+        times.
+
+        Args:
+            api_k: `max_results` of the request, 1 to `MAX_RESULTS`.
+            options: further fields of the request body.
+
+        Raises:
+            WebError: the service refused or did not answer; `status` says how.
+        """
+        body = json.dumps({"query": shorten(query), "max_results": api_k, **options}).encode()
+        return retry.call(
+            lambda deadline: self._attempt(body, deadline),
+            again=_again,
+            retries=TRIES - 1,
+            base=BACKOFF,
+            deadline=deadline,
+            budget=retry.budget_of(self.base_url),
+        )
+
+    def _attempt(self, body: bytes, deadline: retry.Deadline) -> list[Hit]:
+        url = f"{self.base_url.rstrip('/')}/search"
+        parts = split(url)
+        own = deadline.within(ATTEMPT_TIMEOUT)
+        addresses = resolve(parts.hostname or "", port_of(parts), own)
+        answer = request(
+            "POST", url, addresses, deadline=own, body=body, max_bytes=MAX_BYTES,
+            headers={
+                "Authorization": f"Bearer {self.key}",
+                "Content-Type": "application/json",
+                "Accept": "application/json",
+            },
+        )  # fmt: skip
+        if answer.status != 200:
+            raise self._refusal(url, answer)
+        return read_hits(answer.body, url)
+
+    def _refusal(self, url: str, answer: Response) -> WebError:
+        told = _told(answer.body).replace(self.key, "[key]")
+        message = f"tavily answered {answer.status}: {told}" if told else f"tavily answered {answer.status}"
+        if answer.status == 429 or answer.status >= 500:
+            busy = BusyError(message, service="tavily", url=url, status=answer.status)
+            busy.after = retry.retry_after(answer.headers.get("Retry-After"))
+            return busy
+        return WebError(message, service="tavily", url=url, status=answer.status)
+
+
+def _again(error: Exception) -> retry.Again | None:
+    if isinstance(error, BusyError):
+        return retry.Again(error.after)
+    return retry.Again() if isinstance(error, BrokenConnectionError) else None
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _told(body: bytes) -> str:
+    """The service's own words of an error: `{"detail": {"error": ...}}`, or a plain `detail`."""
+    value = _parse(body)
+    detail = value.get("detail") if isinstance(value, dict) else None
+    words = detail.get("error") if isinstance(detail, dict) else detail
+    return clean(words)[:300] if isinstance(words, str) else ""
+
+
+def read_hits(body: bytes, url: str) -> list[Hit]:
+    """The hits of an answer, unique by url; entries without a url or a text are left out.
+
+    Raises:
+        WebError: the body is not what the service documents.
+    """
+    value = _parse(body)
+    results = value.get("results") if isinstance(value, dict) else None
+    if not isinstance(results, list):
+        raise WebError(
+            'tavily answered 200 without a JSON list of "results"', service="tavily", url=url, status=200
+        )
+    hits: dict[str, Hit] = {}
+    for entry in results:
+        hit = _hit(entry) if isinstance(entry, dict) else None
+        if hit is not None:
+            hits.setdefault(hit.url, hit)
+    return list(hits.values())
+
+
+def _hit(entry: dict[str, Any]) -> Hit | None:
+    address, content, title = (entry.get(name) for name in ("url", "content", "title"))
+    if not isinstance(address, str) or not isinstance(content, str) or not domain_of(address):
+        return None
+    score, published = entry.get("score"), entry.get("published_date")
+    text = clean(content)
+    if not text:
+        return None
+    return Hit(
+        url=address.strip(),
+        title=clean(title) if isinstance(title, str) else "",
+        content=text,
+        domain=domain_of(address.strip()),
+        score=score if isinstance(score, float) and isfinite(score) else float(score == 1),
+        published=published if isinstance(published, str) and published else None,
+    )
