@@ -1,0 +1,127 @@
+"""How is a whole set of queries answered from the web, into one file?"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from threading import Event
+from typing import Any, Unpack
+
+from sleuth.errors import ArgumentError, LoadError
+from sleuth.web.search import SearchOptions, WebSearch, check, in_thread, search_entry
+
+Ask = Callable[[str, str], dict[str, Any] | None]
+
+
+def search_web_batch(
+    queries: Mapping[str, str] | Iterable[Mapping[str, str]],
+    path: str | Path,
+    k: int = 3,
+    *,
+    workers: int = 4,
+    **options: Unpack[SearchOptions],
+) -> list[dict[str, Any]]:
+    """Answers many queries and writes their entries, in their order, to a JSON file: a web file.
+
+    A file that is there is gone on with: its entries of the same id and query that hold results are kept.
+    It is written anew, whole, after each round of `workers` queries, so that what was paid for is never
+    lost.
+
+    Args:
+        queries: texts by id, or `{"id", "query"}` each; an `id` may be missing, then it is "query_0" and so
+            on.
+        path: the file.
+        k: how many pages for each.
+        workers: how many queries at a time.
+        **options: settings of the search, as `WebSearch` explains them.
+
+    Returns:
+        The entries, `{"id", "query", "web_docs"}` each. A query that failed has no results, and its failure
+        is logged.
+
+    Raises:
+        ArgumentError: two queries of one id, or a bad setting.
+        LoadError: `path` holds something other than a web file.
+    """
+    ask = _asker(WebSearch(**options), k, Event())
+    return _run(ask, _identified(queries), Path(path), workers)
+
+
+async def asearch_web_batch(
+    queries: Mapping[str, str] | Iterable[Mapping[str, str]],
+    path: str | Path,
+    k: int = 3,
+    *,
+    workers: int = 4,
+    **options: Unpack[SearchOptions],
+) -> list[dict[str, Any]]:
+    """`search_web_batch` for async callers. Cancelling it keeps what is in the file."""
+    searcher, named = WebSearch(**options), _identified(queries)
+    return await in_thread(lambda cancelled: _run(_asker(searcher, k, cancelled), named, Path(path), workers))
+
+
+def _asker(searcher: WebSearch, k: int, cancelled: Event) -> Ask:
+    """Gives the entry of one query, or None once cancelled."""
+
+    def ask(name: str, query: str) -> dict[str, Any] | None:
+        check(query, k)
+        entry = None if cancelled.is_set() else search_entry(searcher, query, k, name, cancelled)
+        return None if cancelled.is_set() else entry
+
+    return ask
+
+
+def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[dict[str, Any]]:
+    if not isinstance(workers, int) or workers < 1:
+        raise ArgumentError(f"workers must be an int of at least 1, got {workers!r}")
+    known = {entry["id"]: entry for entry in _read(path) if entry["web_docs"]["results"]}
+    done = {name: known[name] for name in queries if name in known and known[name]["query"] == queries[name]}
+    missing = [name for name in queries if name not in done]
+    with ThreadPoolExecutor(workers) as pool:
+        for start in range(0, len(missing), workers):
+            names = missing[start : start + workers]
+            entries = pool.map(lambda name: ask(name, queries[name]), names)
+            done.update((entry["id"], entry) for entry in entries if entry is not None)
+            _write(path, [done[name] for name in queries if name in done])
+    return [done[name] for name in queries if name in done]
+
+
+def _identified(queries: Mapping[str, str] | Iterable[Mapping[str, str]]) -> dict[str, str]:
+    if isinstance(queries, Mapping):
+        return dict(queries)
+    named: dict[str, str] = {}
+    for position, query in enumerate(queries):
+        if not isinstance(query, Mapping) or not isinstance(query.get("query"), str):
+            raise ArgumentError(f'queries must be {{"id", "query"}} each, got {query!r}')
+        name = str(query.get("id", f"query_{position}"))
+        if name in named:
+            raise ArgumentError(f"ids of queries must differ, got {name!r} twice")
+        named[name] = query["query"]
+    return named
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """The entries of a web file; none where it is not there yet."""
+    if not path.exists():
+        return []
+    try:
+        entries: list[dict[str, Any]] = json.loads(path.read_bytes())
+        sound = all(isinstance(entry["web_docs"]["results"], list) and entry["id"] for entry in entries)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise LoadError(str(path), "not a web file, so it is not written over") from error
+    if not sound:
+        raise LoadError(str(path), "not a web file, so it is not written over")
+    return entries
+
+
+def _write(path: Path, entries: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", encoding="utf-8", delete=False) as file:
+        json.dump(entries, file, ensure_ascii=False, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(file.name).replace(path)

@@ -1,0 +1,168 @@
+"""What does the page behind a hit say?
+
+A page is fetched only from public addresses: the host is looked up once, every address is checked, and the
+checked address is the one connected to, on each redirect anew. So no name that answers differently the
+second time, and no page that redirects inwards, reaches a machine that the public does not. Proxies are not
+used, since behind one nothing can be checked.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.message import Message
+from typing import Any
+from urllib.parse import urldefrag, urljoin
+
+from sleuth.errors import ArgumentError, MissingPackageError, WebError
+from sleuth.retry import Deadline
+from sleuth.web import robots
+from sleuth.web.addresses import Address, Network, require_public, resolve
+from sleuth.web.http import USER_AGENT, Response, port_of, request, split
+from sleuth.web.search import in_thread
+
+MAX_REDIRECTS = 5
+AGENT = USER_AGENT.partition("/")[0]
+_ACCEPT = {"Accept": "text/html,application/xhtml+xml,text/plain;q=0.9"}
+_HTML = ("text/html", "application/xhtml+xml")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, read.
+
+    Attributes:
+        url: where it was found, after redirects.
+        title: "" where it has none.
+        text: what a reader would read, without menus, banners and scripts.
+        published: date that the page states, YYYY-MM-DD, or None.
+        content_type: as the server said, without parameters.
+    """
+
+    url: str
+    title: str
+    text: str
+    published: str | None
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    deadline: Deadline
+    max_bytes: int
+    networks: tuple[Network, ...]
+    obey_robots: bool
+
+
+def fetch_page(
+    url: str,
+    *,
+    timeout: float = 10.0,
+    max_bytes: int = 5_000_000,
+    obey_robots: bool = True,
+    allow_networks: Sequence[str] = (),
+) -> Page:
+    """The readable text of a web page.
+
+    Args:
+        timeout: seconds for the whole of it, redirects and `robots.txt` included.
+        max_bytes: of the page as sent; a larger one is refused.
+        obey_robots: whether the site's `robots.txt` is asked for first.
+        allow_networks: networks such as "10.1.0.0/16" that may be fetched from although they are not public.
+
+    Raises:
+        WebError: an address that is refused, a page that robots may not fetch, an error status, another
+            type than HTML or plain text, or no answer in time.
+        MissingPackageError: the extra `html` is not installed.
+    """
+    if not 0 < timeout < float("inf"):
+        raise ArgumentError(f"timeout must be above 0 seconds and finite, got {timeout!r}")
+    networks = tuple(ipaddress.ip_network(network) for network in allow_networks)
+    rules = _Rules(Deadline(timeout), max_bytes, networks, obey_robots)
+    found, answer = _follow(url, rules)
+    return _read(found, answer)
+
+
+async def afetch_page(
+    url: str,
+    *,
+    timeout: float = 10.0,
+    max_bytes: int = 5_000_000,
+    obey_robots: bool = True,
+    allow_networks: Sequence[str] = (),
+) -> Page:
+    """`fetch_page` for async callers."""
+    return await in_thread(
+        lambda _cancelled: fetch_page(
+            url, timeout=timeout, max_bytes=max_bytes, obey_robots=obey_robots, allow_networks=allow_networks
+        )
+    )
+
+
+def _follow(url: str, rules: _Rules) -> tuple[str, Response]:
+    """The first answer that is no redirect, and the address that gave it."""
+    for _ in range(MAX_REDIRECTS + 1):
+        url = urldefrag(url).url
+        addresses = _checked(url, rules)
+        if rules.obey_robots and not robots.allowed(url, AGENT, lambda site: _robots(site, rules)):
+            raise WebError(f"robots.txt of this site forbids fetching {url}", service="fetch", url=url)
+        answer = request(
+            "GET", url, addresses, deadline=rules.deadline, headers=_ACCEPT, max_bytes=rules.max_bytes
+        )
+        if answer.status not in (301, 302, 303, 307, 308):
+            return url, answer
+        location = answer.headers.get("Location")
+        if not location:
+            raise WebError(f"{url} redirects to nowhere", service="fetch", url=url, status=answer.status)
+        url = urljoin(url, location)
+    raise WebError(f"more than {MAX_REDIRECTS} redirects, the last to {url}", service="fetch", url=url)
+
+
+def _checked(url: str, rules: _Rules) -> list[Address]:
+    """The addresses of a URL's host, none of them refused."""
+    parts = split(url)
+    host = parts.hostname or ""
+    addresses = resolve(host, port_of(parts), rules.deadline)
+    require_public(host, addresses, rules.networks)
+    return addresses
+
+
+def _robots(url: str, rules: _Rules) -> tuple[int, bytes]:
+    """A site's rules, for which a few redirects are followed."""
+    plain = _Rules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False)
+    _, answer = _follow(url, plain)
+    return answer.status, answer.body
+
+
+def _read(url: str, answer: Response) -> Page:
+    headers = answer.headers
+    kind = headers.get_content_type()
+    if answer.status != 200:
+        raise WebError(f"{url} answered {answer.status}", service="fetch", url=url, status=answer.status)
+    if headers.get("Content-Encoding", "identity") != "identity":
+        told = headers["Content-Encoding"]
+        raise WebError(f"{url} answered in the encoding {told!r}, not asked for", service="fetch", url=url)
+    if kind == "text/plain":
+        return Page(url, "", _decoded(headers, answer.body).strip(), None, kind)
+    if kind not in _HTML:
+        raise WebError(f"{url} is of type {kind!r}, not HTML or plain text", service="fetch", url=url)
+    return _readable(url, answer.body, kind)
+
+
+def _decoded(headers: Message, body: bytes) -> str:
+    try:
+        return body.decode(headers.get_content_charset("utf-8"), errors="replace")
+    except LookupError:
+        return body.decode("utf-8", errors="replace")
+
+
+def _readable(url: str, body: bytes, kind: str) -> Page:
+    try:
+        import trafilatura
+    except ImportError as error:
+        raise MissingPackageError("trafilatura", "html", "reading web pages") from error
+    found: Any = trafilatura.bare_extraction(body, url=url, include_comments=False, with_metadata=True)
+    if found is None or not found.text:
+        raise WebError(f"{url} holds no readable text", service="fetch", url=url)
+    return Page(url, found.title or "", found.text, found.date, kind)
