@@ -42,7 +42,7 @@ def to_chroma(filter: Filter, *, lists: bool = True) -> dict[str, Any]:
     """The `where` of a filter.
 
     Args:
-        lists: whether rows may hold lists, which Chroma knows since 1.5; False gives the plain form that older
+        lists: whether rows may hold lists, which Chroma knows since 1.5; False gives the form that older
             servers take, which is as exact where no row holds a list.
 
     Raises:

@@ -84,7 +84,7 @@ def _nearest_float(value: int) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _as_list(leaf: Leaf) -> list[Scalar]:

@@ -43,7 +43,7 @@ def scalars() -> st.SearchStrategy[Scalar]:
 
 
 def metadata(*, nested: bool = True) -> st.SearchStrategy[dict[str, Any]]:
-    """Rows: missing keys, lists mixed and empty, and where `nested`, null, objects, NaN, very large integers."""
+    """Rows: missing keys, lists mixed and empty; where `nested`, null, objects, NaN and huge integers."""
     strange = st.sampled_from([None, math.nan, math.inf, 2**70, -(10**400), "\ud800"])
     plain = st.one_of(scalars(), strange) if nested else scalars()
     value = st.one_of(plain, st.lists(plain, max_size=3))

@@ -1,0 +1,168 @@
+"""Filters for a hosted knowledge base: true for the same documents, or refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from sleuth.errors import FilterError
+from sleuth.filters import Compare, as_filter, from_bedrock, is_bedrock, matches, to_bedrock, to_text
+from sleuth.filters.match import kind
+from sleuth.testing.filters import filters, metadata
+
+
+def service(union, row):
+    """What the service's model says of each member of RetrievalFilter, asked of one document's attributes."""
+    [(name, item)] = union.items()
+    if name in ("andAll", "orAll"):
+        assert len(item) >= 2, "the model's minimum"
+        answers = [service(part, row) for part in item]
+        return all(answers) if name == "andAll" else any(answers)
+    assert set(item) == {"key", "value"}
+    is_there, held, value = item["key"] in row, row.get(item["key"]), item["value"]
+    if name == "notEquals":
+        return not is_there or not service({"equals": item}, row)
+    if name == "notIn":
+        return is_there and not service({"in": item}, row)
+    return is_there and DOCUMENTED[name](held, value)
+
+
+def elements(held):
+    return held if isinstance(held, list) else [held]
+
+
+def equal(one, other):
+    return one == other and kind(one) is kind(other)
+
+
+def number_in_order(compare):
+    def holds(held, value):
+        assert kind(value) is float, "the service orders numbers"
+        return not isinstance(held, list) and kind(held) is float and compare(held, value)
+
+    return holds
+
+
+DOCUMENTED = {
+    "equals": lambda held, value: any(equal(one, value) for one in elements(held)),
+    "in": lambda held, value: any(equal(one, other) for one in elements(held) for other in value),
+    "greaterThan": number_in_order(lambda held, value: held > value),
+    "greaterThanOrEquals": number_in_order(lambda held, value: held >= value),
+    "lessThan": number_in_order(lambda held, value: held < value),
+    "lessThanOrEquals": number_in_order(lambda held, value: held <= value),
+    "startsWith": lambda held, value: isinstance(held, str) and held.startswith(value),
+    "listContains": lambda held, value: isinstance(held, list) and any(equal(one, value) for one in held),
+    "stringContains": lambda held, value: any(
+        isinstance(one, str) and value in one for one in elements(held)
+    ),
+}
+
+
+@settings(max_examples=1000)
+@given(filters(), metadata(nested=False))
+def test_the_service_finds_the_same_documents(tree, row):
+    """A translated filter is true for a document if and only if the filter is; otherwise it is refused."""
+    try:
+        union = to_bedrock(tree)
+    except FilterError as error:
+        assert error.where
+        return
+    assert service(union, row) == matches(tree, row)
+
+
+@settings(max_examples=500)
+@given(filters(), metadata(nested=False))
+def test_the_services_form_is_read(tree, row):
+    """A filter in the service's form is recognised and read as a tree that is true for the same documents."""
+    try:
+        union = to_bedrock(tree)
+    except FilterError:
+        return
+    assert is_bedrock(union)
+    assert matches(as_filter(union), row) == service(union, row)
+
+
+def test_not_in_of_the_service_wants_the_key():
+    """The service documents notIn for documents that have the key, so it is read as exists and nin."""
+    tree = from_bedrock({"notIn": {"key": "a", "value": ["x"]}})
+    assert to_text(tree) == "a:* a!=x,"
+    assert not matches(tree, {})
+
+
+@pytest.mark.parametrize(
+    ("filter", "union"),
+    [
+        ({"topic": {"$eq": "genealogy"}}, {"equals": {"key": "topic", "value": "genealogy"}}),
+        ({"a": {"$ne": 1}}, {"notEquals": {"key": "a", "value": 1}}),
+        (
+            {"y": {"$gte": 1, "$lt": 5}},
+            {
+                "andAll": [
+                    {"greaterThanOrEquals": {"key": "y", "value": 1}},
+                    {"lessThan": {"key": "y", "value": 5}},
+                ]
+            },
+        ),
+        ({"a": {"$in": ["x", "y"]}}, {"in": {"key": "a", "value": ["x", "y"]}}),
+        (
+            {"a": {"$nin": ["x", "y"]}},
+            {
+                "andAll": [
+                    {"notEquals": {"key": "a", "value": "x"}},
+                    {"notEquals": {"key": "a", "value": "y"}},
+                ]
+            },
+        ),
+        (
+            {"$not": {"$or": [{"a": 1}, {"b": {"$ne": 2}}]}},
+            {"andAll": [{"notEquals": {"key": "a", "value": 1}}, {"equals": {"key": "b", "value": 2}}]},
+        ),
+        ("path:docs/", {"startsWith": {"key": "path", "value": "docs/"}}),
+        ("tags:[x]", {"listContains": {"key": "tags", "value": "x"}}),
+        ("title:*x*", {"stringContains": {"key": "title", "value": "x"}}),
+    ],
+)
+def test_translations(filter, union):
+    """Each operator has its member of the union."""
+    assert to_bedrock(as_filter(filter)) == union
+
+
+@pytest.mark.parametrize(
+    ("filter", "what"),
+    [
+        ("a:*", "'exists'"),
+        ("-a:*", "'exists'"),
+        ("-a>1", "negation of 'gt'"),
+        ("b:1 -a:x*", "negation of 'prefix'"),
+        ("-(a:[x] OR b:1)", "negation of 'contains'"),
+        ("a>=2024-01-31", "'gte' of a string"),
+    ],
+)
+def test_what_the_service_cannot_say_is_refused(filter, what):
+    """The error names the operator and the key."""
+    with pytest.raises(FilterError, match=what) as caught:
+        to_bedrock(as_filter(filter))
+    assert caught.value.where == "a"
+
+
+@pytest.mark.parametrize(
+    ("union", "where"),
+    [
+        ({"andAll": [{"equals": {"key": "a", "value": 1}}]}, "andAll"),
+        ({"orAll": [{"equals": {"key": "a", "value": 1}}, {"equals": {"key": "a"}}]}, "orAll[1]"),
+        ({"orAll": [{"equals": {"key": "a", "value": 1}}, {"a": 1}]}, "orAll[1]"),
+        ({"in": {"key": "a", "value": []}}, "in"),
+        ({"equals": {"key": "a", "value": [1]}}, "equals"),
+    ],
+)
+def test_malformed_filters_of_the_service_are_refused(union, where):
+    """A filter in the service's form is checked as the service would, with the path to the place."""
+    with pytest.raises(FilterError) as caught:
+        as_filter(union)
+    assert caught.value.where == where
+
+
+def test_other_dicts_are_not_taken_for_the_services():
+    """A metadata key that bears an operator's name is still a key."""
+    assert as_filter({"equals": "x"}) == Compare("equals", "eq", "x")
+    assert as_filter({"in": {"$gt": 1}}) == Compare("in", "gt", 1)

@@ -1,0 +1,179 @@
+"""Filters for a Chroma: true for the same rows, or refused."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import FilterError
+from sleuth.filters import as_filter, matches, to_chroma
+from sleuth.filters.match import kind
+from sleuth.testing.filters import KEYS, NUMBERS, WORDS, filters
+
+STORED = (0, 1, 2, -1, 1.0, 1.5, -0.0, 1e300, 2**31)
+VALUES = st.one_of(st.sampled_from(WORDS), st.sampled_from(STORED), st.booleans())
+LISTS = st.one_of(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=3),
+    st.lists(st.sampled_from([n for n in STORED if isinstance(n, int)]), min_size=1, max_size=3),
+    st.lists(st.sampled_from([n for n in STORED if isinstance(n, float)]), min_size=1, max_size=3),
+    st.lists(st.booleans(), min_size=1, max_size=3),
+)
+
+
+def rows(lists=True):
+    """What Chroma can hold: flat, lists of one type and not empty."""
+    values = st.one_of(VALUES, LISTS) if lists else VALUES
+    return st.dictionaries(st.sampled_from(KEYS), values, min_size=1, max_size=4)
+
+
+def chroma(where, row):
+    """What Chroma's reference says of each operator, asked of one row."""
+    assert len(where) == 1
+    [(key, item)] = where.items()
+    if key in ("$and", "$or"):
+        assert len(item) >= 2
+        answers = [chroma(part, row) for part in item]
+        return all(answers) if key == "$and" else any(answers)
+    assert len(item) == 1
+    [(name, value)] = item.items()
+    if name in ("$ne", "$nin", "$not_contains"):
+        return not chroma({key: {NEGATED[name]: value}}, row)
+    if name == "$in":
+        assert value and len({type(one) for one in value}) == 1, "values of one type, at least one"
+    return key in row and REFERENCE[name](row[key], value)
+
+
+def equal(one, other):
+    return not isinstance(one, list) and kind(one) is kind(other) and one == other
+
+
+def in_order(compare):
+    def holds(held, value):
+        assert kind(value) is float, "orders take numbers"
+        return not isinstance(held, list) and kind(held) is float and compare(held, value)
+
+    return holds
+
+
+NEGATED = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}
+REFERENCE = {
+    "$eq": equal,
+    "$in": lambda held, value: any(equal(held, one) for one in value),
+    "$contains": lambda held, value: (
+        isinstance(held, list) and any(one == value and type(one) is type(value) for one in held)
+    ),
+    "$gt": in_order(lambda held, value: held > value),
+    "$gte": in_order(lambda held, value: held >= value),
+    "$lt": in_order(lambda held, value: held < value),
+    "$lte": in_order(lambda held, value: held <= value),
+}
+
+
+@settings(max_examples=1000)
+@given(filters(), rows())
+def test_the_reference_finds_the_same_rows(tree, row):
+    """A translated filter is true for a row if and only if the filter is; otherwise it is refused."""
+    try:
+        where = to_chroma(tree)
+    except FilterError as error:
+        assert error.where
+        return
+    assert chroma(where, row) == matches(tree, row)
+
+
+@settings(max_examples=500)
+@given(filters(), rows(lists=False))
+def test_the_plain_form_is_exact_without_lists(tree, row):
+    """The form for older servers finds the same rows where none holds a list."""
+    try:
+        where = to_chroma(tree, lists=False)
+    except FilterError:
+        return
+    assert chroma(where, row) == matches(tree, row)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[object]:
+    chromadb = pytest.importorskip("chromadb", reason="the chroma extra is not installed")
+    from chromadb.config import Settings
+
+    yield chromadb.EphemeralClient(Settings(anonymized_telemetry=False))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(rows(), min_size=8, max_size=20), st.lists(filters(), min_size=10, max_size=25))
+def test_a_real_chroma_finds_the_same_rows(client, data, trees):
+    """Chroma itself, given the translation, returns exactly the rows that match."""
+    # Collections are kept: 1.5.9 leaves the elements of lists behind, and finds them under reused ids.
+    collection = client.create_collection(f"c{uuid.uuid4().hex}")
+    ids = [str(number) for number in range(len(data))]
+    collection.add(ids=ids, embeddings=[[1.0, 0.0]] * len(data), metadatas=data)
+    for tree in trees:
+        if any(abs(value) > 2**53 for value in numbers_in(tree)):
+            continue  # Chroma compares integers with stored floats through the nearest float
+        try:
+            where = to_chroma(tree)
+        except FilterError:
+            continue
+        found = set(collection.get(where=where)["ids"])
+        assert found == {row_id for row_id, row in zip(ids, data, strict=True) if matches(tree, row)}
+
+
+def numbers_in(tree):
+    if hasattr(tree, "parts"):
+        return [number for part in tree.parts for number in numbers_in(part)]
+    if hasattr(tree, "part"):
+        return numbers_in(tree.part)
+    values = tree.value if isinstance(tree.value, tuple) else (tree.value,)
+    return [value for value in values if kind(value) is float and value in NUMBERS]
+
+
+@pytest.mark.parametrize(
+    ("filter", "where"),
+    [
+        ("source:x", {"source": {"$eq": "x"}}),
+        ("a!=x", {"a": {"$ne": "x"}}),
+        ("a:x,1,2", {"$or": [{"a": {"$in": ["x"]}}, {"a": {"$in": [1, 2]}}]}),
+        ("a>1 b:2", {"$and": [{"a": {"$gt": 1}}, {"b": {"$eq": 2}}]}),
+        ("-(a:1 b:2)", {"$or": [{"a": {"$ne": 1}}, {"b": {"$ne": 2}}]}),
+    ],
+)
+def test_the_plain_form(filter, where):
+    """One operator per comparison, two members per conjunction, one type per list of values."""
+    assert to_chroma(as_filter(filter), lists=False) == where
+
+
+def test_equality_looks_into_lists():
+    """Equality is asked of scalars and of lists; whole numbers of both kinds of lists."""
+    assert to_chroma(as_filter("tags:x")) == {"$or": [{"tags": {"$eq": "x"}}, {"tags": {"$contains": "x"}}]}
+    assert to_chroma(as_filter("-tags:[1]")) == {
+        "$and": [{"tags": {"$not_contains": 1}}, {"tags": {"$not_contains": 1.0}}]
+    }
+
+
+@pytest.mark.parametrize(
+    ("filter", "what"),
+    [
+        ("a:*", "'exists'"),
+        ("-a>1", "negation of 'gt'"),
+        ("a:x*", "'prefix'"),
+        ("-a:x*", "negation of 'prefix'"),
+        ("a:*x*", "'substring'"),
+        ("a>x", "'gt' of a string"),
+    ],
+)
+def test_what_chroma_cannot_say_is_refused(filter, what):
+    """The error names the operator and the key."""
+    with pytest.raises(FilterError, match=what) as caught:
+        to_chroma(as_filter(filter))
+    assert caught.value.where == "a"
+
+
+def test_lists_are_refused_in_the_plain_form():
+    """An older server has no "contains", so the operator is refused and not turned into something else."""
+    with pytest.raises(FilterError, match="'contains'"):
+        to_chroma(as_filter("tags:[x]"), lists=False)

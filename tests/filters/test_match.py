@@ -1,0 +1,99 @@
+"""The truth table, line by line."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+
+from sleuth.filters import Not, as_filter, leaves, matches
+from sleuth.testing.filters import comparisons, metadata
+
+ROWS = {
+    "int": {"k": 5},
+    "float": {"k": 5.0},
+    "more": {"k": 6.5},
+    "string": {"k": "5"},
+    "word": {"k": "docs/a"},
+    "true": {"k": True},
+    "one": {"k": 1},
+    "list": {"k": [5, "docs/a"]},
+    "empty": {"k": []},
+    "null": {"k": None},
+    "nan": {"k": math.nan},
+    "missing": {},
+    "object": {"k": {"n": 5}},
+    "objects": {"k": [{"n": 5}, {"n": "x"}]},
+}
+ALL = set(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ("k:5", {"int", "float", "list"}),
+        ('k:"5"', {"string"}),
+        ("k:true", {"true"}),
+        ("k:1", {"one"}),
+        ("k!=5", ALL - {"int", "float", "list"}),
+        ("k:5,true", {"int", "float", "list", "true"}),
+        ("k!=5,true", ALL - {"int", "float", "list", "true"}),
+        ("k>=5", {"int", "float", "more"}),
+        ("k<6", {"int", "float", "one"}),
+        ('k>="5"', {"string", "word"}),
+        ("k<a", {"string"}),
+        ("k:docs/", {"word"}),
+        ('k:""*', {"string", "word"}),
+        ("k:[5]", {"list"}),
+        ("k:*cs*", {"word", "list"}),
+        ("k:*", ALL - {"null", "missing"}),
+        ("k!=*", {"null", "missing"}),
+        ("-k>=5", ALL - {"int", "float", "more"}),
+        ("k.n:5", {"object", "objects"}),
+        ("k.n:[5]", {"objects"}),
+        ("k.n>=5", {"object"}),
+        ("k.n:*", {"object", "objects"}),
+    ],
+)
+def test_truth_table(filter, expected):
+    """Each operator matches exactly the rows that the table says."""
+    tree = as_filter(filter)
+    assert {name for name, row in ROWS.items() if matches(tree, row)} == expected
+
+
+def test_no_filter_matches_every_row():
+    """None is no filter."""
+    assert all(matches(None, row) for row in ROWS.values())
+
+
+@given(comparisons(), metadata())
+def test_not_is_the_complement(test, row):
+    """A row matches a comparison or its negation, never both."""
+    assert matches(test, row) != matches(Not(test), row)
+
+
+def test_numbers_compare_exactly():
+    """An integer that no float holds is not equal to the nearest float, and is in order with it."""
+    big = 2**53
+    assert not matches(as_filter({"k": big + 1}), {"k": float(big)})
+    assert matches(as_filter({"k": {"$gt": float(big)}}), {"k": big + 1})
+
+
+def test_an_integer_beyond_64_bits_counts_as_a_float():
+    """Such integers in a row are compared as the nearest float."""
+    assert matches(as_filter({"k": 2.0**70}), {"k": 2**70 + 1})
+    assert matches(as_filter({"k": {"$gt": 1e300}}), {"k": 10**400})
+
+
+def test_a_key_spelled_twice_has_both_values():
+    """A dotted key and the same key nested make a list."""
+    assert leaves({"a.b": 1, "a": {"b": 2}}) == {"a.b": [1, 2], "a": []}
+
+
+def test_deep_metadata_is_read():
+    """Objects nested deeper than the interpreter's stack are read."""
+    row = {"k": 1}
+    for _ in range(3000):
+        row = {"k": row}
+    assert matches(as_filter({".".join(["k"] * 3001): 1}), row)

@@ -1,0 +1,133 @@
+"""What can be a filter, and what cannot."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+
+from sleuth.errors import FilterError
+from sleuth.filters import MAX_DEPTH, And, Compare, Not, Or, all_of, any_of, as_filter, field, matches
+from sleuth.filters.tree import negations_inward
+from sleuth.testing.filters import filters, metadata
+
+
+def test_builder_writes_the_tree():
+    """Comparisons of a field and the operators of Python make the tree that the classes make."""
+    built = (field("year") >= 2020) & field("lang").is_in(["en", "de"]) & ~(field("draft") == True)  # noqa: E712
+    assert built == And(
+        (
+            Compare("year", "gte", 2020),
+            Compare("lang", "in", ("en", "de")),
+            Not(Compare("draft", "eq", True)),
+        )
+    )
+
+
+def test_every_builder_method_has_its_operator():
+    """Each method of a field names one operator."""
+    key = field("k")
+    made = {
+        "eq": key == 1,
+        "ne": key != 1,
+        "gt": key > 1,
+        "gte": key >= 1,
+        "lt": key < 1,
+        "lte": key <= 1,
+        "in": key.is_in([1]),
+        "nin": key.not_in([1]),
+        "exists": key.exists(),
+        "prefix": key.starts_with("a"),
+        "contains": key.contains("a"),
+        "substring": key.has_substring("a"),
+    }
+    assert {name: test.operator for name, test in made.items()} == {name: name for name in made}
+
+
+def test_joining_flattens():
+    """`a & b & c` is one And of three, `a | b | c` one Or."""
+    a, b, c = (field(name) == 1 for name in "abc")
+    assert (a & b) & c == a & (b & c) == And((a, b, c))
+    assert a | b | c == Or((a, b, c))
+
+
+def test_all_of_takes_any_number():
+    """No filter is left out of a conjunction; nothing at all is no filter."""
+    a, b = field("a") == 1, field("b") == 2
+    assert all_of() is None
+    assert all_of(None, a, None) is a
+    assert all_of(a, None, b) == And((a, b))
+    assert any_of(a) is a
+
+
+def test_types_of_values_count_for_equality():
+    """True, 1 and 1.0 make three different comparisons, so a cache cannot mix them up."""
+    tests = {Compare("k", "eq", True), Compare("k", "eq", 1), Compare("k", "eq", 1.0)}
+    assert len(tests) == 3
+    assert Compare("k", "in", (1,)) != Compare("k", "in", (True,))
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "value"),
+    [
+        ("", "eq", 1),
+        ("$and", "eq", 1),
+        (3, "eq", 1),
+        ("k", "like", 1),
+        ("k", "eq", None),
+        ("k", "eq", math.nan),
+        ("k", "eq", math.inf),
+        ("k", "eq", 2**64),
+        ("k", "eq", (1,)),
+        ("k", "gt", True),
+        ("k", "gt", [1]),
+        ("k", "in", ()),
+        ("k", "in", "abc"),
+        ("k", "in", (None,)),
+        ("k", "exists", 1),
+        ("k", "prefix", 1),
+        ("k", "substring", True),
+        ("k", "contains", [1]),
+    ],
+)
+def test_what_cannot_be_a_comparison_cannot_be_built(key, operator, value):
+    """A wrong key, operator or value is refused where it is written."""
+    with pytest.raises(FilterError, match="must be"):
+        Compare(key, operator, value)
+
+
+@pytest.mark.parametrize("parts", [(), (Compare("k", "eq", 1),), [Compare("k", "eq", 1)] * 2, ("k:1", "k:2")])
+def test_conjunctions_have_two_filters(parts):
+    """And and Or of fewer than two filters, or of something else, are refused."""
+    with pytest.raises(FilterError):
+        And(parts)
+    with pytest.raises(FilterError):
+        Or(parts)
+
+
+def test_depth_is_limited():
+    """A tree nested deeper than the limit is refused, however deep, without exhausting the stack."""
+    tree = field("k") == 1
+    for _ in range(MAX_DEPTH - 1):
+        tree = Not(tree)
+    assert as_filter(tree) is tree
+    for _ in range(50_000):
+        tree = Not(tree)
+    with pytest.raises(FilterError, match="nested at most"):
+        as_filter(tree)
+
+
+@given(filters(), metadata())
+def test_moving_negations_inward_changes_no_answer(tree, row):
+    """De Morgan's laws hold for this truth table, and leave Not only over comparisons without an opposite."""
+    inward = negations_inward(tree)
+    assert matches(inward, row) == matches(tree, row)
+    pending = [inward]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Not):
+            assert isinstance(node.part, Compare)
+            assert node.part.operator not in ("eq", "ne", "in", "nin", "exists")
+        elif not isinstance(node, Compare):
+            pending += node.parts
