@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent
 
 
 def kernel(path: Path) -> Extension:
-    """One module per .pyx. Portable flags; contraction off so that equal documents get equal scores on every path."""
+    """One module per .pyx. No contraction of floats: equal documents get equal scores on every path."""
     name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
     return Extension(
         name,

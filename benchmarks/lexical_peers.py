@@ -11,6 +11,7 @@ medians. `index` systems give ids and scores; `text` systems give the passage an
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import resource
@@ -27,6 +28,7 @@ from passages import CACHE, passages, queries
 
 SYSTEMS = ["sleuth", "tantivy", "bm25s", "lancedb", "sqlite", "sklearn"]
 ROUND = 20
+SLOW = {"sqlite", "sklearn"}
 
 
 def lines(path: Path) -> Iterator[str]:
@@ -142,7 +144,7 @@ class Bm25s(System):
         import bm25s
 
         self.bm25s = bm25s
-        self.model = bm25s.BM25.load(str(self.home), load_corpus=False, mmap=False, show_progress=False) if False else bm25s.BM25.load(str(self.home), load_corpus=False)
+        self.model = bm25s.BM25.load(str(self.home), load_corpus=False)
         self.model.backend = "numba"
         self.model.activate_numba_scorer()
         self.corpus = [json.loads(line)["text"] for line in lines(self.home / "corpus.jsonl")]
@@ -169,13 +171,26 @@ class Lance(System):
             for text in lines(source):
                 block.append(text)
                 if len(block) == 10_000:
-                    yield pa.record_batch([pa.array(range(start, start + len(block))), pa.array(block)], schema=schema)
+                    yield pa.record_batch(
+                        [pa.array(range(start, start + len(block))), pa.array(block)], schema=schema
+                    )
                     start, block = start + len(block), []
             if block:
-                yield pa.record_batch([pa.array(range(start, start + len(block))), pa.array(block)], schema=schema)
+                yield pa.record_batch(
+                    [pa.array(range(start, start + len(block))), pa.array(block)], schema=schema
+                )
 
-        table = lancedb.connect(self.home).create_table("t", pa.RecordBatchReader.from_batches(schema, batches()))
-        table.create_fts_index("text", use_tantivy=False, stem=False, remove_stop_words=False, ascii_folding=False, with_position=False)
+        table = lancedb.connect(self.home).create_table(
+            "t", pa.RecordBatchReader.from_batches(schema, batches())
+        )
+        table.create_fts_index(
+            "text",
+            use_tantivy=False,
+            stem=False,
+            remove_stop_words=False,
+            ascii_folding=False,
+            with_position=False,
+        )
 
     def open(self) -> None:
         import lancedb
@@ -211,10 +226,14 @@ class Sqlite(System):
         return " OR ".join(f'"{word}"' for word in query.split())
 
     def index(self, query: str, k: int) -> Any:
-        return self.db.execute("select rowid, rank from t where t match ? order by rank limit ?", (self.match(query), k)).fetchall()
+        return self.db.execute(
+            "select rowid, rank from t where t match ? order by rank limit ?", (self.match(query), k)
+        ).fetchall()
 
     def text(self, query: str, k: int) -> Any:
-        return self.db.execute("select rowid, rank, text from t where t match ? order by rank limit ?", (self.match(query), k)).fetchall()
+        return self.db.execute(
+            "select rowid, rank, text from t where t match ? order by rank limit ?", (self.match(query), k)
+        ).fetchall()
 
 
 class Sklearn(System):
@@ -241,7 +260,12 @@ class Sklearn(System):
 
 
 CLASSES: dict[str, type[System]] = {
-    "sleuth": Sleuth, "tantivy": Tantivy, "bm25s": Bm25s, "lancedb": Lance, "sqlite": Sqlite, "sklearn": Sklearn,
+    "sleuth": Sleuth,
+    "tantivy": Tantivy,
+    "bm25s": Bm25s,
+    "lancedb": Lance,
+    "sqlite": Sqlite,
+    "sklearn": Sklearn,
 }
 
 
@@ -292,7 +316,9 @@ class Worker:
         self.name = name
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--serve", name, "--home", str(home)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def ask(self, **request: Any) -> Any:
@@ -308,64 +334,103 @@ class Worker:
         self.process.communicate()
 
 
-def measure(n: int, names: list[str], n_queries: int, keep: bool) -> dict[str, Any]:
+def build(name: str, source: Path, home: Path, *, keep: bool) -> dict[str, Any]:
+    """Build in a process of its own, or take what an earlier run built; what the building cost."""
+    told = home / "built.json"
+    if not (keep and told.exists()):
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        worker = Worker(name, home)
+        told.write_text(json.dumps(worker.ask(do="build", source=str(source))))
+        worker.close()
+    built: dict[str, Any] = json.loads(told.read_text())
+    print(f"built {name}: {built}", file=sys.stderr)
+    return built
+
+
+def time_queries(
+    workers: dict[str, Worker], asked: list[str], level: str, k: int
+) -> dict[str, dict[str, float]]:
+    """Seconds per query by system; the slow ones get ten rounds, the others all queries."""
+    took: dict[str, list[float]] = {n: [] for n in workers if not (level == "text" and n == "sklearn")}
+    for name in took:
+        workers[name].ask(do="time", level=level, k=k, queries=asked[:ROUND])
+    for start in range(0, len(asked), ROUND):
+        names = [n for n in took if n not in SLOW or start < 10 * ROUND]
+        random.Random(start).shuffle(names)
+        for name in names:
+            part = asked[start : start + (ROUND // 4 if name in SLOW else ROUND)]
+            took[name] += workers[name].ask(do="time", level=level, k=k, queries=part)
+    return {
+        name: {
+            "p50": statistics.median(seconds),
+            "mean": statistics.fmean(seconds),
+            "p99": sorted(seconds)[int(len(seconds) * 0.99)],
+        }
+        for name, seconds in took.items()
+    }
+
+
+def time_threads(worker: Worker, asked: list[str]) -> dict[str, float]:
+    """Queries per second with one thread and with two, the median of turns."""
+    rates: dict[str, list[float]] = {"1": [], "2": []}
+    for _ in range(7):
+        for threads, seen in rates.items():
+            seen.append(worker.ask(do="threads", k=10, queries=asked * 3, threads=int(threads)))
+    return {threads: statistics.median(seen) for threads, seen in rates.items()}
+
+
+def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str, Any]:
+    """Build every system, then time them all in turns."""
     source = passages(n)
     asked = queries(source, n_queries)
-    megabytes = source.stat().st_size / 1e6
-    results: dict[str, Any] = {"passages": n, "megabytes": megabytes, "queries": n_queries, "systems": {}}
-    for name in names:
-        home = CACHE / f"{name}-{n}"
-        if not (keep and (home / "built.json").exists()):
-            shutil.rmtree(home, ignore_errors=True)
-            home.mkdir(parents=True)
-            worker = Worker(name, home)
-            built = worker.ask(do="build", source=str(source))
-            worker.close()
-            (home / "built.json").write_text(json.dumps(built))
-        results["systems"][name] = json.loads((home / "built.json").read_text())
-        print(f"built {name}: {results['systems'][name]}", file=sys.stderr)
-    workers = {name: Worker(name, CACHE / f"{name}-{n}") for name in names}
+    homes = {name: CACHE / f"{name}-{n}" for name in names}
+    systems = {name: build(name, source, home, keep=keep) for name, home in homes.items()}
+    workers = {name: Worker(name, home) for name, home in homes.items()}
     for worker in workers.values():
         worker.ask(do="open")
-    for level in ("index", "text"):
-        for k in (10, 100):
-            took: dict[str, list[float]] = {name: [] for name in names}
-            for worker in workers.values():
-                worker.ask(do="time", level=level, k=k, queries=asked[:ROUND])
-            for start in range(0, len(asked), ROUND):
-                order = list(names)
-                random.Random(start).shuffle(order)
-                for name in order:
-                    limit = 10 if name in ("sqlite", "sklearn") else n_queries // ROUND
-                    if start // ROUND < limit and not (level == "text" and name == "sklearn"):
-                        took[name] += workers[name].ask(do="time", level=level, k=k, queries=asked[start : start + ROUND])
-            for name, seconds in took.items():
-                if seconds:
-                    results["systems"][name][f"{level}_{k}"] = {
-                        "p50": statistics.median(seconds), "mean": statistics.fmean(seconds),
-                        "p99": sorted(seconds)[int(len(seconds) * 0.99)],
-                    }
-    rates: dict[int, list[float]] = {1: [], 2: []}
-    for _ in range(5):
-        for threads, seen in rates.items():
-            seen.append(workers["sleuth"].ask(do="threads", k=10, queries=asked * 3, threads=threads))
-    results["threads"] = {str(t): statistics.median(seen) for t, seen in rates.items()}
+    for level, k in itertools.product(("index", "text"), (10, 100)):
+        for name, figures in time_queries(workers, asked, level, k).items():
+            systems[name][f"{level}_{k}"] = figures
+    threads = time_threads(workers["sleuth"], asked) if "sleuth" in workers else {}
     for worker in workers.values():
         worker.close()
-    return results
+    megabytes = source.stat().st_size / 1e6
+    return {
+        "passages": n,
+        "megabytes": megabytes,
+        "queries": n_queries,
+        "systems": systems,
+        "threads": threads,
+    }
 
 
 def table(results: dict[str, Any]) -> str:
     """The figures as Markdown."""
     systems = results["systems"]
-    head = f"{results['passages']:,} passages, {results['megabytes']:.0f} MB, {results['queries']} queries of 2 to 8 words; times in ms.\n"
+    head = (
+        f"{results['passages']:,} passages, {results['megabytes']:.0f} MB, "
+        f"{results['queries']} queries of 2 to 8 words; times in ms.\n"
+    )
     columns = [f"{level}_{k}" for level in ("index", "text") for k in (10, 100)]
-    rows = ["| system | build s | MB/s | peak MB | search files MB | whole MB | " + " | ".join(
-        f"{'ids' if c.startswith('index') else 'text'}, top {c.split('_')[1]}: p50 (mean)" for c in columns) + " |"]
+    rows = [
+        "| system | build s | MB/s | peak MB | search files MB | whole MB | "
+        + " | ".join(
+            f"{'ids' if c.startswith('index') else 'text'}, top {c.split('_')[1]}: p50 (mean)"
+            for c in columns
+        )
+        + " |"
+    ]
     rows.append("|" + "---|" * (6 + len(columns)))
     for name, s in systems.items():
-        cells = [name, f"{s['seconds']:.1f}", f"{results['megabytes'] / s['seconds']:.1f}", f"{s['peak'] / 1e6:.0f}",
-                 f"{s['search'] / 1e6:.0f}" if "search" in s else "–", f"{s['whole'] / 1e6:.0f}"]
+        cells = [
+            name,
+            f"{s['seconds']:.1f}",
+            f"{results['megabytes'] / s['seconds']:.1f}",
+            f"{s['peak'] / 1e6:.0f}",
+            f"{s['search'] / 1e6:.0f}" if "search" in s else "–",
+            f"{s['whole'] / 1e6:.0f}",
+        ]
         cells += [f"{s[c]['p50'] * 1e3:.3g} ({s[c]['mean'] * 1e3:.3g})" if c in s else "–" for c in columns]
         rows.append("| " + " | ".join(cells) + " |")
     notes = [""]
@@ -373,14 +438,20 @@ def table(results: dict[str, Any]) -> str:
         peers = {name: s[c]["p50"] for name, s in systems.items() if name != "sleuth" and c in s}
         if peers and c in systems.get("sleuth", {}):
             best = min(peers, key=lambda name: peers[name])
-            notes.append(f"- {c.replace('_', ', top ')}: {peers[best] / systems['sleuth'][c]['p50']:.1f} times faster than {best}, the fastest peer (p50).")
+            ratio = peers[best] / systems["sleuth"][c]["p50"]
+            level, k = c.split("_")
+            notes.append(f"- {level}, top {k}: {ratio:.1f} times faster than {best}, the fastest peer (p50).")
     one, two = results["threads"]["1"], results["threads"]["2"]
-    notes.append(f"- two threads answer {two / one:.2f} times the queries of one ({one:.0f} to {two:.0f} a second).")
+    notes.append(
+        f"- two threads answer {two / one:.2f} times the queries of one ({one:.0f} to {two:.0f} a second)."
+    )
     return "\n".join([head, *rows, *notes, ""])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--passages", type=int, default=300_000)
     parser.add_argument("--queries", type=int, default=400)
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
@@ -393,7 +464,7 @@ def main() -> None:
     if options.serve:
         serve(options.serve, options.home)
         return
-    results = measure(options.passages, options.systems, options.queries, options.keep)
+    results = measure(options.passages, options.systems, options.queries, keep=options.keep)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
     text = table(results)

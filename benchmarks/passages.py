@@ -14,8 +14,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 WORDS = 60
-SUFFIXES = {".py", ".pyi", ".md", ".rst", ".txt", ".html", ".h", ".c", ".js", ".ts", ".tex", ".pod", ".pm", ".json", ".rs"}
-ROOTS = [Path(sys.base_prefix).parent, Path(sys.prefix), Path("/usr/share"), Path("/usr/lib"), Path("/usr/include"), Path.home(), Path("/opt")]
+SUFFIXES = {
+    ".py",
+    ".pyi",
+    ".md",
+    ".rst",
+    ".txt",
+    ".html",
+    ".h",
+    ".c",
+    ".js",
+    ".ts",
+    ".tex",
+    ".pod",
+    ".pm",
+    ".json",
+    ".rs",
+}
+ROOTS = [
+    Path(sys.base_prefix).parent,
+    Path(sys.prefix),
+    Path("/usr/share"),
+    Path("/usr/lib"),
+    Path("/usr/include"),
+    Path.home(),
+    Path("/opt"),
+]
 CACHE = Path(__file__).parents[1] / ".data" / "bench"
 
 
@@ -73,7 +97,7 @@ def queries(path: Path, n: int, seed: int = 7) -> list[str]:
         chosen = [line for line in lines if rng.random() < 0.05]
     made = []
     while len(made) < n:
-        words = [w for w in re.findall(r"[a-z0-9_]{2,}", rng.choice(chosen).lower())]
+        words = re.findall(r"[a-z0-9_]{2,}", rng.choice(chosen).lower())
         if len(words) >= 8:
             made.append(" ".join(rng.sample(words, rng.randint(2, 8))))
     return made

@@ -39,8 +39,13 @@ COMMANDS = {
 }
 
 app = typer.Typer(
-    name="sleuth", help=HELP, rich_markup_mode="rich", no_args_is_help=True, add_completion=True,
-    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+    name="sleuth",
+    help=HELP,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 

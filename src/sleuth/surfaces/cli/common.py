@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 IndexOption = Annotated[
     Path | None,
-    typer.Option("--index", "-i", help="Index folder. Default: $SLEUTH_INDEX, else the nearest .sleuth above."),
+    typer.Option(
+        "--index", "-i", help="Index folder. Default: $SLEUTH_INDEX, else the nearest .sleuth above."
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -55,7 +57,9 @@ def print_json(value: Any) -> None:
 
 def nearest_index(start: Path) -> Path | None:
     """The `.sleuth` folder in `start` or the nearest folder above that has one."""
-    return next((folder / ".sleuth" for folder in (start, *start.parents) if (folder / ".sleuth").is_dir()), None)
+    return next(
+        (folder / ".sleuth" for folder in (start, *start.parents) if (folder / ".sleuth").is_dir()), None
+    )
 
 
 def index_path(option: Path | None) -> Path:

@@ -45,6 +45,10 @@ def print_finding(finding: Finding) -> None:
     from rich.text import Text
 
     out = console()
-    out.print(Text.assemble((f"{finding.level:<8}", _STYLES[finding.level]), f"{finding.subject}: {finding.message}"))
+    out.print(
+        Text.assemble(
+            (f"{finding.level:<8}", _STYLES[finding.level]), f"{finding.subject}: {finding.message}"
+        )
+    )
     if finding.remedy:
         out.print(Text(f"        → {finding.remedy}", style="bold"))

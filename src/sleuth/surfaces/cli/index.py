@@ -35,7 +35,9 @@ EXAMPLES = """[bold]Examples[/bold]
 def index(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders to read.")],
     prune: Annotated[bool, typer.Option("--prune", help="Delete documents whose file is gone.")] = False,
-    include: Annotated[list[str] | None, typer.Option("--include", help="Only files that match, as in '*.md'.")] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", help="Only files that match, as in '*.md'.")
+    ] = None,
     exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No files that match.")] = None,
     text_field: Annotated[
         list[str] | None, typer.Option("--text-field", help="Columns or keys of a row that are its text.")
@@ -43,12 +45,18 @@ def index(
     metadata_field: Annotated[
         list[str] | None, typer.Option("--metadata-field", help="Columns or keys of a row kept as metadata.")
     ] = None,
-    id_field: Annotated[str | None, typer.Option("--id-field", help="Column or key that names a row.")] = None,
-    max_size: Annotated[float | None, typer.Option("--max-size", help="Skip files above this many MB.")] = None,
+    id_field: Annotated[
+        str | None, typer.Option("--id-field", help="Column or key that names a row.")
+    ] = None,
+    max_size: Annotated[
+        float | None, typer.Option("--max-size", help="Skip files above this many MB.")
+    ] = None,
     analyzer: Annotated[
         str | None, typer.Option("--analyzer", help="english, plain or code; for a new index.")
     ] = None,
-    chunk_size: Annotated[int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")] = None,
+    chunk_size: Annotated[
+        int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     json: JsonOption = False,
     folder: IndexOption = None,
@@ -60,8 +68,12 @@ def index(
     given = {"analyzer": analyzer, "chunk_size": chunk_size}
     settings = {name: value for name, value in given.items() if value is not None}
     fields: dict[str, Any] = {
-        "include": include, "exclude": exclude, "text_fields": text_field, "metadata_fields": metadata_field,
-        "id_field": id_field, "max_bytes": None if max_size is None else int(max_size * 1_000_000),
+        "include": include,
+        "exclude": exclude,
+        "text_fields": text_field,
+        "metadata_fields": metadata_field,
+        "id_field": id_field,
+        "max_bytes": None if max_size is None else int(max_size * 1_000_000),
     }
     options = ReadOptions(**{name: value for name, value in fields.items() if value is not None})
     with Engine.open(index_path(folder), create=True, settings=settings or None) as engine:
@@ -112,14 +124,22 @@ def print_report(report: IndexReport, path: str) -> None:
     parts = [
         f"{count:,} {word}"
         for count, word in (
-            (report.added, "added"), (report.updated, "updated"), (report.unchanged, "unchanged"),
+            (report.added, "added"),
+            (report.updated, "updated"),
+            (report.unchanged, "unchanged"),
             (report.pruned, "pruned"),
         )
         if count or word == "added"
     ]
     out = console()
-    out.print(f"{', '.join(parts)} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read).", markup=False)
-    out.print(f"{report.documents:,} documents, {report.passages:,} passages in {path}", markup=False, soft_wrap=True)
+    out.print(
+        f"{', '.join(parts)} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read).", markup=False
+    )
+    out.print(
+        f"{report.documents:,} documents, {report.passages:,} passages in {path}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def print_skipped(report: IndexReport, limit: int = 20) -> None:

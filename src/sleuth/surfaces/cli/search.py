@@ -30,7 +30,8 @@ def search(
     query: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],
     k: Annotated[int, typer.Option("-k", "--limit", min=0, help="How many passages.")] = 5,
     filter: Annotated[
-        str | None, typer.Option("--filter", "-f", help='Which passages may answer, as in "year>=2020 lang:en".')
+        str | None,
+        typer.Option("--filter", "-f", help='Which passages may answer, as in "year>=2020 lang:en".'),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score comes about.")] = False,
     json: JsonOption = False,
@@ -42,7 +43,9 @@ def search(
         ranking = engine.retrieve(question, k, filter=filter, explain=explain)
         if json:
             items = [item_json(engine, question, item) for item in ranking]
-            print_json({"query": question, "items": items, "parts": [part.to_dict() for part in ranking.parts]})
+            print_json(
+                {"query": question, "items": items, "parts": [part.to_dict() for part in ranking.parts]}
+            )
         else:
             for number, item in enumerate(ranking, 1):
                 print_item(engine, question, number, item)
@@ -111,7 +114,9 @@ def explanation_tree(explanation: Explanation) -> Tree:
             for name, value in part.facts.items()
         )
         return Text.assemble(
-            (f"{part.value:.4f} ", "bold"), part.name, (f"  {facts}" if facts else "", "dim"),
+            (f"{part.value:.4f} ", "bold"),
+            part.name,
+            (f"  {facts}" if facts else "", "dim"),
             (f"  {part.formula}" if part.formula else "", "dim italic"),
         )
 

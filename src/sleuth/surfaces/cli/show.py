@@ -27,7 +27,9 @@ def show(
     with open_index(index) as engine:
         items = engine.get(id)
     if not items:
-        raise ArgumentError(f"id must name a passage or a document of this index, got {id!r}; `sleuth search --json` prints ids")
+        raise ArgumentError(
+            f"id must name a passage or a document of this index, got {id!r}; `sleuth search --json` prints ids"
+        )
     if json:
         print_json([item.to_dict() for item in items])
         return

@@ -1,0 +1,105 @@
+"""Is everything as it should be, and what mends it if not?"""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+import sys
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from sleuth.errors import IndexNotFoundError, SleuthError
+
+KERNELS = ("sleuth.lexical._kernels", "sleuth.text._tokens")
+"""Compiled modules without which nothing is found."""
+
+EXTRAS: dict[str, tuple[str, str]] = {
+    "pypdfium2": ("pdf", "PDF files are read"),
+}
+"""Optional packages: import name to the extra that brings it and what it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        level: "ok"; "info" for what is optional and absent; "warning" where nothing is lost; "error" where answers
+            may be missing or wrong.
+        remedy: what to do, as a command where there is one.
+    """
+
+    level: Literal["ok", "info", "warning", "error"]
+    subject: str
+    message: str
+    remedy: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return asdict(self)
+
+
+def examine(path: Path, *, full: bool = False) -> list[Finding]:
+    """Everything that `sleuth doctor` reports: environment, optional packages, and the index at `path`."""
+    return [*environment(), *optional_packages(), *index(path, full=full)]
+
+
+def environment() -> list[Finding]:
+    """Versions, and whether the compiled kernels load."""
+    import sleuth
+
+    found = [
+        Finding("ok", "sleuth", f"version {sleuth.__version__}"),
+        Finding("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        Finding("ok", "sqlite", sqlite3.sqlite_version),
+    ]
+    for name in KERNELS:
+        try:
+            import_module(name)
+        except ImportError as error:
+            remedy = f"{sys.executable} -m pip install --force-reinstall sleuth"
+            found.append(Finding("error", name, f"the compiled kernel does not load: {error}", remedy))
+        else:
+            found.append(Finding("ok", name, "loads"))
+    return found
+
+
+def optional_packages() -> list[Finding]:
+    """Which extras are there, and the command for those that are not."""
+    found = []
+    for package, (extra, purpose) in EXTRAS.items():
+        if find_spec(package) is None:
+            found.append(
+                Finding(
+                    "info", package, f"not installed; with it, {purpose}", f"pip install 'sleuth[{extra}]'"
+                )
+            )
+        else:
+            found.append(Finding("ok", package, f"{_version(package)}: {purpose}"))
+    return found
+
+
+def index(path: Path, *, full: bool = False) -> list[Finding]:
+    """Whether the index opens, covers every passage in every leg and, with `full`, holds the bytes it was given."""
+    from sleuth.engine import Engine
+
+    try:
+        with Engine.open(path) as engine:
+            repairs = [Finding("warning", repair.what, repair.why) for repair in engine.repairs]
+            checks = [Finding(f.level, f.subject, f.message, f.remedy) for f in engine.check(full=full)]
+            return [*repairs, *checks]
+    except IndexNotFoundError as error:
+        return [Finding("info", str(path), str(error), "sleuth index PATH")]
+    except SleuthError as error:
+        return [Finding("error", str(path), str(error))]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "installed"
