@@ -28,7 +28,6 @@ SUFFIXES = {
     ".tex",
     ".pod",
     ".pm",
-    ".json",
     ".rs",
 }
 ROOTS = [
