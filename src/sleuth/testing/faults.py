@@ -82,17 +82,15 @@ class FaultServer:
         try:
             first = await reader.readline()
             path = first.split(b" ")[1].decode() if first.count(b" ") == 2 else "/"
-            fault = _BEHAVIOURS.get(path.split("/")[1].partition("?")[0])
-            if fault is not None:
-                await fault(writer, path)
+            name = path.split("/")[1].partition("?")[0]
+            if name == "hang":
+                await reader.read()  # until the client has enough of it
+            elif name in _BEHAVIOURS:
+                await _BEHAVIOURS[name](writer, path)
         except (ConnectionError, TimeoutError, asyncio.CancelledError):
             pass  # the client left, as it should, or the test is over
         finally:
             writer.transport.abort()
-
-
-async def _hang(writer: asyncio.StreamWriter, path: str) -> None:
-    await asyncio.sleep(3600)
 
 
 async def _slowly(writer: asyncio.StreamWriter, data: bytes) -> None:
@@ -159,7 +157,6 @@ async def _redirect(writer: asyncio.StreamWriter, path: str) -> None:
 
 
 _BEHAVIOURS: dict[str, Callable[[asyncio.StreamWriter, str], Awaitable[None]]] = {
-    "hang": _hang,
     "drip": _drip,
     "drip-body": _drip_body,
     "reset": _reset,

@@ -39,6 +39,16 @@ def error(status: int, message: str | None = None, *, retry_after: str | None = 
     return Reply(status, body, headers | ({"Retry-After": retry_after} if retry_after is not None else {}))
 
 
+def page(number: int, **extra: Any) -> dict[str, Any]:
+    """A page of the pretended web, with `extra` laid over it."""
+    return {
+        "url": f"https://www.site{number}.org/page",
+        "title": f"Title {number}",
+        "content": f"Text about climate, number {number}.",
+        **extra,
+    }
+
+
 class TavilyServer(LocalServer):
     """Answers `POST /search` from a list of pages, in their order.
 

@@ -27,9 +27,9 @@ def search_web_batch(
 ) -> list[dict[str, Any]]:
     """Answers many queries and writes their entries, in their order, to a JSON file: a web file.
 
-    A file that is there is gone on with: its entries of the same id and query that hold results are kept.
-    It is written anew, whole, after each round of `workers` queries, so that what was paid for is never
-    lost.
+    A file that is there is gone on with: entries of the same id and query that hold results are not asked
+    for again, entries of other ids stay. It is written anew, whole, after each round of `workers` queries,
+    so that what was paid for is never lost.
 
     Args:
         queries: texts by id, or `{"id", "query"}` each; an `id` may be missing, then it is "query_0" and so
@@ -78,7 +78,9 @@ def _asker(searcher: WebSearch, k: int, cancelled: Event) -> Ask:
 def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[dict[str, Any]]:
     if not isinstance(workers, int) or workers < 1:
         raise ArgumentError(f"workers must be an int of at least 1, got {workers!r}")
-    known = {entry["id"]: entry for entry in _read(path) if entry["web_docs"]["results"]}
+    held = _read(path)
+    others = [entry for entry in held if entry["id"] not in queries]
+    known = {entry["id"]: entry for entry in held if entry["web_docs"]["results"]}
     done = {name: known[name] for name in queries if name in known and known[name]["query"] == queries[name]}
     missing = [name for name in queries if name not in done]
     with ThreadPoolExecutor(workers) as pool:
@@ -86,7 +88,7 @@ def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[di
             names = missing[start : start + workers]
             entries = pool.map(lambda name: ask(name, queries[name]), names)
             done.update((entry["id"], entry) for entry in entries if entry is not None)
-            _write(path, [done[name] for name in queries if name in done])
+            _write(path, [done[name] for name in queries if name in done] + others)
     return [done[name] for name in queries if name in done]
 
 

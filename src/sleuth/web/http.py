@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from email.message import Message
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from sleuth.errors import WebError
 from sleuth.retry import Deadline
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 USER_AGENT = "sleuth/0.1 (retrieval library)"
+_KEPT = "/%:;,?&=+$!*'()~@#[]|"
 CONNECT_TIMEOUT = 5.0
 """Seconds for one address; the next is tried then."""
 
@@ -63,7 +64,18 @@ def split(url: str) -> SplitResult:
         raise WebError(
             f"url must be an http or https address without credentials, got {url!r}", service="fetch"
         )
-    return parts
+    return parts._replace(
+        netloc=_ascii_host(parts, url), path=quote(parts.path, _KEPT), query=quote(parts.query, _KEPT)
+    )
+
+
+def _ascii_host(parts: SplitResult, url: str) -> str:
+    try:
+        host = (parts.hostname or "").encode("idna").decode()
+    except UnicodeError as error:
+        raise WebError(f"url must have a valid host, got {url!r}", service="fetch") from error
+    named = f"[{host}]" if ":" in host else host
+    return f"{named}:{parts.port}" if parts.port else named
 
 
 def port_of(parts: SplitResult) -> int:

@@ -1,0 +1,34 @@
+"""Servers on loopback, no key in the environment, and waits too short to notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import retry
+from sleuth.testing.tavily import TavilyServer, page
+from sleuth.web import robots, tavily
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tavily, "BACKOFF", 0.005)
+    monkeypatch.setattr(retry, "_budgets", {})
+    robots._known.clear()
+    for name in ("TAVILY_API_KEY", "TAVILY_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[TavilyServer]:
+    with TavilyServer([page(number) for number in range(30)]) as running:
+        yield running
+
+
+@pytest.fixture
+def options(server: TavilyServer) -> dict[str, Any]:
+    return {"api_key": "tvly-local", "base_url": server.url}

@@ -1,0 +1,95 @@
+"""R16: peers that misbehave cost no more than the deadline, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Iterator
+from time import monotonic
+
+import pytest
+
+from sleuth.errors import WebError
+from sleuth.testing.faults import FAULTS, Fault, FaultServer
+from sleuth.testing.tavily import TavilyServer, page
+from sleuth.web import tavily
+from sleuth.web.fetch import fetch_page
+from sleuth.web.search import asearch_web, search_web
+
+LOOPBACK = ["127.0.0.0/8"]
+
+
+@pytest.fixture(scope="module")
+def faults() -> Iterator[FaultServer]:
+    with FaultServer() as running:
+        yield running
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - Path.iterdir would hold one itself
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_search_keeps_its_deadline(faults: FaultServer, fault: Fault) -> None:
+    """Whatever the peer does, a search ends within its deadline and 10 %, empty-handed."""
+    started = monotonic()
+    docs = search_web("climate", 3, api_key="k", base_url=faults.url(fault), timeout=1.0)
+    assert monotonic() - started <= 1.1
+    assert docs["results"] == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fetch_keeps_its_deadline(faults: FaultServer, fault: Fault) -> None:
+    """Whatever the peer does, a page is read or refused within the deadline and 10 %."""
+    started = monotonic()
+    if fault == "wrong-type":  # which is a page, for those who want one
+        assert (
+            "hotel"
+            in fetch_page(faults.url(fault), timeout=1.0, obey_robots=False, allow_networks=LOOPBACK).text
+        )
+    else:
+        with pytest.raises(WebError):
+            fetch_page(faults.url(fault), timeout=1.0, obey_robots=False, allow_networks=LOOPBACK)
+    assert monotonic() - started <= 1.1
+
+
+def test_a_hanging_try_leaves_time_for_another(faults: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One try has a limit of its own, so that the second may find the service well."""
+    monkeypatch.setattr(tavily, "ATTEMPT_TIMEOUT", 0.2)
+    with TavilyServer([page(0)]) as server:
+        server.next(0.5)
+        assert search_web("climate", 1, api_key="tvly-local", base_url=server.url)["num_docs"] == 1
+        assert len(server.requests) == 2
+
+
+def test_nothing_leaks_in_a_thousand_calls(faults: FaultServer) -> None:
+    """1,000 searches, most of peers that misbehave, leave no thread and no descriptor behind."""
+    kinds: list[Fault] = ["refuse", "reset", "truncate", "wrong-type", "garbage", "redirect", "hang"]
+
+    async def call(server: TavilyServer, number: int) -> None:
+        kind = number % (len(kinds) + 3)
+        base = faults.url(kinds[kind]) if kind < len(kinds) else server.url
+        await asearch_web("climate", 3, api_key="tvly-local", base_url=base, timeout=0.1)
+
+    async def storm(server: TavilyServer, calls: int) -> None:
+        await asyncio.gather(*(call(server, number) for number in range(calls)))
+
+    with TavilyServer([page(number) for number in range(5)]) as server:
+        asyncio.run(storm(server, 50))  # pools and lazy imports come into being
+        settle()
+        threads, opened = threading.active_count(), descriptors()
+        asyncio.run(storm(server, 1000))
+        settle()
+        assert threading.active_count() <= threads
+        assert descriptors() <= opened
+
+
+def settle() -> None:
+    """Servers close their side a moment after the client."""
+    until = monotonic() + 1.0
+    last = descriptors()
+    while monotonic() < until:
+        threading.Event().wait(0.1)
+        if last == (last := descriptors()):
+            return

@@ -1,0 +1,248 @@
+"""fetch_page: which addresses are refused, and what is read."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError, WebError
+from sleuth.testing.serving import LocalServer, Reply, Request
+from sleuth.web.addresses import is_public
+from sleuth.web.fetch import Page, afetch_page, fetch_page
+
+LOOPBACK = ["127.0.0.1/32"]
+ARTICLE = """<html><head><title>The tides</title></head><body><nav><a href="/">Home</a> <a
+href="/x">Imprint</a></nav> <script>alert("no text")</script><article><h1>The tides</h1> <p>The tide rises
+and falls twice a day, because the moon pulls at the water of the oceans.</p> <p>Spring tides come when sun
+and moon pull together; neap tides when they pull across each other.</p> </article><footer>Cookies make this
+site better.</footer></body></html>
+"""
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+
+
+class Site(LocalServer):
+    """Pages by path."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages: dict[str, Reply] = {"/tides": Reply(200, ARTICLE.encode(), HTML)}
+
+    def answer(self, request: Request) -> Reply:
+        return self.pages.get(request.path, Reply(404))
+
+    def redirect(self, path: str, target: str, status: int = 302) -> None:
+        self.pages[path] = Reply(status, headers={"Location": target})
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as running:
+        yield running
+
+
+def fetch(url: str, **extra: Any) -> Page:
+    return fetch_page(url, allow_networks=LOOPBACK, **extra)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "0.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
+        "224.0.0.1", "255.255.255.255", "240.0.0.1", "192.0.2.1", "198.18.0.1", "::1", "::", "fc00::1",
+        "fe80::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a00:1",
+        "2002:7f00:1::", "2002:a00:1::", "2001:db8::1",
+    ],
+)  # fmt: skip
+def test_private_addresses(address: str) -> None:
+    """Loopback, private, link-local, shared, multicast and reserved addresses are not public, in any
+    disguise.
+    """
+    assert not is_public(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "64:ff9b::101:101"])
+def test_public_addresses(address: str) -> None:
+    """Addresses of the public internet may be fetched from."""
+    assert is_public(ipaddress.ip_address(address))
+
+
+@given(st.ip_addresses(v=4))
+def test_disguises_change_nothing(address: ipaddress.IPv4Address) -> None:
+    """An IPv4 address written as IPv6 is as public as it is."""
+    mapped = ipaddress.IPv6Address(f"::ffff:{address}")
+    translated = ipaddress.IPv6Address(int(ipaddress.IPv6Address("64:ff9b::")) + int(address))
+    assert is_public(mapped) == is_public(translated) == is_public(address)
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "[::ffff:127.0.0.1]", "10.0.0.1"]
+)
+def test_private_hosts_are_refused(site: Site, host: str) -> None:
+    """A private host is refused after it is looked up, and nothing is sent to it."""
+    with pytest.raises(WebError, match="not a public address"):
+        fetch_page(f"{site.url.replace('127.0.0.1', host)}/tides")
+    assert site.requests == []
+
+
+def test_numbers_that_spell_an_address_are_refused(site: Site) -> None:
+    """A host such as 2130706433 or 0x7f.1 is judged by the address that the system makes of it."""
+    for host in ("2130706433", "0x7f.1", "127.1"):
+        with pytest.raises(WebError, match=r"not a public address|was not found"):
+            fetch_page(f"http://{host}:{site.url.rpartition(':')[2]}/tides")
+    assert site.requests == []
+
+
+@pytest.mark.parametrize(
+    "target", ["http://127.0.0.2:{port}/tides", "http://10.0.0.1/", "//169.254.169.254/latest"]
+)
+def test_redirects_inwards_are_refused(site: Site, target: str) -> None:
+    """Each redirect is checked like the first address."""
+    site.redirect("/out", target.format(port=site.url.rpartition(":")[2]))
+    with pytest.raises(WebError, match="not a public address"):
+        fetch(f"{site.url}/out", obey_robots=False)
+    assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "target", ["file:///etc/passwd", "ftp://example.org/x", "gopher://x/", "http://user:pw@x.org/"]
+)
+def test_other_schemes_are_refused(site: Site, target: str) -> None:
+    """Only http and https without credentials are followed, or begun with."""
+    site.redirect("/out", target)
+    for url in (f"{site.url}/out", target):
+        with pytest.raises(WebError, match="http or https address"):
+            fetch(url, obey_robots=False)
+
+
+def test_a_name_is_looked_up_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The address that was checked is connected to: a name that changes its mind gets no second look."""
+    port = int(site.url.rpartition(":")[2])
+    real, asked = socket.getaddrinfo, list[str]()
+
+    def getaddrinfo(host: str, *rest: Any, **more: Any) -> Any:
+        if host != "rebinding.example":
+            return real(host, *rest, **more)
+        asked.append(host)
+        return real("127.0.0.1" if len(asked) == 1 else "127.0.0.9", *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    assert fetch(f"http://rebinding.example:{port}/tides", obey_robots=False).title == "The tides"
+    assert asked == ["rebinding.example"]
+    assert site.requests[0].headers["host"] == f"rebinding.example:{port}"
+    with pytest.raises(WebError, match=r"127\.0\.0\.9 is not a public address"):
+        fetch(f"http://rebinding.example:{port}/tides", obey_robots=False)
+
+
+def test_addresses_beyond_ascii(site: Site) -> None:
+    """A path or query in any script is sent as UTF-8, percent-encoded once; a host that no name can be is
+    refused.
+    """
+    site.pages["/gr%C3%B6%C3%9Fe/%20?q=%E6%BD%AE"] = Reply(200, ARTICLE.encode(), HTML)
+    assert fetch(f"{site.url}/größe/%20?q=潮", obey_robots=False).title == "The tides"
+    with pytest.raises(WebError, match=r"valid host|was not found"):
+        fetch(f"http://{'ä' * 100}.example/")
+
+
+def test_any_private_address_refuses_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name with a public and a private address is refused."""
+    both = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, 80)) for ip in ("1.1.1.1", "10.0.0.1")]
+    monkeypatch.setattr("sleuth.web.addresses.socket.getaddrinfo", lambda *rest, **more: both)
+    with pytest.raises(WebError, match=r"10\.0\.0\.1 is not a public address"):
+        fetch_page("http://two-faced.example/")
+
+
+def test_readable_text(site: Site) -> None:
+    """The text is what a reader would read: no menus, scripts or footers."""
+    page = fetch(f"{site.url}/tides")
+    assert page.title == "The tides"
+    assert "rises and falls twice a day" in page.text
+    assert "neap tides" in page.text
+    assert not any(word in page.text for word in ("alert", "Imprint", "Cookies"))
+    assert asyncio.run(afetch_page(f"{site.url}/tides", allow_networks=LOOPBACK)) == page
+
+
+def test_redirects_are_followed(site: Site) -> None:
+    """The page's url is the one that it was found at."""
+    site.redirect("/old", "/older", 301)
+    site.redirect("/older", f"{site.url}/tides#top", 307)
+    assert fetch(f"{site.url}/old").url == f"{site.url}/tides"
+
+
+def test_plain_text(site: Site) -> None:
+    """Plain text is decoded by its charset, even by one that nobody knows."""
+    for charset, body in (
+        ("latin-1", "Größe".encode("latin-1")),
+        ("utf-8", "Größe".encode()),
+        ("x-none", b"Gr"),
+    ):
+        site.pages["/text"] = Reply(200, body, {"Content-Type": f"text/plain; charset={charset}"})
+        assert fetch(f"{site.url}/text").text == body.decode("utf-8" if charset == "x-none" else charset)
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (Reply(404, b"gone", HTML), "answered 404"),
+        (Reply(500, b"", HTML), "answered 500"),
+        (Reply(302), "redirects to nowhere"),
+        (Reply(200, b"%PDF-1.7", {"Content-Type": "application/pdf"}), "application/pdf"),
+        (Reply(200, b"\x1f\x8b", {**HTML, "Content-Encoding": "gzip"}), "not asked for"),
+        (Reply(200, b"x" * 20_000, HTML), "larger than 10000 bytes"),
+        (Reply(200, b"<html></html>", HTML), "no readable text"),
+    ],
+)
+def test_what_is_no_page(site: Site, reply: Reply, told: str) -> None:
+    """An error status, another type, a page too large or one without text is an error that says so."""
+    site.pages["/odd"] = reply
+    with pytest.raises(WebError, match=told):
+        fetch(f"{site.url}/odd", max_bytes=10_000)
+
+
+def robots(*lines: str, status: int = 200) -> Reply:
+    return Reply(status, "\n".join(lines).encode(), {"Content-Type": "text/plain"})
+
+
+@pytest.mark.parametrize(
+    ("rules", "allowed"),
+    [
+        (robots("User-agent: *", "Disallow: /private"), True),
+        (robots("User-agent: *", "Disallow: /tides"), False),
+        (robots("User-agent: sleuth", "Disallow: /"), False),
+        (robots("User-agent: othercrawler", "Disallow: /"), True),
+        (robots("User-agent: *", "Disallow: /", "User-agent: sleuth", "Allow: /"), True),
+        (robots(status=404), True),
+        (robots(status=403), True),
+        (robots(status=503), False),
+    ],
+)
+def test_robots(site: Site, rules: Reply, allowed: bool) -> None:
+    """robots.txt is asked for first and obeyed; a missing one allows, a failing one forbids (RFC 9309)."""
+    site.pages["/robots.txt"] = rules
+    if allowed:
+        assert fetch(f"{site.url}/tides").title == "The tides"
+    else:
+        with pytest.raises(WebError, match=r"robots\.txt"):
+            fetch(f"{site.url}/tides")
+    assert site.requests[0].path == "/robots.txt"
+    assert fetch(f"{site.url}/tides", obey_robots=False).title == "The tides"
+
+
+def test_robots_is_asked_once(site: Site) -> None:
+    """A site's rules are kept for its other pages."""
+    fetch(f"{site.url}/tides")
+    fetch(f"{site.url}/tides")
+    assert [request.path for request in site.requests] == ["/robots.txt", "/tides", "/tides"]
+
+
+@pytest.mark.parametrize("bad", [{"timeout": 0}, {"timeout": float("inf")}])
+def test_arguments(bad: dict[str, Any]) -> None:
+    """A timeout is finite and above 0."""
+    with pytest.raises(ArgumentError, match="timeout"):
+        fetch_page("http://example.org", **bad)

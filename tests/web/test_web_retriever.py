@@ -1,0 +1,138 @@
+"""WebRetriever and batches."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.errors import ArgumentError, FilterError, LoadError, WebError
+from sleuth.protocols import Retriever
+from sleuth.testing.tavily import TavilyServer, error, page
+from sleuth.web.batch import asearch_web_batch, search_web_batch
+from sleuth.web.retriever import WebRetriever
+from sleuth.web.search import search_web
+
+
+class TestRetriever:
+    def test_is_a_retriever(self, server: TavilyServer, options: dict[str, Any]) -> None:
+        """Hits carry url, title, domain and, where given, the date; ids are urls."""
+        server.pages = [page(0, published_date="2024-05-01", score=0.5), page(1, score=0.9)]
+        retriever = WebRetriever(**options)
+        assert isinstance(retriever, Retriever)
+        ranking = retriever.retrieve("climate")
+        assert [(item.id, item.score) for item in ranking] == [
+            ("https://www.site1.org/page", 0.9),
+            ("https://www.site0.org/page", 0.5),
+        ]
+        assert ranking[1].metadata == {
+            "source": "https://www.site0.org/page",
+            "url": "https://www.site0.org/page",
+            "title": "Title 0",
+            "domain": "site0.org",
+            "source_type": "web",
+            "published_date": "2024-05-01",
+        }
+        assert asyncio.run(retriever.aretrieve("climate")) == ranking
+
+    def test_laws(self, options: dict[str, Any]) -> None:
+        """The ranking for k is the head of that for k + 1; a k above what there is gives all; 0 gives
+        none.
+        """
+        retriever = WebRetriever(**options)
+        everything = retriever.retrieve("climate", 100)
+        assert len(everything) == 20
+        for k in range(21):
+            assert retriever.retrieve("climate", k).items == everything.items[:k]
+        with pytest.raises(ArgumentError, match="k must be"):
+            retriever.retrieve("climate", -1)
+
+    def test_filters_hold_before_the_cut(self, server: TavilyServer, options: dict[str, Any]) -> None:
+        """A filter is applied to all that came, and a domain is sent along."""
+        retriever = WebRetriever(**options)
+        [item] = retriever.retrieve("climate", 1, filter={"title": "Title 17"})
+        assert item.metadata["title"] == "Title 17"
+        [item] = retriever.retrieve(
+            "climate", 5, filter={"$and": [{"domain": "site25.org"}, {"title": {"$ne": "x"}}]}
+        )
+        assert item.metadata["domain"] == "site25.org"
+        assert server.asked[-1]["include_domains"] == ["site25.org"]
+        with pytest.raises(FilterError):
+            retriever.retrieve("climate", 1, filter={"title": {"$like": "x"}})
+
+    def test_failures_are_raised(self, server: TavilyServer, options: dict[str, Any]) -> None:
+        """What `search_web` logs is raised here, so that a fused ranking can say which part failed."""
+        server.always(error(432))
+        with pytest.raises(WebError, match="tavily answered 432") as caught:
+            WebRetriever(**options).retrieve("climate")
+        assert caught.value.status == 432
+        with pytest.raises(WebError, match="no API key"):
+            WebRetriever().retrieve("climate")
+
+    def test_blank_queries_find_nothing(self, server: TavilyServer, options: dict[str, Any]) -> None:
+        """A blank query is not sent."""
+        assert len(WebRetriever(**options).retrieve(" ")) == 0
+        assert server.requests == []
+
+    def test_its_repr_hides_the_key(self, options: dict[str, Any]) -> None:
+        """The key is not in the repr."""
+        assert "tvly" not in repr(WebRetriever(**options))
+
+
+class TestBatch:
+    def test_web_file(self, options: dict[str, Any], tmp_path: Path) -> None:
+        """The file holds, in order, what `search_web` gives with each query's id."""
+        queries = {"query_1": "climate", "query_0": "policy"}
+        entries = search_web_batch(queries, tmp_path / "new" / "web.json", 2, **options)
+        assert json.loads((tmp_path / "new" / "web.json").read_text()) == entries
+        assert entries == [search_web(text, 2, name, **options) for name, text in queries.items()]
+
+    def test_goes_on_where_it_stopped(
+        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path
+    ) -> None:
+        """What was answered is not asked again; what failed, or changed, is; other entries stay."""
+        path = tmp_path / "web.json"
+        server.next(0.0, error(400), 0.0)
+        queries = [{"query": "climate"}, {"query": "policy"}, {"query": "sea"}]
+        first = search_web_batch(queries, path, 2, workers=1, **options)
+        assert [entry["web_docs"]["num_docs"] for entry in first] == [2, 0, 2]
+        asked = len(server.asked)
+        again = [{"query": "climate"}, {"query": "policy"}, {"id": "query_2", "query": "ice"}]
+        second = search_web_batch(again, path, 2, **options)
+        assert sorted(body["query"] for body in server.asked[asked:]) == ["ice", "policy"]
+        assert len(server.asked) == asked + 2
+        assert second[0] == first[0]
+        search_web_batch({"other": "wind"}, path, 2, **options)
+        assert {entry["id"] for entry in json.loads(path.read_text())} == {
+            "other",
+            "query_0",
+            "query_1",
+            "query_2",
+        }
+
+    def test_async(self, options: dict[str, Any], tmp_path: Path) -> None:
+        """The async twin writes the same file."""
+        queries = {"a": "climate", "b": "policy"}
+        entries = asyncio.run(asearch_web_batch(queries, tmp_path / "one.json", **options))
+        assert entries == search_web_batch(queries, tmp_path / "two.json", **options)
+        assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+
+    @pytest.mark.parametrize("text", ["not json", "{}x", '[{"id": 1}]', "[1]", '{"a": 1}'])
+    def test_other_files_are_not_written_over(
+        self, options: dict[str, Any], tmp_path: Path, text: str
+    ) -> None:
+        """A file that is no web file is left alone."""
+        path = tmp_path / "precious.json"
+        path.write_text(text)
+        with pytest.raises(LoadError, match="not a web file"):
+            search_web_batch({"a": "climate"}, path, **options)
+        assert path.read_text() == text
+
+    @pytest.mark.parametrize("bad", [[{"id": "a"}], ["climate"], [{"id": "a", "query": "x"}] * 2])
+    def test_queries_are_checked(self, options: dict[str, Any], tmp_path: Path, bad: Any) -> None:
+        """Entries without a query, and two of one id, are refused."""
+        with pytest.raises(ArgumentError):
+            search_web_batch(bad, tmp_path / "web.json", **options)

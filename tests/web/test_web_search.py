@@ -1,0 +1,438 @@
+"""search_web: structures, growth of api_k, keys and failures."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth import retry
+from sleuth.errors import ArgumentError, WebError
+from sleuth.testing.tavily import TavilyServer, error, page
+from sleuth.web import tavily
+from sleuth.web.search import WebSearch, asearch_web, search_web
+from sleuth.web.tavily import Tavily, domain_of, shorten
+
+EMPTY = {"num_docs": 0, "api_k": 3, "results": []}
+
+
+def test_api_k_is_as_asked_where_enough_comes(server: TavilyServer, options: dict[str, Any]) -> None:
+    """k results from one request of max_results k, ids from 0, nothing beside the documented keys."""
+    docs = search_web("climate", 2, **options)
+    assert docs == {
+        "num_docs": 2,
+        "api_k": 2,
+        "results": [
+            {
+                "id": number,
+                "content": f"Text about climate, number {number}.",
+                "url": f"https://www.site{number}.org/page",
+                "source_type": "web",
+                "title": f"Title {number}",
+                "domain": f"site{number}.org",
+            }
+            for number in range(2)
+        ],
+    }
+    assert [body["max_results"] for body in server.asked] == [2]
+
+
+@pytest.mark.parametrize(
+    ("copies", "asked", "count"),
+    [
+        (1, [3], 3),
+        (2, [3, 4], 3),
+        (3, [3, 5], 3),
+        (9, [3, 5], 1),  # the larger request brought nothing new
+    ],
+)
+def test_api_k_grows_by_what_is_missing(
+    server: TavilyServer, options: dict[str, Any], copies: int, asked: list[int], count: int
+) -> None:
+    """Duplicates are asked for again with a larger api_k, until a larger one brings nothing new."""
+    server.pages = [page(0)] * copies + [page(number) for number in range(1, 30)]
+    docs = search_web("climate", 3, **options)
+    assert [body["max_results"] for body in server.asked] == asked
+    assert (docs["num_docs"], docs["api_k"]) == (count, asked[-1])
+    assert len({result["url"] for result in docs["results"]}) == count
+
+
+@given(k=st.integers(1, 40), repeats=st.lists(st.integers(1, 6), min_size=1, max_size=25))
+@settings(max_examples=60, deadline=None)
+def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
+    """api_k never passes k + 10 nor 20, each request asks for more, and no request follows a vain one."""
+    pages = [page(number) for number, times in enumerate(repeats) for _ in range(times)]
+    asked: list[int] = []
+
+    def search(self: Tavily, query: str, api_k: int, *rest: object) -> list[tavily.Hit]:
+        asked.append(api_k)
+        seen = {entry["url"]: entry for entry in pages[:api_k]}
+        return [
+            tavily.Hit(entry["url"], entry["title"], entry["content"], "x.org") for entry in seen.values()
+        ]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tavily, "search", search)
+        found = WebSearch(api_key="k", base_url="https://x.org").search("climate", k)
+    unique = [len({entry["url"] for entry in pages[:api_k]}) for api_k in asked]
+    assert asked[0] == min(k, 20)
+    assert asked == sorted(set(asked))
+    assert asked[-1] == found.api_k <= min(k + 10, 20) or k > 20
+    assert all(before < after for before, after in pairwise(unique[:-1]))
+    assert len(found.hits) == min(k, unique[-1])
+
+
+def test_growth_stops_at_the_service_maximum(server: TavilyServer, options: dict[str, Any]) -> None:
+    """k above what the service gives asks for 20, once, and returns what there is."""
+    docs = search_web("climate", 50, **options)
+    assert (docs["num_docs"], docs["api_k"], len(server.asked)) == (20, 20, 1)
+
+
+def test_results_before_a_failed_growth_are_kept(
+    server: TavilyServer, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A failure while asking for more leaves what had come, api_k as last used, and one logged error."""
+    server.pages = [page(0), page(0), page(1)]
+    server.next(0.0, error(400))
+    docs = search_web("climate", 2, **options)
+    assert (docs["num_docs"], docs["api_k"]) == (1, 3)
+    assert len(caplog.records) == 1
+
+
+def test_relevance_drops_before_the_cut(server: TavilyServer, options: dict[str, Any]) -> None:
+    """Hits that the hook refuses are replaced by further ones."""
+    docs = search_web("climate", 3, relevance=lambda query, hit: "number 0" not in hit.content, **options)
+    assert [result["title"] for result in docs["results"]] == ["Title 1", "Title 2", "Title 3"]
+    assert docs["api_k"] == 4
+
+
+def test_content_is_cleaned(server: TavilyServer, options: dict[str, Any]) -> None:
+    """Entities are resolved, white space collapsed and control characters dropped."""
+    server.pages = [page(0, content=" a &amp;\n\n b\x00 \t c ")]
+    assert search_web("climate", 1, **options)["results"][0]["content"] == "a & b c"
+
+
+@pytest.mark.parametrize("extra", [{"content": None}, {"content": "  "}, {"url": None}, {"url": "nonsense"}])
+def test_unusable_results_are_left_out(
+    server: TavilyServer, options: dict[str, Any], extra: dict[str, Any]
+) -> None:
+    """An entry without text or address is no result."""
+    server.pages = [page(0, **extra), page(1)]
+    assert [result["title"] for result in search_web("climate", 1, **options)["results"]] == ["Title 1"]
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "3"])
+def test_k_is_checked(k: Any) -> None:
+    """k below 1 or not an int is refused, naming the value."""
+    with pytest.raises(ArgumentError, match=r"k must be an int of at least 1, got"):
+        search_web("climate", k)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"search_depth": "deep"},
+        {"topic": "sport"},
+        {"time_range": "hour"},
+        {"timeout": 0},
+        {"timeout": float("nan")},
+        {"include_domains": "a.org"},
+    ],
+)
+def test_settings_are_checked(bad: dict[str, Any]) -> None:
+    """A setting out of its range is refused before anything is sent."""
+    with pytest.raises(ArgumentError, match=next(iter(bad))):
+        search_web("climate", **bad)
+
+
+def test_blank_query_asks_nothing(server: TavilyServer, options: dict[str, Any]) -> None:
+    """A blank query gives the empty structure and costs nothing."""
+    assert search_web("  ", 3, **options) == EMPTY
+    assert server.requests == []
+
+
+def test_options_reach_the_service(server: TavilyServer, options: dict[str, Any]) -> None:
+    """Settings are sent where they differ from the service's defaults."""
+    search_web("climate", 1, topic="news", time_range="week", include_domains=["site3.org"], **options)
+    assert server.asked == [
+        {
+            "query": "climate",
+            "max_results": 1,
+            "topic": "news",
+            "time_range": "week",
+            "include_domains": ["site3.org"],
+        }
+    ]
+
+
+def test_long_queries_are_cut_at_a_word(server: TavilyServer, options: dict[str, Any]) -> None:
+    """A query above the service's 400 characters is cut, so that it is answered and not refused."""
+    assert search_web("climate " * 200, 1, **options)["num_docs"] == 1
+    assert shorten("ab " * 200).endswith("ab") and len(shorten("ab " * 200)) <= 400
+    assert shorten("x" * 500) == "x" * 400
+
+
+@given(st.text(max_size=20))
+def test_domain_of_anything(text: str) -> None:
+    """No string breaks the reading of its domain."""
+    assert "/" not in domain_of(text)
+    assert domain_of(f"https://www.example.org/{text}") in ("example.org", "")
+
+
+class TestKey:
+    def test_none_is_one_error(self, caplog: pytest.LogCaptureFixture) -> None:
+        """Without a key the structure is empty and one error is logged."""
+        assert search_web("climate", 3) == EMPTY
+        assert search_web("climate", 3, query_id="q0") == {"id": "q0", "query": "climate", "web_docs": EMPTY}
+        assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
+        assert "TAVILY_API_KEY" in caplog.text
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "TAVILY_API_KEY=tvly-local",
+            "export TAVILY_API_KEY = 'tvly-local'",
+            'TAVILY_API_KEY="tvly-local" # mine',
+        ],
+    )
+    def test_from_env_file_above(
+        self, server: TavilyServer, tmp_path: Path, line: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The nearest .env above the working folder is read."""
+        (tmp_path / ".env").write_text(f"# keys\n{line}\n")
+        (tmp_path / "below").mkdir()
+        monkeypatch.chdir(tmp_path / "below")
+        assert search_web("climate", 1, base_url=server.url)["num_docs"] == 1
+
+    def test_order(self, server: TavilyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The argument goes before the environment, and that before .env."""
+        (tmp_path / ".env").write_text("TAVILY_API_KEY=from-file\n")
+        monkeypatch.setenv("TAVILY_API_KEY", "from-environment")
+        search_web("climate", 1, base_url=server.url, api_key="from-argument")
+        search_web("climate", 1, base_url=server.url)
+        sent = [request.headers["authorization"] for request in server.requests]
+        assert sent == ["Bearer from-argument", "Bearer from-environment"]
+
+    @pytest.mark.parametrize("key", ["tvly-secret\nX-Evil: 1", "tvly-secret ü", "tvly secret"])
+    def test_unsendable(self, key: str) -> None:
+        """A key that no header can carry is refused, and not shown."""
+        with pytest.raises(ArgumentError) as caught:
+            search_web("climate", 1, api_key=key)
+        assert "secret" not in str(caught.value)
+
+    def test_never_leaks(self, server: TavilyServer, caplog: pytest.LogCaptureFixture) -> None:
+        """No log, error or repr holds the key, not even where the service says it back."""
+        caplog.set_level(logging.DEBUG)
+        server.keys = set()
+        server.next(error(401, "the key tvly-secret is not valid"))
+        search = WebSearch(api_key="tvly-secret", base_url=server.url)
+        with pytest.raises(WebError) as caught:
+            search.search("climate", 3)
+        search_web("climate", 3, api_key="tvly-secret", base_url=server.url)
+        shown = [caplog.text, str(caught.value), repr(caught.value), repr(vars(caught.value)), repr(search)]
+        assert not any("tvly-secret" in text for text in [*shown, repr(search._client)])
+        assert "[key]" in str(caught.value)
+
+    def test_is_not_sent_in_the_clear(self) -> None:
+        """A base_url without TLS is refused, save on this machine."""
+        with pytest.raises(ArgumentError, match="base_url must be https"):
+            search_web("climate", 3, api_key="k", base_url="http://example.org")
+
+
+class TestRetries:
+    @pytest.mark.parametrize("status", [429, 500, 502, 503])
+    def test_passing_failures(self, server: TavilyServer, options: dict[str, Any], status: int) -> None:
+        """429 and 5xx are tried again, and the answer of the third try counts."""
+        server.next(error(status), error(status))
+        assert search_web("climate", 3, **options)["num_docs"] == 3
+        assert len(server.requests) == 3
+
+    def test_broken_connections(self, server: TavilyServer, options: dict[str, Any]) -> None:
+        """A connection that breaks is tried again."""
+        server.next(None, None)
+        assert search_web("climate", 3, **options)["num_docs"] == 3
+
+    def test_at_most_three_tries(
+        self, server: TavilyServer, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The third failure ends the request, with one logged error that has the service's own words."""
+        server.always(error(429))
+        assert search_web("climate", 3, **options) == EMPTY
+        assert len(server.requests) == 3
+        assert [record.levelno for record in caplog.records] == [logging.ERROR]
+        assert "excessive requests" in caplog.text
+
+    @pytest.mark.parametrize("status", [400, 401, 403, 404, 432, 433])
+    def test_final_failures(self, server: TavilyServer, options: dict[str, Any], status: int) -> None:
+        """Other statuses are final."""
+        server.always(error(status))
+        assert search_web("climate", 3, **options) == EMPTY
+        assert len(server.requests) == 1
+
+    def test_retry_after_is_honoured(self, server: TavilyServer, options: dict[str, Any]) -> None:
+        """The wait is at least as long as the service asks."""
+        server.next(error(429, retry_after="1"))
+        started = monotonic()
+        assert search_web("climate", 3, **options)["num_docs"] == 3
+        assert monotonic() - started >= 1.0
+
+    @pytest.mark.parametrize(("header", "timeout"), [("3600", 30.0), ("5", 1.0)])
+    def test_retry_after_beyond_reason(
+        self, server: TavilyServer, options: dict[str, Any], header: str, timeout: float
+    ) -> None:
+        """A wait above the cap, or past the deadline, is not begun."""
+        server.next(error(503, retry_after=header))
+        assert search_web("climate", 3, timeout=timeout, **options) == EMPTY
+        assert len(server.requests) == 1
+
+    def test_waits_double_with_full_jitter(self) -> None:
+        """The waits lie between 0 and 1, 2, 4 seconds, and spread over all of that."""
+        for number, longest in enumerate((1.0, 2.0, 4.0)):
+            waits = [retry.backoff(number, 1.0) for _ in range(400)]
+            assert min(waits) < longest / 4 and longest * 3 / 4 < max(waits) <= longest
+
+
+class TestOutage:
+    """R17: a service that is down gets hardly more requests than one that is up."""
+
+    @pytest.mark.parametrize("status", [429, 503])
+    def test_attempts_per_request(self, server: TavilyServer, options: dict[str, Any], status: int) -> None:
+        """In an outage attempts per request stay under 1.1; then the service is found well at once."""
+        server.always(error(status))
+        for _ in range(100):
+            assert search_web("climate", 3, **options) == EMPTY
+        assert len(server.requests) / 100 < 1.1
+        server.always(None)
+        assert search_web("climate", 3, **options)["num_docs"] == 3
+
+    def test_budget_is_shared_by_threads(self, server: TavilyServer, options: dict[str, Any]) -> None:
+        """A storm of concurrent callers shares one budget."""
+        server.always(error(503))
+
+        async def storm() -> None:
+            await asyncio.gather(*(asearch_web("climate", 3, **options) for _ in range(100)))
+
+        asyncio.run(storm())
+        assert len(server.requests) / 100 < 1.1
+
+    def test_budget_recovers(self) -> None:
+        """Successes and time fill the bucket again, up to its capacity."""
+        budget = retry.RetryBudget(2.0, per_success=0.5, per_second=0.0)
+        assert [budget.take() for _ in range(3)] == [True, True, False]
+        budget.succeeded()
+        budget.succeeded()
+        assert [budget.take() for _ in range(2)] == [True, False]
+        patient = retry.RetryBudget(1.0, per_second=1000.0)
+        patient.take()
+        Event().wait(0.01)
+        assert patient.take()
+
+
+class TestAsync:
+    def test_same_answer(self, options: dict[str, Any]) -> None:
+        """The async twin gives what the sync one gives."""
+        assert asyncio.run(asearch_web("climate", 3, "q0", **options)) == search_web(
+            "climate", 3, "q0", **options
+        )
+
+    def test_cancelling_ends_the_waits(self, server: TavilyServer, options: dict[str, Any]) -> None:
+        """A cancelled call does not go on retrying in the background."""
+        server.always(error(429, retry_after="20"))
+
+        async def impatient() -> None:
+            task = asyncio.create_task(asearch_web("climate", 3, **options))
+            while not server.requests:
+                await asyncio.sleep(0.005)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        started = monotonic()
+        asyncio.run(impatient())  # waits for its threads: without the cancelling, 20 seconds
+        assert monotonic() - started < 10
+        assert len(server.requests) == 1
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """A clock for the cache that tests set by hand."""
+    now = [1_000_000.0]
+    monkeypatch.setattr("sleuth.web.cache.time", lambda: now[0])
+    yield now
+
+
+class TestCache:
+    def test_repeated_query_costs_nothing(
+        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path
+    ) -> None:
+        """The same question is asked once, growth included."""
+        server.pages = [page(0), *([page(0)] * 2), page(1), page(2)]
+        first = search_web("climate", 3, cache=tmp_path / "kept", **options)
+        asked = len(server.requests)
+        assert asked > 1
+        assert search_web("climate", 3, cache=tmp_path / "kept", **options) == first
+        assert len(server.requests) == asked
+
+    def test_stale_is_served_and_marked_where_the_service_is_down(
+        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]
+    ) -> None:
+        """Old answers are refreshed where the service is up, served with a mark where it is not."""
+        fresh = search_web("climate", 3, cache=tmp_path, **options)
+        frozen[0] += 90_000
+        server.always(error(503))
+        assert search_web("climate", 3, cache=tmp_path, **options) == {**fresh, "stale": True}
+        server.always(None)
+        assert search_web("climate", 3, cache=tmp_path, **options) == fresh
+
+    def test_too_old_is_not_served(
+        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]
+    ) -> None:
+        """Beyond `max_stale` nothing is better than something."""
+        search_web("climate", 3, cache=tmp_path, **options)
+        frozen[0] += 31 * 86_400
+        server.always(error(503))
+        assert search_web("climate", 3, cache=tmp_path, **options) == EMPTY
+
+    def test_a_bad_key_is_not_papered_over(
+        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]
+    ) -> None:
+        """No old answer hides that the request or the key is at fault."""
+        search_web("climate", 3, cache=tmp_path, **options)
+        frozen[0] += 90_000
+        server.always(error(401))
+        assert search_web("climate", 3, cache=tmp_path, **options) == EMPTY
+
+    def test_holds_no_key(self, options: dict[str, Any], tmp_path: Path) -> None:
+        """What is on disk is the query and the answer, not the key, and only its owner reads it."""
+        folder = tmp_path / "kept"
+        search_web("climate", 3, cache=folder, **options)
+        assert folder.stat().st_mode & 0o077 == 0
+        assert all("tvly-local" not in path.read_text() for path in folder.iterdir())
+
+    @pytest.mark.parametrize("damage", [b"", b"{", b'{"format": 99}', b"[" * 5000, b"\xff\xfe"])
+    def test_damage_is_a_miss(
+        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, damage: bytes
+    ) -> None:
+        """A file that does not read is asked for again and replaced."""
+        first = search_web("climate", 3, cache=tmp_path, **options)
+        [path] = tmp_path.glob("*.json")
+        path.write_bytes(damage)
+        assert search_web("climate", 3, cache=tmp_path, **options) == first
+        assert len(server.requests) == 2
+
+    def test_a_folder_that_cannot_be_written_costs_no_answer(
+        self, options: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A cache that fails is logged; the answer is still given."""
+        (tmp_path / "file").write_text("")
+        assert search_web("climate", 3, cache=tmp_path / "file", **options)["num_docs"] == 3
+        assert "was not kept" in caplog.text
