@@ -1,0 +1,228 @@
+"""Who else has a say in a call, and in what order?
+
+A hook is a function under a name. Calling the name passes a result through all its hooks, highest priority
+first: each returns the next result, or None to keep the one it was given.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any, Literal, TypeVar, overload
+
+from sleuth.errors import ArgumentError, RetrievalError
+from sleuth.results import BaseResult
+
+T = TypeVar("T")
+
+BUILTIN = "sleuth"
+"""The plugin name of what Sleuth itself registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A function that takes part in a named call. Calling it calls the function.
+
+    Attributes:
+        name: the call it takes part in.
+        priority: higher runs earlier; the built-in hooks have 0.
+        plugin: the plugin that brought it.
+        accepts: keywords of a call that the function takes beside `rag2f`; None where it takes any.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    priority: int = 1
+    plugin: str = ""
+    accepts: frozenset[str] | None = frozenset()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginOverride:
+    """A function of a plugin that is called when the plugin is loaded or unloaded."""
+
+    name: Literal["activated", "deactivated"]
+    function: Callable[..., Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+@dataclass(slots=True)
+class PluginInfo:
+    """A plugin as `sleuth plugins` lists it.
+
+    Attributes:
+        origin: where it was found: a distribution and its version, or a path.
+        status: "active"; "failed", with `error`; "inactive" once it is unloaded.
+        hooks: name and priority of each hook it registered.
+    """
+
+    name: str
+    origin: str = ""
+    status: Literal["active", "failed", "inactive"] = "active"
+    error: str = ""
+    hooks: tuple[tuple[str, int], ...] = ()
+    overrides: Mapping[str, PluginOverride] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {
+            "name": self.name,
+            "origin": self.origin,
+            "status": self.status,
+            "error": self.error,
+            "hooks": [{"name": name, "priority": priority} for name, priority in self.hooks],
+        }
+
+
+def accepted_keywords(function: Callable[..., Any]) -> frozenset[str] | None:
+    """Names that `function` takes as keywords only, without `rag2f`; None where it takes any."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY) - {"rag2f"}
+
+
+def make_hook(name: str, function: Callable[..., Any], priority: int, plugin: str = "") -> Hook:
+    """A hook of a plain function.
+
+    Raises:
+        ArgumentError: the function is a coroutine function, or the priority is not an integer.
+    """
+    if not callable(function) or inspect.iscoroutinefunction(function):
+        raise ArgumentError(f"a hook must be a plain function, got {function!r}")
+    if isinstance(priority, bool) or not isinstance(priority, int):
+        raise ArgumentError(f"priority must be an integer, got {priority!r}")
+    return Hook(name, function, priority, plugin, accepted_keywords(function))
+
+
+@overload
+def hook(name: Callable[..., Any], /) -> Hook: ...
+@overload
+def hook(name: str | None = None, /, *, priority: int = 1) -> Callable[[Callable[..., Any]], Hook]: ...
+def hook(
+    name: str | Callable[..., Any] | None = None, /, *, priority: int = 1
+) -> Hook | Callable[[Callable[..., Any]], Hook]:
+    """Marks a function as a hook: `@hook("name", priority=1)`, or `@hook` for one named like the function."""
+    if name is not None and not isinstance(name, str):
+        return make_hook(name.__name__, name, priority)
+
+    def mark(function: Callable[..., Any]) -> Hook:
+        return make_hook(name or function.__name__, function, priority)
+
+    return mark
+
+
+def plugin(function: Callable[..., Any]) -> PluginOverride:
+    """Marks `activated(plugin, instance)` or `deactivated(plugin, instance)` of a plugin."""
+    name = function.__name__
+    if name == "activated":
+        return PluginOverride("activated", function)
+    if name == "deactivated":
+        return PluginOverride("deactivated", function)
+    raise ArgumentError(f"@plugin must mark 'activated' or 'deactivated', got {name!r}")
+
+
+class Morpheus:
+    """The hooks of one engine. Safe to call and to change from threads: a call runs the hooks there were at
+    its start.
+
+    Attributes:
+        plugins: every plugin that was found, loaded or not, by name.
+    """
+
+    def __init__(self) -> None:
+        self.plugins: dict[str, PluginInfo] = {}
+        self._hooks: dict[str, tuple[Hook, ...]] = {}
+        self._lock = Lock()
+
+    def hooks(self, name: str) -> tuple[Hook, ...]:
+        """The hooks of a call in the order they run."""
+        return self._hooks.get(name, ())
+
+    def names(self) -> list[str]:
+        """The calls that have hooks."""
+        return sorted(self._hooks)
+
+    def add(self, *hooks: Hook, plugin: str | None = None) -> None:
+        """Registers hooks; of equal priorities the first registered runs first.
+
+        Args:
+            hooks: what `@hook` made.
+            plugin: the plugin that they belong to; what they say themselves where None.
+        """
+        with self._lock:
+            for one in hooks:
+                added = one if plugin is None else replace(one, plugin=plugin)
+                ordered = sorted((*self._hooks.get(one.name, ()), added), key=lambda h: -h.priority)
+                self._hooks[one.name] = tuple(ordered)
+
+    def on(self, name: str, function: Callable[..., Any], *, priority: int = 1, plugin: str = "") -> Hook:
+        """Registers a function that no decorator marked, and returns its hook."""
+        made = make_hook(name, function, priority, plugin)
+        self.add(made)
+        return made
+
+    def remove(self, name: str | None = None, *, plugin: str) -> int:
+        """Removes the hooks of a plugin, all or those of one name; returns how many there were.
+
+        `remove("indiana_jones_retrieve", plugin="sleuth")` takes the built-in retriever out.
+        """
+        removed = 0
+        with self._lock:
+            for key in [name] if name is not None else list(self._hooks):
+                kept = tuple(one for one in self._hooks.get(key, ()) if one.plugin != plugin)
+                removed += len(self._hooks.get(key, ())) - len(kept)
+                if kept:
+                    self._hooks[key] = kept
+                else:
+                    self._hooks.pop(key, None)
+        return removed
+
+    def execute_hook(self, hook_name: str, result: T, *args: Any, rag2f: Any, **options: Any) -> T:
+        """Passes `result` through the hooks of a name.
+
+        Args:
+            hook_name: the call.
+            result: what the first hook is given; unchanged where there are no hooks.
+            args: given to every hook after the result.
+            rag2f: the host of the hooks, given to each under this name.
+            options: given to each hook as far as it names them, or takes any keyword.
+
+        Raises:
+            RetrievalError: a hook raised, or returned another type of result; chained to the cause, `context`
+                holds `hook` and `plugin`.
+        """
+        for one in self._hooks.get(hook_name, ()):
+            given = options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}
+            try:
+                returned = one.function(result, *args, rag2f=rag2f, **given)
+            except Exception as cause:
+                raise hook_error(one, f"{type(cause).__name__}: {cause}", cause) from cause
+            if returned is None:
+                continue
+            if isinstance(result, BaseResult) and not isinstance(returned, type(result)):
+                raise hook_error(one, f"must return {type(result).__name__} or None, got {returned!r}")
+            result = returned
+        return result
+
+
+def hook_error(one: Hook, what: str, cause: Exception | None = None) -> RetrievalError:
+    """A failure of a hook; it keeps the context of a RetrievalError that it stems from."""
+    owner = f"plugin {one.plugin!r}" if one.plugin else "no plugin"
+    inner = cause.context if isinstance(cause, RetrievalError) else {}
+    return RetrievalError(
+        f"hook {one.name!r} of {owner}: {what}",
+        context={
+            **inner,
+            "hook": one.name,
+            "plugin": one.plugin,
+            "function": getattr(one.function, "__qualname__", ""),
+        },
+    )

@@ -1,0 +1,115 @@
+"""The registry: order, decorators, and what a hook may return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError, RetrievalError
+from sleuth.hooks import Morpheus, hook, plugin
+from sleuth.results import RetrieveResult
+
+
+def test_decorator_forms() -> None:
+    """@hook takes a name and a priority, a name, a priority, or nothing but the function."""
+
+    @hook("other", priority=7)
+    def one(result: Any, *, rag2f: Any) -> None: ...
+
+    @hook("other")
+    def two(result: Any, *, rag2f: Any) -> None: ...
+
+    @hook(priority=-3)
+    def three(result: Any, *, rag2f: Any) -> None: ...
+
+    @hook
+    def four(result: Any, *, rag2f: Any) -> str:
+        return "called"
+
+    assert [(h.name, h.priority) for h in (one, two, three, four)] == [
+        ("other", 7),
+        ("other", 1),
+        ("three", -3),
+        ("four", 1),
+    ]
+    assert four(None, rag2f=None) == "called"
+
+
+@given(st.lists(st.integers(-3, 3), max_size=12))
+def test_order(priorities: list[int]) -> None:
+    """Hooks run by descending priority, equal ones in order of registration."""
+    registry = Morpheus()
+    for position, priority in enumerate(priorities):
+        registry.on("call", lambda seen, *, rag2f, at=position: [*seen, at], priority=priority)
+    expected = [at for _, at in sorted((-p, at) for at, p in enumerate(priorities))]
+    assert registry.execute_hook("call", [], rag2f=None) == expected
+
+
+def test_none_keeps_the_result() -> None:
+    """None keeps the result, with what was changed in place."""
+    registry = Morpheus()
+    registry.on("call", lambda result, *, rag2f: result.append(1))
+    registry.on("call", lambda result, *, rag2f: [*result, 2], priority=0)
+    assert registry.execute_hook("call", [0], rag2f=None) == [0, 1, 2]
+
+
+def test_unknown_name_gives_the_result_back() -> None:
+    """A call without hooks returns what it was given."""
+    start = object()
+    assert Morpheus().execute_hook("nobody", start, rag2f=None) is start
+
+
+def test_a_failing_hook_stops_the_chain() -> None:
+    """No hook runs after one that raised."""
+    registry = Morpheus()
+    ran: list[str] = []
+
+    def fail(result: Any, *, rag2f: Any) -> None:
+        raise KeyError("x")
+
+    registry.on("call", fail, priority=2, plugin="p")
+    registry.on("call", lambda result, *, rag2f: ran.append("later"))
+    with pytest.raises(RetrievalError, match="hook 'call' of plugin 'p': KeyError") as caught:
+        registry.execute_hook("call", [], rag2f=None)
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert ran == []
+
+
+def test_a_result_must_stay_a_result() -> None:
+    """A hook on a result returns one of its type or None."""
+    registry = Morpheus()
+    registry.on("call", lambda result, *, rag2f: {"items": []})
+    with pytest.raises(RetrievalError, match="must return RetrieveResult or None"):
+        registry.execute_hook("call", RetrieveResult.success(), rag2f=None)
+
+
+def test_coroutines_and_bad_priorities_are_refused() -> None:
+    """Hooks are plain functions with whole priorities; the error names the value."""
+
+    async def coroutine(result: Any, *, rag2f: Any) -> None: ...
+
+    with pytest.raises(ArgumentError, match=r"plain function, got <function .*coroutine"):
+        hook("call")(coroutine)
+    with pytest.raises(ArgumentError, match="priority must be an integer, got '1'"):
+        hook("call", priority="1")(lambda: None)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="'activated' or 'deactivated', got 'start'"):
+
+        @plugin
+        def start(plugin: Any, instance: Any) -> None: ...
+
+
+def test_hooks_added_during_a_call_run_from_the_next_one() -> None:
+    """A call runs the hooks that there were at its start."""
+    registry = Morpheus()
+
+    def adder(result: list[int], *, rag2f: Any) -> list[int]:
+        registry.on("call", lambda result, *, rag2f: [*result, 2], priority=0)
+        return [*result, 1]
+
+    registry.on("call", adder)
+    assert registry.execute_hook("call", [], rag2f=None) == [1]
+    assert registry.execute_hook("call", [], rag2f=None) == [1, 2]
+    assert registry.names() == ["call"]

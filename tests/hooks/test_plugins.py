@@ -1,0 +1,150 @@
+"""Plugins from folders and entry points; failures are listed and stop nothing."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.errors import ArgumentError, PluginError
+from sleuth.hooks import Morpheus
+from sleuth.plugins import load_plugins, unload_plugins
+
+HOOK = """
+from sleuth.hooks import hook, plugin
+
+@hook("call", priority=3)
+def shout(result, *, rag2f):
+    return result.upper()
+
+@plugin
+def activated(plugin, instance):
+    instance.append(("on", plugin.name))
+
+@plugin
+def deactivated(plugin, instance):
+    instance.append(("off", plugin.name))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A good plugin in a file, a good one in a folder with a second module, and four that fail."""
+    (tmp_path / "good.py").write_text(HOOK)
+    package = tmp_path / "nested"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .inner import ask as ask\n")
+    inner = (
+        "from sleuth.hooks import hook\n@hook('call')\ndef ask(result, *, rag2f):\n    return result + '?'\n"
+    )
+    (package / "inner.py").write_text(inner)
+    (tmp_path / "broken.py").write_text("def nothing(:")
+    (tmp_path / "needy.py").write_text("import a_package_that_nobody_has")
+    (tmp_path / "quitter.py").write_text("import sys\nsys.exit(3)")
+    (tmp_path / "empty.py").write_text("x = 1")
+    (tmp_path / "_private.py").write_text("raise RuntimeError('never loaded')")
+    (tmp_path / "notes.txt").write_text("no plugin")
+    return tmp_path
+
+
+def test_folder(folder: Path) -> None:
+    """Good plugins of a folder load, each failure is listed with its error, and the rest is left alone."""
+    registry, instance = Morpheus(), list[Any]()
+    infos = {
+        info.name: info for info in load_plugins(registry, folder=folder, installed=False, instance=instance)
+    }
+    assert {name: info.status for name, info in infos.items()} == {
+        "broken": "failed",
+        "empty": "failed",
+        "good": "active",
+        "needy": "failed",
+        "nested": "active",
+        "quitter": "failed",
+    }
+    assert "SyntaxError" in infos["broken"].error
+    assert "a_package_that_nobody_has" in infos["needy"].error
+    assert "SystemExit" in infos["quitter"].error
+    assert "@hook" in infos["empty"].error
+    assert infos["good"].hooks == (("call", 3),)
+    assert infos["good"].origin == str(folder / "good.py")
+    assert registry.plugins["good"] is infos["good"]
+    assert registry.execute_hook("call", "hey", rag2f=None) == "HEY?"
+    assert instance == [("on", "good")]
+    assert infos["needy"].to_dict()["status"] == "failed"
+    assert "sleuth_plugin_broken" not in sys.modules
+
+
+def test_activation_that_fails_takes_the_hooks_away(tmp_path: Path) -> None:
+    """A plugin whose `activated` raises is failed, and none of its hooks stays."""
+    (tmp_path / "shy.py").write_text(HOOK)
+    registry = Morpheus()
+    (info,) = load_plugins(registry, folder=tmp_path, installed=False, instance=None)
+    assert info.status == "failed"
+    assert "AttributeError" in info.error
+    assert registry.hooks("call") == ()
+
+
+def test_unload(folder: Path) -> None:
+    """Unloading calls `deactivated` and removes the hooks."""
+    registry, instance = Morpheus(), list[Any]()
+    load_plugins(registry, folder=folder, installed=False, instance=instance)
+    unload_plugins(registry, instance)
+    assert instance == [("on", "good"), ("off", "good")]
+    assert registry.hooks("call") == ()
+    assert registry.plugins["good"].status == "inactive"
+    unload_plugins(registry, instance)
+    assert len(instance) == 2
+
+
+def test_failure_to_deactivate_is_raised_after_all(tmp_path: Path) -> None:
+    """Every plugin is deactivated before the first failure is raised."""
+    off = "from sleuth.hooks import plugin\n@plugin\ndef deactivated(plugin, instance):\n"
+    (tmp_path / "a.py").write_text(f"{off}    instance.append('a')\n")
+    (tmp_path / "b.py").write_text(f"{off}    1 / 0\n")
+    registry, instance = Morpheus(), list[Any]()
+    load_plugins(registry, folder=tmp_path, installed=False)
+    with pytest.raises(PluginError, match="b: ZeroDivisionError") as caught:
+        unload_plugins(registry, instance)
+    assert caught.value.plugin == "b"
+    assert instance == ["a"]
+
+
+def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installed plugins come first, and one of the same name in the folder is listed as failed."""
+    site = folder / "site"
+    site.mkdir()
+    (site / "installed_plugin.py").write_text(HOOK)
+    meta = site / "a_plugin-1.2.dist-info"
+    meta.mkdir()
+    (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: a-plugin\nVersion: 1.2\n")
+    points = (
+        "[sleuth.plugins]\ngood = installed_plugin\nmissing = no_such_module\nodd = installed_plugin:shout\n"
+    )
+    (meta / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(str(site))
+    registry = Morpheus()
+    load_plugins(registry, folder=folder, instance=[])
+    assert registry.plugins["good"].origin == "a-plugin 1.2"
+    assert registry.plugins["good"].status == "active"
+    assert "no_such_module" in registry.plugins["missing"].error
+    assert "must be a module" in registry.plugins["odd"].error
+    second = registry.plugins[f"good ({folder / 'good.py'})"]
+    assert (second.status, second.error) == ("failed", "a plugin named 'good' is loaded from a-plugin 1.2")
+    assert len([one for one in registry.hooks("call") if one.plugin == "good"]) == 1
+
+
+def test_entry_point_without_distribution() -> None:
+    """An entry point made by hand is listed by its value."""
+    from sleuth.plugins import load_entry_point
+
+    info = load_entry_point(Morpheus(), EntryPoint("x", "nowhere", "sleuth.plugins"))
+    assert (info.origin, info.status) == ("nowhere", "failed")
+
+
+def test_folder_must_exist(tmp_path: Path) -> None:
+    """A folder that is none is an error that names it."""
+    with pytest.raises(ArgumentError, match=r"plugins folder must be a folder that exists, got '.*nowhere'"):
+        load_plugins(Morpheus(), folder=tmp_path / "nowhere", installed=False)

@@ -1,0 +1,228 @@
+"""The manager around its hooks: before, after and instead of the built-in ones, options, streams."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sleuth.errors import RetrievalError
+from sleuth.hooks import Morpheus
+from sleuth.manager import RETRIEVE, SYNTHESIZE, RetrievalManager
+from sleuth.results import RetrievedItem, RetrieveResult, SearchResult, StatusCode, StatusDetail
+from sleuth.types import Ranking
+
+PASSAGES = {"a": "red apples", "b": "green apples", "c": "blue plums"}
+
+
+class Words:
+    """A retriever that counts shared words."""
+
+    def __init__(self) -> None:
+        self.queries: list[tuple[str, Any]] = []
+
+    def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
+        self.queries.append((query, filter))
+        words = set(query.split())
+        scored = [(len(words & set(text.split())), id) for id, text in PASSAGES.items()]
+        best = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1]))
+        return Ranking([RetrievedItem(id=id, text=PASSAGES[id], score=float(n)) for n, id in best[:k]])
+
+
+class Joiner:
+    """A synthesizer that joins the passages, a piece each."""
+
+    def synthesize(
+        self, question: str, items: list[RetrievedItem], *, on_text: Callable[[str], None] | None = None
+    ) -> SearchResult:
+        pieces = [f"{item.text}. " for item in items]
+        for piece in pieces:
+            if on_text:
+                on_text(piece)
+        return SearchResult.success(response="".join(pieces), used_source_ids=[item.id for item in items])
+
+
+@pytest.fixture
+def words() -> Words:
+    return Words()
+
+
+@pytest.fixture
+def morpheus() -> Morpheus:
+    return Morpheus()
+
+
+@pytest.fixture
+def manager(words: Words, morpheus: Morpheus) -> RetrievalManager:
+    return RetrievalManager.over(words, Joiner(), morpheus=morpheus)
+
+
+def test_builtins_answer(manager: RetrievalManager) -> None:
+    """Without plugins the built-in hooks retrieve and answer."""
+    result = manager.execute_search("apples")
+    assert result.response == "red apples. green apples. "
+    assert result.used_source_ids == ["a", "b"]
+
+
+def test_rewriter_before(manager: RetrievalManager, morpheus: Morpheus, words: Words) -> None:
+    """A hook before may set result.query: that is searched, and the result keeps the question that was
+    asked."""
+
+    def rewrite(result: RetrieveResult, query: str, *args: Any, rag2f: Any) -> None:
+        result.query = query.replace("purple fruit", "plums")
+
+    morpheus.on(RETRIEVE, rewrite, priority=5)
+    result = manager.execute_retrieve("purple fruit")
+    assert words.queries == [("plums", None)]
+    assert result.query == "purple fruit"
+    assert result.extra["searched_query"] == "plums"
+    assert [item.id for item in result.items] == ["c"]
+
+
+def test_reranker_after(manager: RetrievalManager, morpheus: Morpheus) -> None:
+    """A hook of negative priority sees what the built-in retriever found, and its order stands."""
+
+    def reverse(result: RetrieveResult, *args: Any, rag2f: Any) -> None:
+        result.items = result.items[::-1]
+
+    morpheus.on(RETRIEVE, reverse, priority=-1)
+    assert [item.id for item in manager.execute_retrieve("apples").items] == ["b", "a"]
+
+
+def test_retriever_instead(manager: RetrievalManager, morpheus: Morpheus, words: Words) -> None:
+    """A hook that found items, or says that there are none, keeps the built-in retriever out."""
+
+    def mine(result: RetrieveResult, query: str, *args: Any, rag2f: Any) -> RetrieveResult:
+        if query == "none":
+            return RetrieveResult.fail(StatusDetail(code=StatusCode.NO_RESULTS))
+        return RetrieveResult.success(items=[RetrievedItem(id="mine", text="my text")])
+
+    morpheus.on(RETRIEVE, mine)
+    assert [item.id for item in manager.execute_retrieve("apples").items] == ["mine"]
+    nothing = manager.execute_retrieve("none")
+    assert (nothing.is_error(), nothing.query) == (True, "none")
+    assert words.queries == []
+
+
+def test_synthesizer_instead(manager: RetrievalManager, morpheus: Morpheus) -> None:
+    """A response that a hook before wrote is kept."""
+
+    def mine(result: SearchResult, *args: Any, rag2f: Any) -> None:
+        result.response = "mine"
+
+    morpheus.on(SYNTHESIZE, mine)
+    assert manager.execute_search("apples").response == "mine"
+
+
+def test_builtins_can_be_removed(manager: RetrievalManager, morpheus: Morpheus, words: Words) -> None:
+    """The built-in hooks are removed like those of any plugin, named sleuth."""
+    assert morpheus.remove(RETRIEVE, plugin="sleuth") == 1
+    assert manager.execute_retrieve("apples").items == []
+    assert words.queries == []
+
+
+def test_options_reach_hooks_that_name_them(
+    manager: RetrievalManager, morpheus: Morpheus, words: Words
+) -> None:
+    """Extra keywords reach the hooks that take them; the built-in retriever takes filter."""
+    seen: dict[str, Any] = {}
+
+    def named(result: RetrieveResult, *args: Any, rag2f: Any, tenant: str = "") -> None:
+        seen["named"] = tenant
+
+    def all_of_them(result: RetrieveResult, *args: Any, rag2f: Any, **options: Any) -> None:
+        seen["all"] = options
+
+    morpheus.on(RETRIEVE, named)
+    morpheus.on(RETRIEVE, all_of_them)
+    morpheus.on(SYNTHESIZE, lambda result, retrieved, mode, kwargs, *, rag2f: seen.update(synthesis=kwargs))
+    options: dict[str, Any] = {"tenant": "t1", "filter": {"year": 2024}}
+    manager.execute_search("apples", **options)
+    assert seen == {"named": "t1", "all": options, "synthesis": options}
+    assert words.queries == [("apples", {"year": 2024})]
+
+
+def test_a_wrong_field_is_refused_where_it_is_set(manager: RetrievalManager, morpheus: Morpheus) -> None:
+    """A hook that writes a value of the wrong type into a result fails there, with its plugin named."""
+
+    def wrong(result: RetrieveResult, *args: Any, rag2f: Any) -> None:
+        result.items = ["not an item"]  # type: ignore[list-item]
+
+    morpheus.on(RETRIEVE, wrong, plugin="wrong")
+    with pytest.raises(RetrievalError) as caught:
+        manager.execute_retrieve("apples")
+    assert caught.value.context["plugin"] == "wrong"
+
+
+def test_stream_gives_the_pieces_of_the_response(manager: RetrievalManager) -> None:
+    """The pieces of a stream make up the response, and its result is that of execute_search."""
+    stream = manager.stream_search("apples")
+    assert list(stream) == ["red apples. ", "green apples. "]
+    assert stream.result == manager.execute_search("apples")
+
+
+def test_stream_of_a_synthesizer_that_does_not_stream(manager: RetrievalManager, morpheus: Morpheus) -> None:
+    """A response that no hook streamed comes as one piece."""
+    morpheus.on(SYNTHESIZE, lambda result, *a, rag2f: setattr(result, "response", "whole"))
+    assert list(manager.stream_search("apples")) == ["whole"]
+
+
+def test_stream_result_without_reading(manager: RetrievalManager) -> None:
+    """The result can be asked for at once."""
+    assert manager.stream_search("apples").result.response == "red apples. green apples. "
+
+
+def test_stream_of_an_error_result(manager: RetrievalManager) -> None:
+    """An expected state gives no pieces, and a result that says why."""
+    stream = manager.stream_search(" ")
+    assert list(stream) == []
+    assert stream.result.detail is not None
+    assert stream.result.detail.code == StatusCode.EMPTY
+
+
+def test_stream_raises_in_its_reader(manager: RetrievalManager, morpheus: Morpheus) -> None:
+    """What fails in the writing thread is raised where the stream is read."""
+
+    def fail(*args: Any, rag2f: Any) -> None:
+        raise OSError("disk on fire")
+
+    morpheus.on(SYNTHESIZE, fail, priority=9)
+    with pytest.raises(RetrievalError, match="disk on fire"):
+        list(manager.stream_search("apples"))
+
+
+def test_closing_a_stream_ends_its_thread(manager: RetrievalManager, morpheus: Morpheus) -> None:
+    """A synthesizer that would write for ever stops once its reader has closed the stream."""
+
+    def endless(
+        result: SearchResult, retrieved: RetrieveResult, mode: Any, kwargs: dict[str, Any], *, rag2f: Any
+    ) -> None:
+        while True:
+            kwargs["on_text"]("more ")
+
+    morpheus.on(SYNTHESIZE, endless)
+    with manager.stream_search("apples") as stream:
+        assert next(stream) == "more "
+        thread = stream._thread
+    assert thread is not None
+    thread.join(5)
+    assert not thread.is_alive()
+    assert list(stream) == []
+
+
+def test_async_stream(manager: RetrievalManager) -> None:
+    """An async for over a stream gives the same pieces, and leaving it early ends the thread."""
+
+    async def read() -> tuple[list[str], str]:
+        stream = manager.stream_search("apples")
+        pieces = [piece async for piece in stream]
+        return pieces, await anext(aiter(manager.astream_search("apples")))
+
+    assert asyncio.run(read()) == (["red apples. ", "green apples. "], "red apples. ")
+    for thread in threading.enumerate():
+        if thread.name == "sleuth-answer":
+            thread.join(5)
+            assert not thread.is_alive()

@@ -1,0 +1,402 @@
+"""Document 000, the retrieval manager: its own examples, with nothing changed but the imports."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Mapping
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from sleuth.errors import RetrievalError
+from sleuth.hooks import Morpheus, hook
+from sleuth.manager import IndianaJones, RetrievalManager, install_builtins
+from sleuth.results import (
+    BaseResult,
+    RetrievedItem,
+    RetrieveResult,
+    ReturnMode,
+    SearchResult,
+    StatusCode,
+    StatusDetail,
+)
+from sleuth.types import PartReport, Ranking
+
+
+def test_indiana_retrieve() -> None:
+    """The document's own test with a mocked host passes as written."""
+    mock_rag2f = MagicMock()
+
+    def mock_hook(hook_name, result, *args, **kw):  # type: ignore[no-untyped-def]
+        if hook_name == "indiana_jones_retrieve":
+            return RetrieveResult.success(
+                query=args[0], items=[RetrievedItem(id="doc1", text="Hello world", score=0.95)]
+            )
+        return result
+
+    mock_rag2f.morpheus.execute_hook.side_effect = mock_hook
+
+    indiana = IndianaJones(rag2f_instance=mock_rag2f)
+    result = indiana.execute_retrieve("test query", k=5)
+
+    assert result.is_ok()
+    assert len(result.items) == 1
+    assert result.items[0].id == "doc1"
+
+
+def test_indiana_empty_query() -> None:
+    """The document's own test of an empty query passes as written."""
+    indiana = IndianaJones()
+    result = indiana.execute_retrieve("")
+
+    assert result.is_error()
+    assert result.detail.code == "empty"  # type: ignore[union-attr]
+
+
+class Host:
+    """A host of hooks over two passages, with the document's two hooks in it."""
+
+    def __init__(self) -> None:
+        self.morpheus = Morpheus()
+        self.indiana_jones = IndianaJones(self)
+        self.seen: list[tuple[Any, ...]] = []
+
+
+class Found:
+    def __init__(self, id: str, text: str, score: float) -> None:
+        self.id, self.text, self.score = id, text, score
+
+
+class MyVectorDb:
+    """The document's `my_vector_db`."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def search(self, query: str, k: int) -> list[Found]:
+        self.asked.append(k)
+        return [Found(f"d{i}", f"Passage {i} about {query}", 1 / (i + 1)) for i in range(k)]
+
+
+class MyLlm:
+    """The document's `my_llm`."""
+
+    def generate(self, prompt: str) -> str:
+        return prompt
+
+
+@pytest.fixture
+def rag2f() -> Host:
+    host = Host()
+    my_vector_db = host.db = MyVectorDb()  # type: ignore[attr-defined]
+    my_llm = MyLlm()
+
+    @hook("indiana_jones_retrieve", priority=10)
+    def my_retriever(
+        result: RetrieveResult, query: str, k: int, return_mode: ReturnMode, for_synthesize: bool, *, rag2f
+    ):
+        """Perform retrieval from vector store."""
+        # Optionally adjust behavior based on for_synthesize
+        effective_k = k * 2 if for_synthesize else k  # Over-fetch for synthesis
+
+        items = my_vector_db.search(query, effective_k)
+
+        return RetrieveResult.success(
+            query=query, items=[RetrievedItem(id=i.id, text=i.text, score=i.score) for i in items[:k]]
+        )
+
+    @hook("indiana_jones_synthesize", priority=10)
+    def my_synthesizer(
+        result: SearchResult, retrieve_result: RetrieveResult, return_mode: ReturnMode, kwargs: dict, *, rag2f
+    ):
+        """Synthesize response from retrieved items."""
+        items = retrieve_result.items
+        context = "\n".join(i.text for i in items)
+
+        response = my_llm.generate(f"Answer based on:\n{context}\n\nQuestion: {result.query}")
+
+        result.response = response
+        result.used_source_ids = [i.id for i in items]
+        return result
+
+    host.morpheus.add(my_retriever, my_synthesizer)
+    return host
+
+
+def test_basic_retrieval(rag2f: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    """The document's first usage example prints score and text of each item."""
+    result = rag2f.indiana_jones.execute_retrieve("How does authentication work?", k=5)
+
+    if result.is_ok():
+        for item in result.items:
+            print(f"[{item.score:.2f}] {item.text[:100]}...")
+    else:
+        print(f"Error: {result.detail.message}")
+
+    assert capsys.readouterr().out.startswith(
+        "[1.00] Passage 0 about How does authentication work?...\n[0.50]"
+    )
+
+
+def test_search_with_answer(rag2f: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    """The document's search example prints the answer, its sources and the chunks."""
+    result = rag2f.indiana_jones.execute_search(
+        "What are the security best practices?", k=10, return_mode=ReturnMode.WITH_ITEMS
+    )
+
+    if result.is_ok():
+        print(f"Answer: {result.response}")
+        print(f"Sources: {result.used_source_ids}")
+
+        if result.items:
+            print("\nRetrieved chunks:")
+            for item in result.items:
+                print(f"  - {item.id}: {item.text[:50]}...")
+
+    out = capsys.readouterr().out
+    assert "Question: What are the security best practices?" in out
+    assert "Sources: ['d0', 'd1'" in out
+    assert "  - d9: Passage 9 about" in out
+
+
+def test_error_handling(rag2f: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    """The document's match on status codes takes the branch of the empty query."""
+    result = rag2f.indiana_jones.execute_retrieve("")
+
+    if result.is_error():
+        match result.detail.code:
+            case "empty":
+                print("Please provide a query")
+            case "no_results":
+                print("No relevant documents found")
+
+    assert capsys.readouterr().out == "Please provide a query\n"
+
+
+def test_return_modes(rag2f: Host) -> None:
+    """Minimal drops the items of a search; with items keeps them; a retrieval always has them."""
+    indiana, query = rag2f.indiana_jones, "anything"
+    assert indiana.execute_search(query, return_mode=ReturnMode.MINIMAL).items is None
+    assert indiana.execute_search(query).items is None
+    assert len(indiana.execute_search(query, return_mode=ReturnMode.WITH_ITEMS).items or []) == 10
+    assert len(indiana.execute_retrieve(query).items) == 10
+    assert len(indiana.execute_search(query, return_mode="with_items").items or []) == 10
+
+
+def test_retrieval_error(rag2f: Host) -> None:
+    """A backend that crashes raises RetrievalError with query, k, hook and plugin, chained to the cause."""
+
+    def crash(result: RetrieveResult, *args: Any, rag2f: Any) -> None:
+        raise ConnectionResetError("backend gone")
+
+    rag2f.morpheus.on("indiana_jones_retrieve", crash, priority=99, plugin="crasher")
+    with pytest.raises(RetrievalError) as caught:
+        rag2f.indiana_jones.execute_retrieve("why?", k=3)
+    e = caught.value
+    assert "backend gone" in str(e)
+    assert e.context["query"] == "why?"
+    assert e.context["k"] == 3
+    assert (e.context["hook"], e.context["plugin"]) == ("indiana_jones_retrieve", "crasher")
+    assert isinstance(e.__cause__, ConnectionResetError)
+
+
+def test_signatures() -> None:
+    """Names, order, kinds and defaults of the parameters are those of the document."""
+    retrieve = inspect.signature(RetrievalManager.execute_retrieve).parameters
+    assert list(retrieve)[:5] == ["self", "query", "k", "return_mode", "for_synthesize"]
+    assert retrieve["k"].default == 10
+    assert retrieve["return_mode"].default is ReturnMode.WITH_ITEMS
+    assert retrieve["return_mode"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert retrieve["for_synthesize"].default is False
+    search = inspect.signature(RetrievalManager.execute_search).parameters
+    assert list(search)[:4] == ["self", "query", "k", "return_mode"]
+    assert search["return_mode"].default is ReturnMode.MINIMAL
+    assert search["return_mode"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert IndianaJones is RetrievalManager
+
+
+def test_result_models() -> None:
+    """Fields of the results are those of the document, unknown ones are refused, each has to_dict."""
+    assert {"id", "text", "metadata", "score", "extra"} == set(RetrievedItem.model_fields)
+    base = set(BaseResult.model_fields)
+    assert base == {"status", "detail"}
+    assert set(RetrieveResult.model_fields) - base == {"query", "items", "extra"}
+    assert set(SearchResult.model_fields) - base == {"query", "response", "used_source_ids", "items", "extra"}
+    for model in (RetrieveResult, SearchResult, RetrievedItem, StatusDetail):
+        with pytest.raises(ValueError, match="unknown"):
+            model(id="a", text="b", code="c", unknown=1)
+    result = RetrieveResult.success(query="q", items=[RetrievedItem(id="a", text="b")])
+    assert result.to_dict()["items"] == [{"id": "a", "text": "b", "metadata": {}, "score": None, "extra": {}}]
+    assert isinstance(result.items[0].metadata, Mapping)
+    assert SearchResult.success(query="q").to_dict()["items"] is None
+
+
+def test_status_codes() -> None:
+    """The codes are strings with the document's values, and an error keeps the query."""
+    assert (StatusCode.EMPTY, StatusCode.NO_RESULTS, StatusCode.DEGRADED) == (
+        "empty",
+        "no_results",
+        "degraded",
+    )
+    failed = SearchResult.fail(StatusDetail(code=StatusCode.INVALID, message="m"), query="q")
+    assert failed.is_error()
+    assert not failed.is_ok()
+    assert failed.query == "q"
+    assert failed.to_dict()["detail"] == {"code": "invalid", "message": "m", "context": {}}
+
+
+@pytest.mark.parametrize("query", ["", "  \n\t ", None])
+def test_empty_query(rag2f: Host, query: Any) -> None:
+    """An empty or blank query is EMPTY, for a retrieval and for a search, and keeps the query."""
+    for result in (rag2f.indiana_jones.execute_retrieve(query), rag2f.indiana_jones.execute_search(query)):
+        assert isinstance(result, RetrieveResult | SearchResult)
+        assert result.is_error()
+        assert result.detail is not None
+        assert result.detail.code == StatusCode.EMPTY
+        assert result.query == (query or "")
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, "3", None, True])
+def test_invalid_k(rag2f: Host, k: Any) -> None:
+    """A k below 1, or not an int, is INVALID and the message names the value."""
+    for result in (rag2f.indiana_jones.execute_retrieve("q", k), rag2f.indiana_jones.execute_search("q", k)):
+        assert result.is_error()
+        assert result.detail is not None
+        assert result.detail.code == StatusCode.INVALID
+        assert repr(k) in result.detail.message
+        assert result.query == "q"
+
+
+def test_invalid_return_mode(rag2f: Host) -> None:
+    """An unknown return mode is INVALID."""
+    result = rag2f.indiana_jones.execute_search("q", return_mode="everything")
+    assert result.detail is not None
+    assert result.detail.code == StatusCode.INVALID
+
+
+def test_more_items_than_k_are_cut() -> None:
+    """A hook that gives more than k items does not make the result longer than k."""
+    host = Host()
+
+    def many(result: RetrieveResult, query: str, k: int, *args: Any, rag2f: Any) -> RetrieveResult:
+        items = [RetrievedItem(id=str(i), text="t") for i in range(k + 7)]
+        return RetrieveResult.success(query=query, items=items)
+
+    host.morpheus.on("indiana_jones_retrieve", many)
+    assert [item.id for item in host.indiana_jones.execute_retrieve("q", 3).items] == ["0", "1", "2"]
+
+
+def test_no_hooks_find_nothing() -> None:
+    """With no hook nothing was searched: success without items, with and without a host."""
+    for manager in (IndianaJones(), Host().indiana_jones):
+        result = manager.execute_retrieve("q")
+        assert result.is_ok()
+        assert result.items == []
+        assert manager.execute_search("q").is_ok()
+
+
+class Fixed:
+    """A retriever with a fixed ranking."""
+
+    def __init__(self, ranking: Ranking) -> None:
+        self.ranking = ranking
+
+    def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
+        return self.ranking
+
+
+def host_over(ranking: Ranking) -> Host:
+    host = Host()
+    install_builtins(host.morpheus, Fixed(ranking))
+    return host
+
+
+def test_nothing_found() -> None:
+    """Nothing found by the built-in retriever is an error result with NO_RESULTS, for a search too."""
+    indiana = host_over(Ranking([])).indiana_jones
+    for result in (indiana.execute_retrieve("q"), indiana.execute_search("q")):
+        assert result.is_error()
+        assert result.detail is not None
+        assert result.detail.code == "no_results"
+        assert result.query == "q"
+
+
+def test_degraded() -> None:
+    """A leg that failed while others answered: success, code degraded, the failed part named in the
+    context."""
+    item = RetrievedItem(id="a", text="b", score=1.0)
+    ranking = Ranking([item], [PartReport("lexical"), PartReport("dense", status="failed", error="no model")])
+    indiana = host_over(ranking).indiana_jones
+    for result in (indiana.execute_retrieve("q"), indiana.execute_search("q")):
+        assert result.is_ok()
+        assert result.detail is not None
+        assert result.detail.code == "degraded"
+        assert [part["name"] for part in result.detail.context["failed"]] == ["dense"]
+        assert "dense" in result.detail.message
+
+
+def test_wrong_type_raises(rag2f: Host) -> None:
+    """A hook that returns another type raises RetrievalError that names it."""
+    rag2f.morpheus.on("indiana_jones_retrieve", lambda *a, rag2f: ["a list"], plugin="odd")
+    with pytest.raises(RetrievalError, match="must return RetrieveResult or None, got") as caught:
+        rag2f.indiana_jones.execute_retrieve("q")
+    assert caught.value.context["plugin"] == "odd"
+
+
+def test_foreign_host_failures_keep_context() -> None:
+    """A host whose own hook runner raises, or returns nonsense, raises RetrievalError with query and k."""
+    host = MagicMock()
+    host.morpheus.execute_hook.side_effect = TimeoutError("slow")
+    with pytest.raises(RetrievalError, match="slow") as caught:
+        IndianaJones(host).execute_retrieve("q", 4)
+    assert (caught.value.context["query"], caught.value.context["k"]) == ("q", 4)
+    with pytest.raises(RetrievalError, match="must give RetrieveResult"):
+        IndianaJones(MagicMock()).execute_retrieve("q")
+
+
+def test_hook_arguments() -> None:
+    """Hooks get result, query, k, mode and flag in the document's order, and for_synthesize from a search."""
+    host = Host()
+
+    def watch(*args: Any, rag2f: Any) -> None:
+        host.seen.append((*args, rag2f))
+
+    host.morpheus.on("indiana_jones_retrieve", watch)
+    host.morpheus.on("indiana_jones_synthesize", watch)
+    host.indiana_jones.execute_retrieve("q", 3, return_mode="minimal")
+    host.indiana_jones.execute_search("q", 4, colour="red")
+    alone, first, second = host.seen
+    assert alone[1:] == ("q", 3, ReturnMode.MINIMAL, False, host)
+    assert first[1:] == ("q", 4, ReturnMode.WITH_ITEMS, True, host)
+    result, retrieved, mode, kwargs, rag2f = second
+    assert isinstance(result, SearchResult)
+    assert isinstance(retrieved, RetrieveResult)
+    assert (mode, kwargs, rag2f) == (ReturnMode.MINIMAL, {"colour": "red"}, host)
+
+
+def test_used_source_ids_were_retrieved(rag2f: Host) -> None:
+    """Ids that were not retrieved never reach used_source_ids; they are told in extra."""
+
+    def invent(result: SearchResult, *args: Any, rag2f: Any) -> None:
+        result.used_source_ids = ["d1", "made up", "d1", "d0"]
+
+    rag2f.morpheus.on("indiana_jones_synthesize", invent, priority=-5)
+    result = rag2f.indiana_jones.execute_search("q")
+    assert result.used_source_ids == ["d1", "d0"]
+    assert result.extra["unknown_source_ids"] == ["made up"]
+
+
+def test_async_twins(rag2f: Host) -> None:
+    """Each call has a twin that gives the same result."""
+
+    async def both() -> tuple[RetrieveResult, SearchResult, list[str]]:
+        manager = rag2f.indiana_jones
+        pieces = [piece async for piece in manager.astream_search("q", 3)]
+        return await manager.aexecute_retrieve("q", 3), await manager.aexecute_search("q", 3), pieces
+
+    retrieved, searched, pieces = asyncio.run(both())
+    assert retrieved == rag2f.indiana_jones.execute_retrieve("q", 3)
+    assert searched == rag2f.indiana_jones.execute_search("q", 3)
+    assert "".join(pieces) == searched.response
