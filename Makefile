@@ -8,7 +8,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.h')
 .PHONY: demo test check build clean
 
 demo: $(VENV)/.installed build ## index real text, answer three questions
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/demo.py
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(VENV)/.developed build check ## lint, types and every test
 	$(BIN)/python -m pytest -n 2

@@ -25,7 +25,7 @@ from sleuth.types import Ranking, RetrievedItem
 if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.ingest.jobs import AddReport, IndexProgress, IndexReport
-    from sleuth.ingest.pipeline import ReadOptions
+    from sleuth.ingest.options import ReadOptions
     from sleuth.store.reading import Snapshot
     from sleuth.store.values import Finding, Repair, Row
     from sleuth.text.snippets import Snippet

@@ -17,7 +17,7 @@ from sleuth.text.chunkers import Chunker
 from sleuth.types import Chunk, Document
 
 if TYPE_CHECKING:
-    from sleuth.ingest.pipeline import ReadOptions
+    from sleuth.ingest.options import ReadOptions
     from sleuth.store.store import Store
     from sleuth.store.writing import Writer
 
@@ -354,6 +354,9 @@ class _Run:
             self.seen.add(entry.source)
             self.report.unchanged += len(self.files[entry.source].ids)
         else:
+            if entry.kind != "row":
+                self._release()
+                self.given = set()
             self.report.skipped.append(entry)
             if entry.kind != "vanished":
                 self.seen.add(entry.source.rpartition("#")[0] if entry.kind == "row" else entry.source)
@@ -375,7 +378,8 @@ class _Run:
         self.given = set()
 
     def finish(self, *, prune: bool) -> None:
-        """Delete what is gone, where that is wanted."""
+        """Put what is left; delete what is gone, where that is wanted."""
+        self._release()
         if prune:
             gone = [id for source, known in self.files.items() if source not in self.seen for id in known.ids]
             self.report.pruned = self.adder.delete(sorted(gone))
@@ -399,10 +403,10 @@ def _read(
     progress: Callable[[IndexProgress], None] | None,
     started: float,
 ) -> Iterator[Document | Skipped | Unchanged | FileRead]:
-    from sleuth.ingest.pipeline import ReadOptions, read
+    from sleuth.ingest.pipeline import read
 
     def show(now: Progress) -> None:
         if progress:
             progress(IndexProgress(now.files, now.bytes, now.total_files, time.monotonic() - started))
 
-    return read(roots, options=options or ReadOptions(), unchanged=run.unchanged, progress=show)
+    return read(roots, options=options, unchanged=run.unchanged, progress=show)

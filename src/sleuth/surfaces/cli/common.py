@@ -24,6 +24,9 @@ IndexOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+TimeoutOption = Annotated[
+    float, typer.Option("--timeout", min=0, help="Seconds to wait while another process writes to the index.")
+]
 
 _EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.IndexLockedError, 4),

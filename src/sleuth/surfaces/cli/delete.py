@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, open_index, print_json
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, console, open_index, print_json
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -18,12 +18,13 @@ EXAMPLES = """[bold]Examples[/bold]
 @app.command("delete", epilog=EXAMPLES)
 def delete(
     ids: Annotated[list[str], typer.Argument(help="Document ids.")],
+    timeout: TimeoutOption = 10.0,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
     with open_index(index) as engine:
-        deleted = engine.delete(ids)
+        deleted = engine.delete(ids, timeout=timeout)
     missing = [id for id in dict.fromkeys(ids) if id not in set(deleted)]
     if json:
         print_json({"deleted": deleted, "missing": missing})

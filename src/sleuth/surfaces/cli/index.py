@@ -13,6 +13,7 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
+    TimeoutOption,
     console,
     human_bytes,
     index_path,
@@ -20,7 +21,7 @@ from sleuth.surfaces.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from sleuth.engine import IndexProgress, IndexReport
+    from sleuth.ingest.jobs import IndexProgress, IndexReport
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -57,13 +58,15 @@ def index(
     chunk_size: Annotated[
         int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")
     ] = None,
+    timeout: TimeoutOption = 10.0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     json: JsonOption = False,
     folder: IndexOption = None,
 ) -> None:
     """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced."""
     from sleuth.engine import Engine
-    from sleuth.ingest import ReadOptions
+    from sleuth.ingest.jobs import IndexInterrupted
+    from sleuth.ingest.options import ReadOptions
 
     given = {"analyzer": analyzer, "chunk_size": chunk_size}
     settings = {name: value for name, value in given.items() if value is not None}
@@ -77,8 +80,11 @@ def index(
     }
     options = ReadOptions(**{name: value for name, value in fields.items() if value is not None})
     with Engine.open(index_path(folder), create=True, settings=settings or None) as engine:
-        with progress_bar(visible=not (quiet or json)) as progress:
-            report = engine.index(paths, options=options, prune=prune, progress=progress)
+        try:
+            with progress_bar(visible=not (quiet or json)) as progress:
+                report = engine.index(paths, options=options, prune=prune, progress=progress, timeout=timeout)
+        except IndexInterrupted as interruption:
+            report = interruption.report
         if json:
             print_json(report.to_dict())
         elif not quiet:
@@ -148,6 +154,6 @@ def print_skipped(report: IndexReport, limit: int = 20) -> None:
     if report.skipped:
         err.print(f"Skipped {len(report.skipped):,}:", markup=False)
     for skipped in report.skipped[:limit]:
-        err.print(f"  {skipped.path}: {skipped.reason}", markup=False, soft_wrap=True)
+        err.print(f"  {skipped.source}: {skipped.reason}", markup=False, soft_wrap=True)
     if len(report.skipped) > limit:
         err.print(f"  … and {len(report.skipped) - limit:,} more (all of them with --json)", markup=False)

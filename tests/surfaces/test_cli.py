@@ -1,0 +1,179 @@
+"""The command line, run as a user runs it: a process, its output, its exit code."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GUIDE = """# Guide
+
+## Install
+
+Run the installer, then restart the service.
+
+## Limits
+
+Tokens are refilled every second. A bucket holds fifty tokens.
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "guide.md").write_text(GUIDE)
+    (tmp_path / "docs" / "cats.txt").write_text("Cats sleep most of the day.\n")
+    (tmp_path / "docs" / "picture.bin").write_bytes(bytes(range(256)) * 8)
+    return tmp_path
+
+
+def sleuth(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if name != "SLEUTH_INDEX"}
+    return subprocess.run(
+        [sys.executable, "-m", "sleuth", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**env, "COLUMNS": "80", "NO_COLOR": "1", **environment},
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def indexed(home: Path) -> Path:
+    done = sleuth("index", "docs", cwd=home)
+    assert done.returncode == 0, done.stderr
+    return home
+
+
+def test_index_tells_what_it_did(home: Path) -> None:
+    """Counts on standard output, skipped files with their reason on standard error, no progress bar in a pipe."""
+    done = sleuth("index", "docs", cwd=home)
+    assert done.returncode == 0
+    assert "2 added" in done.stdout
+    assert "picture.bin: " in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    again = sleuth("index", "docs", cwd=home)
+    assert "0 added, 2 unchanged" in again.stdout
+
+
+def test_search_shows_place_and_snippet(indexed: Path) -> None:
+    """A hit names path, lines and heading, and shows the words around the match, within 80 columns."""
+    done = sleuth("search", "how often are tokens refilled", cwd=indexed)
+    assert done.returncode == 0
+    assert "guide.md:" in done.stdout
+    assert "Limits" in done.stdout
+    assert "refilled every second" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_search_json(indexed: Path) -> None:
+    """--json gives items with id, text, metadata, score and marked snippet."""
+    done = sleuth("search", "tokens", "--json", "-k", "1", cwd=indexed)
+    told = json.loads(done.stdout)
+    (item,) = told["items"]
+    assert item["metadata"]["path"] == "guide.md"
+    assert item["score"] > 0
+    start, end = item["snippet"]["spans"][0]
+    assert item["snippet"]["text"][start:end].lower() == "tokens"
+
+
+def test_search_explains(indexed: Path) -> None:
+    """--explain draws tf, df, idf and the formula by name."""
+    done = sleuth("search", "tokens", "--explain", cwd=indexed)
+    assert "BM25" in done.stdout
+    assert "idf" in done.stdout
+
+
+def test_search_filters(indexed: Path) -> None:
+    """--filter limits who may answer; one that cannot be read is exit code 2."""
+    assert sleuth("search", "tokens", "--filter", "path:cats.txt", cwd=indexed).returncode == 1
+    bad = sleuth("search", "tokens", "--filter", "year>=(", cwd=indexed)
+    assert bad.returncode == 2
+    assert bad.stderr.startswith("sleuth: ")
+
+
+def test_nothing_found_is_exit_code_1(indexed: Path) -> None:
+    """No hit: a word on standard error, an empty list in JSON."""
+    done = sleuth("search", "unheardof", cwd=indexed)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Nothing found" in done.stderr
+    assert json.loads(sleuth("search", "unheardof", "--json", cwd=indexed).stdout)["items"] == []
+
+
+def test_index_folder_is_found(indexed: Path) -> None:
+    """--index wins over the environment, which wins over the nearest .sleuth above."""
+    below = indexed / "docs"
+    assert sleuth("search", "cats", cwd=below).returncode == 0
+    missing = sleuth("search", "cats", cwd=below, SLEUTH_INDEX=str(indexed / "nowhere"))
+    assert missing.returncode == 3
+    assert "sleuth index" in missing.stderr
+    named = sleuth("search", "cats", "--index", str(indexed / ".sleuth"), cwd=below, SLEUTH_INDEX="nowhere")
+    assert named.returncode == 0
+
+
+def test_show_and_delete(indexed: Path) -> None:
+    """An id that search gives can be shown and its document deleted."""
+    item = json.loads(sleuth("search", "cats", "--json", cwd=indexed).stdout)["items"][0]
+    assert "Cats sleep" in sleuth("show", item["id"], cwd=indexed).stdout
+    document = item["id"].rpartition("#")[0]
+    assert json.loads(sleuth("show", document, "--json", cwd=indexed).stdout)[0]["id"] == item["id"]
+    assert sleuth("delete", document, cwd=indexed).returncode == 0
+    assert sleuth("search", "cats", cwd=indexed).returncode == 1
+    assert sleuth("delete", document, cwd=indexed).returncode == 1
+    assert sleuth("show", item["id"], cwd=indexed).returncode == 2
+
+
+def test_prune(indexed: Path) -> None:
+    """--prune forgets files that are gone; without it they stay."""
+    (indexed / "docs" / "cats.txt").unlink()
+    sleuth("index", "docs", cwd=indexed)
+    assert sleuth("search", "cats", cwd=indexed).returncode == 0
+    assert "1 pruned" in sleuth("index", "docs", "--prune", cwd=indexed).stdout
+    assert sleuth("search", "cats", cwd=indexed).returncode == 1
+
+
+def test_status_and_doctor(indexed: Path) -> None:
+    """Both speak of every leg, in text and in JSON; damage is exit code 1 with a remedy."""
+    assert "lexical" in sleuth("status", cwd=indexed).stdout
+    assert json.loads(sleuth("status", "--json", cwd=indexed).stdout)["documents"] == 2
+    assert sleuth("doctor", "--full", cwd=indexed).returncode == 0
+    segment = next((indexed / ".sleuth" / "segments").glob("*lexical*"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    segment.write_bytes(data)
+    findings = json.loads(sleuth("doctor", "--full", "--json", cwd=indexed).stdout)
+    assert any(finding["level"] == "error" and finding["remedy"] for finding in findings)
+
+
+def test_a_locked_index_names_its_holder(indexed: Path) -> None:
+    """A second writer gives up after a while with exit code 4 and says who holds the index."""
+    with (indexed / ".sleuth" / "writer.lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = sleuth("delete", "x", "--timeout", "0.2", cwd=indexed)
+    assert done.returncode == 4
+    assert "writer.lock" in done.stderr or "held" in done.stderr
+
+
+def test_help_has_examples() -> None:
+    """Every command's help shows how it is used."""
+    for command in ("index", "search", "show", "delete", "doctor"):
+        done = sleuth(command, "--help", cwd=Path.cwd())
+        assert done.returncode == 0
+        assert "Examples" in done.stdout
+        assert f"sleuth {command}" in done.stdout
+
+
+def test_usage_errors_are_exit_code_2(home: Path) -> None:
+    """Unknown commands and options, and a path that is not there."""
+    assert sleuth("serch", cwd=home).returncode == 2
+    assert sleuth("search", "--nope", "x", cwd=home).returncode == 2
+    done = sleuth("index", "nowhere", cwd=home)
+    assert done.returncode == 2
+    assert "nowhere" in done.stderr

@@ -1,0 +1,185 @@
+"""The engine: opening, adding, deleting, answering."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sleuth import ArgumentError, Document, Engine
+from sleuth.errors import FilterError, IndexNotFoundError
+
+DOCUMENTS = [
+    Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),
+    Document("A bucket holds at most fifty tokens.", {"source": "bucket.md", "year": 2020}),
+    Document("Cats sleep most of the day.", {"source": "cats.md", "year": 2021, "title": "Animals"}),
+]
+
+
+@pytest.fixture
+def engine(tmp_path: Path):
+    with Engine.open(tmp_path / "index", create=True) as opened:
+        opened.add(DOCUMENTS)
+        yield opened
+
+
+def sources(ranking) -> list[str]:
+    return [item.metadata["source"] for item in ranking]
+
+
+def test_finds_what_was_added(engine: Engine) -> None:
+    """Passages that hold the words come back, best first, with text, id and metadata."""
+    found = engine.retrieve("refill tokens")
+    assert sources(found) == ["limits.md", "bucket.md"]
+    assert found[0].text == DOCUMENTS[0].page_content
+    assert found[0].id == "limits.md#0"
+    assert found[0].metadata["year"] == 2021
+    assert found[0].metadata["start_line"] == 1
+
+
+def test_the_title_is_searched(engine: Engine) -> None:
+    """Words of the title find the passages below it."""
+    assert sources(engine.retrieve("animals")) == ["cats.md"]
+
+
+def test_adding_again_costs_nothing(engine: Engine) -> None:
+    """Unchanged documents are counted as such and make no new version."""
+    version = engine.refresh()
+    report = engine.add(DOCUMENTS)
+    assert (report.added, report.updated, report.unchanged) == (0, 0, 3)
+    assert engine.refresh() == version
+
+
+def test_changed_content_replaces(engine: Engine) -> None:
+    """A document of the same id takes the old one's place."""
+    report = engine.add([Document("Quotas are gone.", {"source": "limits.md"})])
+    assert (report.added, report.updated) == (0, 1)
+    assert sources(engine.retrieve("refilled every second")) == []
+    assert sources(engine.retrieve("quotas")) == ["limits.md"]
+
+
+def test_delete(engine: Engine) -> None:
+    """Deleted documents are not found, and only ids that were there are told."""
+    assert engine.delete(["limits.md", "nowhere.md"]) == ["limits.md"]
+    assert sources(engine.retrieve("refill tokens")) == ["bucket.md"]
+    with pytest.raises(ArgumentError, match="ids must be a list"):
+        engine.delete("bucket.md")
+
+
+@pytest.mark.parametrize("query", ["", "   ", "unheardof", "?!", "\x00", "\ud800"])
+def test_queries_without_a_known_word_find_nothing(engine: Engine, query: str) -> None:
+    """Blank, unknown or odd queries give an empty ranking."""
+    assert len(engine.retrieve(query)) == 0
+
+
+def test_long_queries_are_answered(engine: Engine) -> None:
+    """A query of 10,000 words is a query."""
+    assert sources(engine.retrieve(" ".join(f"word{i}" for i in range(9_999)) + " cats")) == ["cats.md"]
+
+
+def test_k(engine: Engine) -> None:
+    """0 gives none, a huge k gives all there is, and a smaller k the head of a larger one."""
+    assert len(engine.retrieve("tokens", 0)) == 0
+    assert len(engine.retrieve("tokens", 10**9)) == 2
+    assert engine.retrieve("tokens", 1).items == engine.retrieve("tokens", 2).items[:1]
+
+
+@pytest.mark.parametrize("k", [-1, 1.5, "3", True, None])
+def test_a_bad_k_is_refused(engine: Engine, k: object) -> None:
+    """The message names the argument, the rule and the value."""
+    with pytest.raises(ArgumentError, match="k must be an int of 0 or more, got"):
+        engine.retrieve("tokens", k)  # type: ignore[arg-type]
+
+
+def test_filters_apply_before_the_cut(engine: Engine) -> None:
+    """The best k among those that match, not those that match among the best k."""
+    assert sources(engine.retrieve("tokens", 1, filter={"year": 2020})) == ["bucket.md"]
+    assert sources(engine.retrieve("tokens", filter="year>=2021")) == ["limits.md"]
+    with pytest.raises(FilterError):
+        engine.retrieve("tokens", filter={"year": {"$near": 2020}})
+
+
+def test_explanations_add_up(engine: Engine) -> None:
+    """The parts of an explanation sum to the score and name their numbers."""
+    item = engine.retrieve("refill tokens", explain=True)[0]
+    assert item.explanation is not None
+    assert item.explanation.value == pytest.approx(item.score, rel=1e-5)
+    assert sum(part.value for part in item.explanation.parts) == pytest.approx(item.score, rel=1e-5)
+    assert {"tf", "df", "idf"} <= set(item.explanation.parts[0].facts)
+
+
+def test_get(engine: Engine) -> None:
+    """A passage or a whole document by its id; nothing where there is none."""
+    assert [item.id for item in engine.get("cats.md#0")] == ["cats.md#0"]
+    assert [item.id for item in engine.get("cats.md")] == ["cats.md#0"]
+    assert engine.get("dogs.md") == []
+
+
+def test_snippets_mark_matches(engine: Engine) -> None:
+    """The matched words of a passage, in their inflected form."""
+    item = engine.retrieve("refill")[0]
+    found = engine.snippet("refill", item)
+    assert [found.text[start:end] for start, end in found.spans] == ["refilled"]
+
+
+def test_the_async_twin_agrees(engine: Engine) -> None:
+    """aretrieve gives what retrieve gives."""
+    assert asyncio.run(engine.aretrieve("tokens")) == engine.retrieve("tokens")
+
+
+def test_missing_index(tmp_path: Path) -> None:
+    """Opening what is not there says so."""
+    with pytest.raises(IndexNotFoundError, match="sleuth index"):
+        Engine.open(tmp_path / "nothing")
+
+
+def test_settings_are_the_indexs(tmp_path: Path) -> None:
+    """An index keeps the settings it was made with; others are refused, unknown ones named."""
+    Engine.open(tmp_path / "i", create=True, settings={"analyzer": "plain"}).close()
+    with Engine.open(tmp_path / "i") as opened:
+        assert opened.settings.analyzer == "plain"
+    with pytest.raises(ArgumentError, match="analyzer must be 'plain'"):
+        Engine.open(tmp_path / "i", settings={"analyzer": "code"})
+    with pytest.raises(ArgumentError, match="'analyser'"):
+        Engine.open(tmp_path / "i", settings={"analyser": "code"})
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (Document(7), "page_content must be a string, got 7"),  # type: ignore[arg-type]
+        (Document("x", id=""), "id .* must be a string that is not blank"),
+        (Document("x", {"source": 3}), "must be a string"),
+    ],
+)
+def test_documents_that_cannot_be_kept(engine: Engine, document: Document, message: str) -> None:
+    """A bad document is named, and what was there stays."""
+    with pytest.raises(ArgumentError, match=message):
+        engine.add([document])
+    assert engine.status()["documents"] == 3
+
+
+def test_folder_life(tmp_path: Path) -> None:
+    """Files are read once, replaced when they change, and pruned on request."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Alpha\n\nThe first letter.\n")
+    (folder / "b.txt").write_text("The second letter is beta.\n")
+    (folder / "rows.csv").write_text("name,note\nann,likes tea\nbob,likes coffee\n")
+    (folder / "blob.bin").write_bytes(b"\0\1\2\3" * 100)
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        report = engine.index([folder])
+        assert (report.added, report.read) == (4, 3)
+        assert any("blob.bin" in skipped.source for skipped in report.skipped)
+        assert engine.retrieve("tea")[0].metadata["row"] is not None
+        again = engine.index([folder])
+        assert (again.added, again.updated, again.unchanged, again.read) == (0, 0, 4, 0)
+        (folder / "rows.csv").write_text("name,note\nann,likes water and juice\n")
+        (folder / "b.txt").unlink()
+        third = engine.index([folder])
+        assert (third.updated, third.deleted, third.pruned) == (1, 1, 0)
+        assert engine.index([folder], prune=True).pruned == 1
+        assert len(engine.retrieve("coffee beta")) == 0
+        with pytest.raises(ArgumentError, match="paths must name files"):
+            engine.index([folder / "nowhere"])
