@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 from sleuth.errors import IndexNotFoundError, SleuthError
 
-KERNELS = ("sleuth.lexical._kernels", "sleuth.text._tokens")
-"""Compiled modules without which nothing is found."""
+HOME = Path(__file__).parent
 
 EXTRAS: dict[str, tuple[str, str]] = {
     "pypdfium2": ("pdf", "PDF files are read"),
@@ -49,7 +48,7 @@ def examine(path: Path, *, full: bool = False) -> list[Finding]:
 
 
 def environment() -> list[Finding]:
-    """Versions, and whether the compiled kernels load."""
+    """Versions, and whether the compiled kernels load (each has a stub beside it)."""
     import sleuth
 
     found = [
@@ -57,7 +56,8 @@ def environment() -> list[Finding]:
         Finding("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         Finding("ok", "sqlite", sqlite3.sqlite_version),
     ]
-    for name in KERNELS:
+    for stub in sorted(HOME.rglob("*.pyi")):
+        name = ".".join(("sleuth", *stub.relative_to(HOME).with_suffix("").parts))
         try:
             import_module(name)
         except ImportError as error:
