@@ -52,10 +52,7 @@ def main() -> None:
     profile = cProfile.Profile()
     started = time.perf_counter()
     with Engine.open(home, create=True) as engine:
-        if options.profile:
-            report = profile.runcall(engine.index, [folder])
-        else:
-            report = engine.index([folder])
+        report = profile.runcall(engine.index, [folder]) if options.profile else engine.index([folder])
         first = time.perf_counter() - started
         started = time.perf_counter()
         engine.index([folder])
