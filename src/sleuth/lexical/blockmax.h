@@ -1,0 +1,279 @@
+/* The best k rows of one segment, without scoring all of them.
+ *
+ * Per block of rows the maxima of the query's terms sum to a bound; blocks are visited best bound first until the k-th
+ * score beats every bound left (Block-Max Pruning: Mallia, Suel, Tonellotto, SIGIR 2024). Terms are added in one order,
+ * so equal rows get bit-equal scores on every path.
+ */
+#ifndef SLEUTH_BLOCKMAX_H
+#define SLEUTH_BLOCKMAX_H
+#include <math.h>
+#include <stdlib.h>
+#include "postings.h"
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(SLEUTH_PORTABLE)
+#define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define WIDE
+#endif
+
+#define GROUP_SHIFT 6 /* rows per entry of `firsts` */
+#define COLUMN 16     /* blocks per seed candidate */
+
+typedef struct {
+    Postings postings;
+    const uint32_t *lengths;
+    float weight; /* of the query, idf included */
+    float c0, c1; /* K = c0 + c1 * length */
+    float unit;   /* the most that one 255th of impact can add */
+    uint32_t *firsts; /* of a list: per group of rows, the first posting in it, if it is in it */
+} Term;
+
+typedef struct {
+    float score;
+    uint32_t tie, doc;
+} Hit;
+
+typedef struct {
+    Hit *hits; /* a heap: the worst on top */
+    uint64_t n, k;
+    const uint32_t *ties;
+    float threshold; /* what a score must reach */
+} Top;
+
+typedef struct {
+    const Term *terms;
+    int n_terms, tfidf;
+    uint32_t n;
+    const uint64_t *mask; /* rows that may answer; NULL for all */
+    Top top;
+    float *bounds;
+} Search;
+
+static inline int worse(Hit a, Hit b) { return a.score < b.score || (a.score == b.score && a.tie > b.tie); }
+
+static void sink(Hit *hits, uint64_t n, uint64_t i) {
+    Hit moving = hits[i];
+    for (;;) {
+        uint64_t child = 2 * i + 1;
+        if (child >= n) break;
+        if (child + 1 < n && worse(hits[child + 1], hits[child])) child++;
+        if (!worse(hits[child], moving)) break;
+        hits[i] = hits[child];
+        i = child;
+    }
+    hits[i] = moving;
+}
+
+static inline void offer(Top *top, float score, uint32_t doc) {
+    Hit hit = {score, top->ties ? top->ties[doc] : doc, doc};
+    if (top->n < top->k) {
+        top->hits[top->n++] = hit;
+        if (top->n == top->k) {
+            for (uint64_t i = top->k / 2; i-- > 0;) sink(top->hits, top->k, i);
+            top->threshold = top->hits[0].score;
+        }
+    } else if (worse(top->hits[0], hit)) {
+        top->hits[0] = hit;
+        sink(top->hits, top->k, 0);
+        top->threshold = top->hits[0].score;
+    }
+}
+
+/* Sorts the heap best first. */
+static void settle(Top *top) {
+    uint64_t n = top->n;
+    if (n < top->k)
+        for (uint64_t i = n / 2; i-- > 0;) sink(top->hits, n, i);
+    while (n > 1) {
+        Hit last = top->hits[--n];
+        top->hits[n] = top->hits[0];
+        top->hits[0] = last;
+        sink(top->hits, n, 0);
+    }
+}
+
+static inline float contribution(const Term *t, int tfidf, uint32_t count, uint32_t doc) {
+    float tf = (float)count, length = (float)t->lengths[doc];
+    if (tfidf) return t->weight * (sqrtf(tf) / sqrtf(length));
+    return t->weight * (tf / (tf + (t->c0 + t->c1 * length)));
+}
+
+/* Adds every term to every row it is in. scores: shape (n,), zeroed. */
+static void score_all(const Term *terms, int n_terms, int tfidf, float *scores) {
+    for (int j = 0; j < n_terms; j++) {
+        const Term *t = terms + j;
+        const Postings *p = &t->postings;
+        if (p->docs) {
+            for (uint64_t i = 0; i < p->df; i++)
+                scores[p->docs[i]] += contribution(t, tfidf, list_count(p, i), p->docs[i]);
+            continue;
+        }
+        const uint8_t *at = p->stream;
+        uint32_t doc;
+        for (uint32_t block = 0; block < p->blocks; block++)
+            for (const uint8_t *end = at + p->sizes[block]; at < end;) {
+                uint32_t count = read_dense(p, &at, block << BLOCK_SHIFT, &doc);
+                scores[doc] += contribution(t, tfidf, count, doc);
+            }
+    }
+}
+
+static float score_one(const Term *terms, int n_terms, int tfidf, uint32_t doc) {
+    float score = 0;
+    for (int j = 0; j < n_terms; j++) {
+        uint32_t count = count_in(&terms[j].postings, doc);
+        if (count) score += contribution(terms + j, tfidf, count, doc);
+    }
+    return score;
+}
+
+/* Every row, or every row of the mask, scored and offered. scores: zeroed, shape (n,). */
+static void search_all(Search *s, float *scores) {
+    score_all(s->terms, s->n_terms, s->tfidf, scores);
+    for (uint32_t doc = 0; doc < s->n; doc++)
+        if (scores[doc] > 0 && scores[doc] >= s->top.threshold && (!s->mask || has_bit(s->mask, doc)))
+            offer(&s->top, scores[doc], doc);
+}
+
+/* Few rows may answer: each is looked up. */
+static void search_few(Search *s) {
+    for (uint64_t word = 0; word < ((uint64_t)s->n + 63) / 64; word++)
+        for (uint64_t bits = s->mask[word]; bits; bits &= bits - 1) {
+            uint32_t doc = (uint32_t)(word * 64 + (uint64_t)__builtin_ctzll(bits));
+            float score = score_one(s->terms, s->n_terms, s->tfidf, doc);
+            if (score > 0 && score >= s->top.threshold) offer(&s->top, score, doc);
+        }
+}
+
+WIDE static void add_maxima(float *restrict bounds, const uint8_t *restrict maxima, float unit, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) bounds[i] += unit * (float)maxima[i];
+}
+
+WIDE static void raise_to(float *restrict a, const float *restrict b, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) a[i] = a[i] > b[i] ? a[i] : b[i];
+}
+
+/* Places whose bound reaches the threshold. */
+WIDE static uint64_t reaching(const float *bounds, uint64_t n, float threshold, uint32_t *out) {
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < n; i += 16) {
+        int any = 0;
+        for (int j = 0; j < 16; j++) any |= bounds[i + j] >= threshold;
+        if (!any) continue;
+        for (int j = 0; j < 16; j++)
+            if (bounds[i + j] >= threshold) out[found++] = (uint32_t)(i + j);
+    }
+    return found;
+}
+
+/* Bounds of all blocks; `room` of them, a multiple of 16, those beyond the segment below 0. */
+static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
+    const uint64_t tile = 4096;
+    float *bounds = s->bounds;
+    memset(bounds, 0, blocks * sizeof *bounds);
+    for (uint64_t start = 0; start < blocks; start += tile) {
+        uint64_t n = blocks - start < tile ? blocks - start : tile;
+        for (int j = 0; j < s->n_terms; j++)
+            if (!s->terms[j].postings.docs) add_maxima(bounds + start, s->terms[j].postings.maxima + start, s->terms[j].unit, n);
+    }
+    for (int j = 0; j < s->n_terms; j++) {
+        const Term *t = s->terms + j;
+        const Postings *p = &t->postings;
+        if (!p->docs) continue;
+        for (uint64_t i = p->df; i-- > 0;) {
+            uint32_t doc = p->docs[i];
+            bounds[doc >> BLOCK_SHIFT] += t->unit * (float)p->impacts[i];
+            t->firsts[doc >> GROUP_SHIFT] = (uint32_t)i;
+        }
+    }
+    for (uint64_t b = blocks; b < room; b++) bounds[b] = -1;
+    if (s->mask)
+        for (uint64_t b = 0; b < blocks; b++)
+            if (!(uint16_t)(s->mask[b >> 2] >> (b & 3) * 16)) bounds[b] = -1;
+}
+
+/* Scores the rows of a block, giving up where the terms left cannot lift any to the threshold. */
+static void visit(Search *s, uint32_t block) {
+    float sums[BLOCK] = {0}, left = s->bounds[block] * 1.00001f, best = 0;
+    uint32_t base = block << BLOCK_SHIFT, doc;
+    for (int j = 0; j < s->n_terms; j++) {
+        const Term *t = s->terms + j;
+        const Postings *p = &t->postings;
+        if (p->docs) {
+            uint64_t i = t->firsts[base >> GROUP_SHIFT];
+            if (i >= p->df || p->docs[i] >> GROUP_SHIFT != base >> GROUP_SHIFT) continue;
+            while (i < p->df && p->docs[i] < base) i++;
+            for (; i < p->df && p->docs[i] < base + BLOCK; i++) {
+                doc = p->docs[i];
+                float sum = sums[doc - base] += contribution(t, 0, list_count(p, i), doc);
+                if (sum > best) best = sum;
+                left -= t->unit * (float)p->impacts[i];
+            }
+        } else {
+            if (!p->maxima[block]) continue;
+            const uint8_t *at = p->stream + block_start(p, block), *end = at + p->sizes[block];
+            while (at < end) {
+                uint32_t count = read_dense(p, &at, base, &doc);
+                float sum = sums[doc - base] += contribution(t, 0, count, doc);
+                if (sum > best) best = sum;
+            }
+            left -= t->unit * (float)p->maxima[block];
+        }
+        if (best + left < s->top.threshold) return;
+    }
+    if (best < s->top.threshold) return;
+    for (uint32_t i = 0; i < BLOCK; i++)
+        if (sums[i] > 0 && sums[i] >= s->top.threshold && (!s->mask || has_bit(s->mask, base + i)))
+            offer(&s->top, sums[i], base + i);
+}
+
+/* Visits about `wanted` blocks of high bound, so that the threshold is near its end value. columns: shape (width,). */
+static void seed(Search *s, uint64_t room, float *columns, uint64_t wanted) {
+    uint64_t width = room / COLUMN, tally[256] = {0}, taken = 0;
+    memcpy(columns, s->bounds, width * sizeof *columns);
+    for (uint64_t row = 1; row < COLUMN; row++) raise_to(columns, s->bounds + row * width, width);
+    float most = 0;
+    for (uint64_t i = 0; i < width; i++)
+        if (columns[i] > most) most = columns[i];
+    if (most <= 0) return;
+    float scale = 255.0f / most;
+    for (uint64_t i = 0; i < width; i++)
+        if (columns[i] > 0) tally[(int)(columns[i] * scale)]++;
+    int cut = 256;
+    while (cut > 0 && taken < wanted) taken += tally[--cut];
+    for (uint64_t i = 0; i < width; i++) {
+        if (columns[i] <= 0 || (int)(columns[i] * scale) < cut) continue;
+        for (uint64_t b = i; b < room; b += width)
+            if (s->bounds[b] == columns[i]) {
+                visit(s, (uint32_t)b);
+                s->bounds[b] = -1;
+                break;
+            }
+    }
+}
+
+/* Numbers of blocks ordered by falling bound, roughly: by 256 steps between the threshold and the best. */
+static void order_by_bound(const float *bounds, const uint32_t *from, uint32_t *to, uint64_t n, float low) {
+    uint64_t starts[257] = {0};
+    float most = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (bounds[from[i]] > most) most = bounds[from[i]];
+    float scale = most > low ? 255.0f / (most - low) : 0;
+    for (uint64_t i = 0; i < n; i++) starts[256 - (int)((bounds[from[i]] - low) * scale)]++;
+    for (int i = 1; i < 257; i++) starts[i] += starts[i - 1];
+    for (uint64_t i = n; i-- > 0;) to[--starts[256 - (int)((bounds[from[i]] - low) * scale)]] = from[i];
+}
+
+/* columns: shape (room / COLUMN,); found, ordered: shape (room,). */
+static void search_blocks(Search *s, uint64_t room, float *columns, uint32_t *found, uint32_t *ordered) {
+    uint64_t blocks = ((uint64_t)s->n + BLOCK - 1) >> BLOCK_SHIFT;
+    add_bounds(s, blocks, room);
+    seed(s, room, columns, s->top.k + s->top.k / 4 + 8);
+    float low = s->top.threshold > 0 ? s->top.threshold : 1e-30f;
+    uint64_t n = reaching(s->bounds, room, low, found);
+    order_by_bound(s->bounds, found, ordered, n, low);
+    for (uint64_t i = 0; i < n; i++)
+        if (s->bounds[ordered[i]] >= s->top.threshold) visit(s, ordered[i]);
+}
+
+#endif

@@ -1,0 +1,250 @@
+"""How do rows become postings, and how do postings of several segments become one?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import ArgumentError
+from sleuth.lexical.postings import GONE, FieldPostings, PostingsWriter, make_slots, tally, tally_segment
+from sleuth.lexical.scoring import K1, B, bm25_norm
+from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
+from sleuth.text.analyzers import get_analyzer
+
+FORMAT = 1
+"""Raised when the arrays change."""
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """A namespace of terms.
+
+    Attributes:
+        analyzer: name of the analyzer of its texts and of queries against it.
+        sources: the row texts that feed it, each with how often a token of it counts, an integer of 1 and more:
+            {"title": 3, "text": 1} makes a word of the title worth three of the text, at no cost to queries.
+    """
+
+    analyzer: str = "english"
+    sources: Mapping[str, int] = field(default_factory=lambda: {"text": 1})
+
+    def __post_init__(self) -> None:
+        get_analyzer(self.analyzer)
+        if not self.sources:
+            raise ArgumentError(f"sources must name at least one text, got {self.sources!r}")
+        for name, weight in self.sources.items():
+            if isinstance(weight, bool) or not isinstance(weight, int) or not 1 <= weight <= 1000:
+                raise ArgumentError(f"sources[{name!r}] must be an int from 1 to 1000, got {weight!r}")
+
+
+class LexicalLeg:
+    """Postings of rows: a leg of the store. Safe to share between threads.
+
+    Attributes:
+        name: "lexical".
+        fields: by name.
+        k1, b: of BM25; block maxima depend on them, so they are part of the fingerprint.
+    """
+
+    name = "lexical"
+
+    def __init__(self, fields: Mapping[str, FieldSpec] | None = None, k1: float = K1, b: float = B) -> None:
+        if not 0 <= k1 < float("inf"):
+            raise ArgumentError(f"k1 must be a number of 0 and more, got {k1!r}")
+        if not 0 <= b <= 1:
+            raise ArgumentError(f"b must be a number from 0 to 1, got {b!r}")
+        self.fields = dict(fields) if fields is not None else {"text": FieldSpec()}
+        if not self.fields:
+            raise ArgumentError(f"fields must hold at least one field, got {fields!r}")
+        self.k1 = float(k1)
+        self.b = float(b)
+
+    @property
+    def fingerprint(self) -> str:
+        """Format, analyzers, sources and parameters."""
+        parts = [
+            f"{name}={get_analyzer(spec.analyzer).fingerprint}"
+            f"[{','.join(f'{source}*{weight}' for source, weight in spec.sources.items())}]"
+            for name, spec in sorted(self.fields.items())
+        ]
+        return f"lexical/{FORMAT} k1={self.k1:g} b={self.b:g} {' '.join(parts)}"
+
+    def builder(self) -> LexicalBuilder:
+        """Builds a segment from rows that come in batches."""
+        return LexicalBuilder(self)
+
+    def build(self, rows: Rows) -> SegmentData:
+        """Postings of these rows."""
+        builder = self.builder()
+        builder.add(rows.texts, len(rows))
+        return builder.finish()
+
+    def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
+        """Postings of the live rows of these segments, in order. Memory: that of the result, and the dictionary."""
+        kept, n = _number_rows(segments)
+        arrays: Arrays = {}
+        meta: dict[str, Any] = {"n": n}
+        for name in self.fields:
+            parts = [FieldPostings(field_arrays(segment.arrays, name)) for segment in segments]
+            found = _merge_field(parts, kept, n, self)
+            _store_field(name, found, arrays, meta)
+        return SegmentData(arrays, meta)
+
+
+class LexicalBuilder:
+    """Rows in, one segment out. Memory: 5 bytes per posting and the dictionary, then as much again for the result."""
+
+    def __init__(self, leg: LexicalLeg) -> None:
+        self._leg = leg
+        self._fields = {name: _FieldBuilder(spec) for name, spec in leg.fields.items()}
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def add(self, texts: Mapping[str, Sequence[str]], n: int | None = None) -> None:
+        """Appends rows, given column-wise as in `Rows.texts`.
+
+        Args:
+            texts: by name; all of one length.
+            n: that length, needed where `texts` may be empty.
+        """
+        lengths = {len(column) for column in texts.values()} | ({n} if n is not None else set())
+        if len(lengths) > 1:
+            raise ArgumentError(f"texts must have one length, got {sorted(lengths)}")
+        n = lengths.pop() if lengths else 0
+        for builder in self._fields.values():
+            builder.add(texts, n)
+        self._n += n
+
+    def finish(self) -> SegmentData:
+        """The segment. The builder is empty afterwards."""
+        arrays: Arrays = {}
+        meta: dict[str, Any] = {"n": self._n}
+        for name in list(self._fields):
+            _store_field(name, self._fields.pop(name).finish(self._leg), arrays, meta)
+        self.__init__(self._leg)  # type: ignore[misc]
+        return SegmentData(arrays, meta)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Postings by row, compact: counts are bytes where they fit."""
+
+    ends: NDArray[np.int64]
+    terms: NDArray[np.uint32]
+    counts: NDArray[np.uint8] | NDArray[np.uint32]
+
+
+class _FieldBuilder:
+    def __init__(self, spec: FieldSpec) -> None:
+        self._sources = dict(spec.sources)
+        self._counter = get_analyzer(spec.analyzer).counter()
+        self._batches: list[_Batch] = []
+        self._lengths: list[NDArray[np.uint32]] = []
+
+    def add(self, texts: Mapping[str, Sequence[str]], n: int) -> None:
+        present = [name for name in self._sources if name in texts]
+        if not present or not n:
+            self._batches.append(_Batch(np.zeros(n, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.uint8)))
+            self._lengths.append(np.zeros(n, np.uint32))
+            return
+        columns = [texts[name] for name in present]
+        ends, terms, counts, lengths = self._counter.count(columns, [self._sources[name] for name in present])
+        small = counts.astype(np.uint8) if not len(counts) or int(counts.max()) < 256 else counts
+        self._batches.append(_Batch(ends, terms, small))
+        self._lengths.append(lengths)
+
+    def finish(self, leg: LexicalLeg) -> Arrays:
+        lengths = np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.uint32)
+        df = np.zeros(len(self._counter), np.uint32)
+        long_counts = np.zeros(len(self._counter), np.uint32)
+        large = sum(tally(b.terms, b.counts.astype(np.uint32), df, long_counts) for b in self._batches)
+        data, starts = self._counter.dictionary()
+        del self._counter
+        writer = PostingsWriter(
+            df, long_counts, large, lengths, *bm25_norm(average_of(lengths), leg.k1, leg.b)
+        )
+        first = 0
+        self._batches.reverse()
+        while self._batches:
+            batch = self._batches.pop()
+            writer.add_rows(first, batch.ends, batch.terms, batch.counts.astype(np.uint32))
+            first += len(batch.ends)
+        return writer.finish() | _dictionary(data, starts)
+
+
+def average_of(lengths: NDArray[np.uint32]) -> float:
+    """Mean length of the rows that have this field at all; 0 where none has."""
+    filled = int(np.count_nonzero(lengths))
+    return int(lengths.sum(dtype=np.int64)) / filled if filled else 0.0
+
+
+def field_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
+    """A field's own arrays among those of the segment."""
+    prefix = f"{name}."
+    return {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
+
+
+def _store_field(name: str, found: Arrays, arrays: Arrays, meta: dict[str, Any]) -> None:
+    arrays.update({f"{name}.{key}": value for key, value in found.items()})
+    lengths = found["lengths"]
+    meta[name] = {"total": int(lengths.sum(dtype=np.int64)), "filled": int(np.count_nonzero(lengths))}
+
+
+def _dictionary(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> Arrays:
+    if starts[-1] >= GONE:
+        raise ArgumentError(f"a segment must hold less than {GONE} bytes of distinct terms, got {starts[-1]}")
+    short = starts.astype(np.uint32)
+    return {"term_bytes": data, "term_starts": short, "slots": make_slots(data, short)}
+
+
+def _number_rows(segments: Iterable[SegmentView]) -> tuple[list[NDArray[np.uint32]], int]:
+    """Per segment the new ordinal of each row, GONE where it is not live; and how many rows there are."""
+    maps: list[NDArray[np.uint32]] = []
+    n = 0
+    for segment in segments:
+        if segment.live is None:
+            rows = np.arange(n, n + len(segment), dtype=np.uint32)
+            n += len(segment)
+        else:
+            live = unpack(segment.live, len(segment))
+            rows = np.full(len(segment), GONE, np.uint32)
+            alive = int(np.count_nonzero(live))
+            rows[live] = np.arange(n, n + alive, dtype=np.uint32)
+            n += alive
+        maps.append(rows)
+    return maps, n
+
+
+def _merge_field(
+    parts: list[FieldPostings], kept: list[NDArray[np.uint32]], n: int, leg: LexicalLeg
+) -> Arrays:
+    from sleuth.text.tokens import TermTable
+
+    table = TermTable()
+    terms = [table.add(part.arrays["term_bytes"], part.arrays["term_starts"]) for part in parts]
+    lengths = np.zeros(n, np.uint32)
+    for part, rows in zip(parts, kept, strict=True):
+        alive = rows != GONE
+        lengths[rows[alive]] = part.arrays["lengths"][alive]
+    df, long_counts = np.zeros(len(table), np.uint32), np.zeros(len(table), np.uint32)
+    large = 0
+    for part, numbers, rows in zip(parts, terms, kept, strict=True):
+        large += tally_segment(part, numbers, rows, df, long_counts)
+    held = df > 0
+    data, starts = table.select(held.view(np.uint8))
+    renumbered = np.full(len(held), GONE, np.uint32)
+    renumbered[held] = np.arange(int(np.count_nonzero(held)), dtype=np.uint32)
+    writer = PostingsWriter(
+        df[held], long_counts[held], large, lengths, *bm25_norm(average_of(lengths), leg.k1, leg.b)
+    )
+    for part, numbers, rows in zip(parts, terms, kept, strict=True):
+        writer.add_segment(part, renumbered[numbers], rows)
+    return writer.finish() | _dictionary(data, starts)

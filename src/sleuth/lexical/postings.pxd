@@ -1,0 +1,45 @@
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+
+cdef extern from "postings.h" nogil:
+    ctypedef struct Large:
+        const uint32_t* terms
+        const uint32_t* docs
+        const uint32_t* counts
+        uint64_t n
+    ctypedef struct Postings:
+        const uint32_t* docs
+        const uint8_t* counts
+        const uint8_t* impacts
+        const uint8_t* maxima
+        const uint8_t* sizes
+        const uint8_t* stream
+        const uint32_t* anchors
+        const Large* large
+        uint32_t number
+        uint32_t df
+        uint32_t blocks
+
+
+cdef class FieldPostings:
+    cdef readonly dict arrays
+    cdef readonly uint64_t n_terms, n_rows
+    cdef Large large
+    cdef const uint32_t* lengths
+    cdef const uint8_t* term_bytes
+    cdef const uint32_t* term_starts
+    cdef const uint32_t* slots
+    cdef uint64_t slot_mask
+    cdef const uint32_t* list_starts
+    cdef const uint32_t* docs
+    cdef const uint8_t* counts
+    cdef const uint8_t* impacts
+    cdef const uint32_t* dense_terms
+    cdef const uint32_t* dense_df
+    cdef const uint64_t* dense_starts
+    cdef uint64_t n_dense, blocks, stride
+    cdef const uint8_t* maxima
+    cdef const uint8_t* sizes
+    cdef const uint32_t* anchors
+    cdef const uint8_t* stream
+    cdef int locate(self, uint32_t number, Postings* out) noexcept nogil

@@ -1,0 +1,56 @@
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK: int
+GONE: int
+DENSE_SHARE: float
+DENSE_LEAST: int
+
+class FieldPostings:
+    arrays: dict[str, NDArray[Any]]
+    n_terms: int
+    n_rows: int
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
+    def __len__(self) -> int: ...
+    def find(self, token: str) -> int: ...
+    def term(self, number: int) -> str: ...
+    def df(self, number: int, live: NDArray[np.uint64] | None = None) -> int: ...
+    def count(self, number: int, row: int) -> int: ...
+    def postings(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...
+
+class PostingsWriter:
+    arrays: dict[str, NDArray[Any]]
+    def __init__(
+        self,
+        df: NDArray[np.uint32],
+        long_counts: NDArray[np.uint32],
+        large: int,
+        lengths: NDArray[np.uint32],
+        c0: float,
+        c1: float,
+    ) -> None: ...
+    def add_rows(
+        self, first: int, ends: NDArray[np.int64], terms: NDArray[np.uint32], counts: NDArray[np.uint32]
+    ) -> None: ...
+    def add_segment(
+        self, source: FieldPostings, terms: NDArray[np.uint32], rows: NDArray[np.uint32]
+    ) -> None: ...
+    def finish(self) -> dict[str, NDArray[Any]]: ...
+
+def make_slots(data: NDArray[np.uint8], starts: NDArray[np.uint32]) -> NDArray[np.uint32]: ...
+def tally(
+    terms: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    df: NDArray[np.uint32],
+    long_counts: NDArray[np.uint32],
+) -> int: ...
+def tally_segment(
+    source: FieldPostings,
+    terms: NDArray[np.uint32],
+    rows: NDArray[np.uint32],
+    df: NDArray[np.uint32],
+    long_counts: NDArray[np.uint32],
+) -> int: ...

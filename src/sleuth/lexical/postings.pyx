@@ -1,0 +1,386 @@
+# cython: language_level=3, boundscheck=False, cdivision=True, initializedcheck=False
+"""How do postings lie in a segment, and how are they made, read and merged? The format is told in postings.h."""
+
+import numpy as np
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object)
+
+cdef extern from "postings.h" nogil:
+    ctypedef struct Writer:
+        uint64_t* cursors
+        uint32_t* docs
+        uint8_t* counts
+        uint8_t* impacts
+        uint64_t* stream_cursors
+        uint8_t* stream
+        uint8_t* maxima
+        uint8_t* sizes
+        uint64_t stride
+        uint32_t* large_terms
+        uint32_t* large_docs
+        uint32_t* large_counts
+        uint64_t large
+    uint64_t DENSE_MARK
+    uint32_t list_count(const Postings*, uint64_t)
+    uint32_t read_dense(const Postings*, const uint8_t**, uint32_t, uint32_t*)
+    uint32_t count_in(const Postings*, uint32_t)
+    uint64_t df_within(const Postings*, const uint64_t*)
+    void write_posting(Writer*, uint32_t, uint32_t, uint32_t, float)
+
+BLOCK = 16
+STRIDE = 16
+"""Blocks per dense term are padded to a multiple of this."""
+DENSE_SHARE = 0.25
+"""A term is dense where it is in at least this many rows per block ..."""
+DENSE_LEAST = 64
+"""... and in at least this many rows."""
+GONE = 0xFFFFFFFF
+"""In a map of rows or terms: not kept."""
+
+
+cdef const uint32_t* _u32(array) except? NULL:
+    cdef const uint32_t[::1] view = array
+    return &view[0] if view.shape[0] else NULL
+
+
+cdef const uint64_t* _u64(array) except? NULL:
+    cdef const uint64_t[::1] view = array
+    return &view[0] if view.shape[0] else NULL
+
+
+cdef const uint8_t* _u8(array) except? NULL:
+    cdef const uint8_t[::1] view = array
+    return &view[0] if view.shape[0] else NULL
+
+
+cdef uint32_t _hash(const uint8_t* s, uint64_t n) noexcept nogil:
+    cdef uint64_t h = 1469598103934665603u, i
+    for i in range(n):
+        h = (h ^ s[i]) * 1099511628211u
+    return <uint32_t>(h ^ (h >> 32))
+
+
+cdef class FieldPostings:
+    """Reads the postings of one field of one segment.
+
+    Args:
+        arrays: as `invert` or `merge` gave them.
+    """
+
+    def __cinit__(self, arrays):
+        self.arrays = a = dict(arrays)
+        self.n_rows = len(a["lengths"])
+        self.n_terms = len(a["term_starts"]) - 1
+        self.lengths = _u32(a["lengths"])
+        self.term_bytes = _u8(a["term_bytes"])
+        self.term_starts = _u32(a["term_starts"])
+        self.slots = _u32(a["slots"])
+        self.slot_mask = len(a["slots"]) - 1
+        self.list_starts = _u32(a["list_starts"])
+        self.docs = _u32(a["docs"])
+        self.counts = _u8(a["counts"])
+        self.impacts = _u8(a["impacts"])
+        self.dense_terms = _u32(a["dense_terms"])
+        self.dense_df = _u32(a["dense_df"])
+        self.dense_starts = _u64(a["dense_starts"])
+        self.n_dense = len(a["dense_terms"])
+        self.blocks = (self.n_rows + BLOCK - 1) // BLOCK
+        self.stride = _stride(self.n_rows)
+        self.maxima = _u8(a["maxima"])
+        self.sizes = _u8(a["sizes"])
+        self.anchors = _u32(a["anchors"])
+        self.stream = _u8(a["stream"])
+        self.large.terms = _u32(a["large_terms"])
+        self.large.docs = _u32(a["large_docs"])
+        self.large.counts = _u32(a["large_counts"])
+        self.large.n = len(a["large_terms"])
+
+    def __len__(self):
+        return self.n_terms
+
+    cdef int locate(self, uint32_t number, Postings* out) noexcept nogil:
+        cdef uint64_t low = 0, high = self.n_dense, mid
+        cdef uint64_t start = self.list_starts[number]
+        out.number = number
+        out.large = &self.large
+        out.blocks = <uint32_t>self.blocks
+        out.df = <uint32_t>(self.list_starts[number + 1] - start)
+        if out.df:
+            out.docs = self.docs + start
+            out.counts = self.counts + start
+            out.impacts = self.impacts + start
+            out.maxima = NULL
+            return 0
+        while low < high:
+            mid = (low + high) // 2
+            if self.dense_terms[mid] < number:
+                low = mid + 1
+            else:
+                high = mid
+        out.docs = NULL
+        out.df = self.dense_df[low]
+        out.maxima = self.maxima + low * self.stride
+        out.sizes = self.sizes + low * self.stride
+        out.anchors = self.anchors + low * (self.stride // 8)
+        out.stream = self.stream + self.dense_starts[low]
+        return 1
+
+    def find(self, str token not None):
+        """The number of a term, or -1."""
+        cdef Py_ssize_t size
+        cdef const char* s
+        cdef bytes encoded
+        if PyUnicode_IS_ASCII(token):
+            s = PyUnicode_AsUTF8AndSize(token, &size)
+        else:
+            encoded = token.encode("utf-8", "surrogatepass")
+            s = encoded
+            size = len(encoded)
+        cdef uint64_t j = _hash(<const uint8_t*>s, size) & self.slot_mask, i
+        while self.slots[j]:
+            i = self.slots[j] - 1
+            if self.term_starts[i + 1] - self.term_starts[i] == <uint64_t>size and not memcmp(self.term_bytes + self.term_starts[i], s, size):
+                return i
+            j = (j + 1) & self.slot_mask
+        return -1
+
+    def term(self, uint32_t number):
+        """The term of a number."""
+        a = self.arrays
+        start, end = a["term_starts"][number], a["term_starts"][number + 1]
+        return bytes(a["term_bytes"][start:end]).decode("utf-8", "surrogatepass")
+
+    def df(self, uint32_t number, const uint64_t[::1] live=None):
+        """In how many rows the term is, of those in `live`."""
+        cdef Postings p
+        cdef uint64_t n
+        self.locate(number, &p)
+        if live is None:
+            return p.df
+        with nogil:
+            n = df_within(&p, &live[0])
+        return n
+
+    def count(self, uint32_t number, uint32_t row):
+        """How often the term is in a row."""
+        cdef Postings p
+        self.locate(number, &p)
+        return count_in(&p, row)
+
+    def postings(self, uint32_t number):
+        """(rows, counts) of a term, uint32, in order of row."""
+        cdef Postings p
+        self.locate(number, &p)
+        rows_array, counts_array = np.empty(p.df, np.uint32), np.empty(p.df, np.uint32)
+        cdef uint32_t[::1] rows = rows_array, counts = counts_array
+        cdef uint64_t i = 0
+        cdef uint32_t block
+        cdef const uint8_t* at
+        cdef const uint8_t* end
+        if p.docs != NULL:
+            for i in range(p.df):
+                rows[i] = p.docs[i]
+                counts[i] = list_count(&p, i)
+            return rows_array, counts_array
+        at = p.stream
+        for block in range(p.blocks):
+            end = at + p.sizes[block]
+            while at < end:
+                counts[i] = read_dense(&p, &at, block * 16, &rows[i])
+                i += 1
+        return rows_array, counts_array
+
+
+def _stride(n_rows):
+    """Blocks per dense term, padded."""
+    return -(-n_rows // (BLOCK * STRIDE)) * STRIDE
+
+
+def make_slots(const uint8_t[::1] data, const uint32_t[::1] starts):
+    """A hash table over a dictionary: shape (a power of two,), uint32, term number + 1; 0 is free."""
+    cdef uint64_t n = starts.shape[0] - 1, room = 8, i, j
+    while room * 2 < n * 3:
+        room *= 2
+    slots_array = np.zeros(room, np.uint32)
+    cdef uint32_t[::1] slots = slots_array
+    with nogil:
+        for i in range(n):
+            j = _hash(&data[0] + starts[i], starts[i + 1] - starts[i]) & (room - 1)
+            while slots[j]:
+                j = (j + 1) & (room - 1)
+            slots[j] = <uint32_t>(i + 1)
+    return slots_array
+
+
+cdef class PostingsWriter:
+    """Writes postings in any order of terms, each term's in order of row. Every posting is announced first.
+
+    Args:
+        df: rows per term, uint32, shape (n_terms,).
+        long_counts: postings per term with a count of 16 and more, uint32.
+        large: postings in all with a count of 255 and more.
+        lengths: shape (n,), uint32.
+        c0, c1: impacts are tf / (tf + c0 + c1 * length).
+    """
+
+    cdef Writer w
+    cdef readonly dict arrays
+    cdef object keep
+    cdef const uint32_t* lengths
+    cdef float c0, c1
+
+    def __cinit__(self, df, long_counts, large, lengths, float c0, float c1):
+        n = len(lengths)
+        stride = _stride(n)
+        dense = df >= max(DENSE_LEAST, DENSE_SHARE * (n / BLOCK))
+        dense_terms = np.flatnonzero(dense).astype(np.uint32)
+        list_starts = np.zeros(len(df) + 1, np.int64)
+        np.cumsum(np.where(dense, 0, df), out=list_starts[1:])
+        dense_starts = np.zeros(len(dense_terms) + 1, np.uint64)
+        np.cumsum(df[dense_terms].astype(np.uint64) + long_counts[dense_terms], out=dense_starts[1:])
+        if list_starts[-1] >= GONE:
+            raise ValueError(f"a segment must hold fewer than {GONE} postings of rare terms, got {list_starts[-1]}")
+        total = int(list_starts[-1])
+        self.arrays = a = {
+            "lengths": lengths,
+            "list_starts": list_starts.astype(np.uint32),
+            "docs": np.empty(total, np.uint32),
+            "counts": np.empty(total, np.uint8),
+            "impacts": np.empty(total, np.uint8),
+            "dense_terms": dense_terms,
+            "dense_df": df[dense_terms].astype(np.uint32),
+            "dense_starts": dense_starts,
+            "maxima": np.zeros(len(dense_terms) * stride, np.uint8),
+            "sizes": np.zeros(len(dense_terms) * stride, np.uint8),
+            "stream": np.empty(int(dense_starts[-1]), np.uint8),
+            "large_terms": np.empty(large, np.uint32),
+            "large_docs": np.empty(large, np.uint32),
+            "large_counts": np.empty(large, np.uint32),
+        }
+        cursors = list_starts[:-1].astype(np.uint64)
+        cursors[dense_terms] = np.arange(len(dense_terms), dtype=np.uint64) | np.uint64(1 << 63)
+        stream_cursors = dense_starts[:-1].copy()
+        self.keep = (cursors, stream_cursors)
+        self.w.cursors = <uint64_t*>_u64(cursors)
+        self.w.stream_cursors = <uint64_t*>_u64(stream_cursors)
+        self.w.docs = <uint32_t*>_u32(a["docs"])
+        self.w.counts = <uint8_t*>_u8(a["counts"])
+        self.w.impacts = <uint8_t*>_u8(a["impacts"])
+        self.w.stream = <uint8_t*>_u8(a["stream"])
+        self.w.maxima = <uint8_t*>_u8(a["maxima"])
+        self.w.sizes = <uint8_t*>_u8(a["sizes"])
+        self.w.stride = stride
+        self.w.large_terms = <uint32_t*>_u32(a["large_terms"])
+        self.w.large_docs = <uint32_t*>_u32(a["large_docs"])
+        self.w.large_counts = <uint32_t*>_u32(a["large_counts"])
+        self.w.large = 0
+        self.lengths = _u32(lengths)
+        self.c0, self.c1 = c0, c1
+
+    def add_rows(self, int64_t first, const int64_t[::1] ends, const uint32_t[::1] terms, const uint32_t[::1] counts):
+        """Rows from ordinal `first` on: row i has terms[ends[i - 1]:ends[i]]."""
+        cdef int64_t i, j = 0
+        cdef float norm
+        with nogil:
+            for i in range(ends.shape[0]):
+                norm = self.c0 + self.c1 * <float>self.lengths[first + i]
+                while j < ends[i]:
+                    write_posting(&self.w, terms[j], <uint32_t>(first + i), counts[j], norm)
+                    j += 1
+
+    def add_segment(self, FieldPostings source not None, const uint32_t[::1] terms, const uint32_t[::1] rows):
+        """Postings of a segment whose term i and row j have the numbers terms[i] and rows[j] here, or GONE."""
+        cdef uint64_t number
+        with nogil:
+            for number in range(source.n_terms):
+                if terms[number] != <uint32_t>GONE_ROW:
+                    self._add_term(source, number, terms[number], rows)
+
+    cdef void _add_term(self, FieldPostings source, uint64_t number, uint32_t term, const uint32_t[::1] rows) noexcept nogil:
+        cdef Postings p
+        cdef uint64_t i
+        cdef uint32_t block, doc
+        cdef const uint8_t* at
+        cdef const uint8_t* end
+        if not source.locate(<uint32_t>number, &p):
+            for i in range(p.df):
+                self._move(rows[p.docs[i]], term, list_count(&p, i))
+            return
+        at = p.stream
+        for block in range(p.blocks):
+            end = at + p.sizes[block]
+            while at < end:
+                i = read_dense(&p, &at, block * 16, &doc)
+                self._move(rows[doc], term, <uint32_t>i)
+
+    cdef inline void _move(self, uint32_t row, uint32_t term, uint32_t count) noexcept nogil:
+        if row != <uint32_t>GONE_ROW:
+            write_posting(&self.w, term, row, count, self.c0 + self.c1 * <float>self.lengths[row])
+
+    def finish(self):
+        """The arrays, complete."""
+        a = self.arrays
+        sizes = a["sizes"].reshape(-1, 8).sum(axis=1, dtype=np.uint32)
+        groups = _stride(len(a["lengths"])) // 8
+        anchors = np.zeros(sizes.shape, np.uint32)
+        if groups:
+            per_term = sizes.reshape(-1, groups)
+            np.cumsum(per_term[:, :-1], axis=1, out=anchors.reshape(-1, groups)[:, 1:])
+        order = np.lexsort((a["large_docs"], a["large_terms"]))
+        for name in ("large_terms", "large_docs", "large_counts"):
+            a[name] = a[name][order]
+        a["anchors"] = anchors
+        return a
+
+
+cdef uint32_t GONE_ROW = 0xFFFFFFFFu
+
+
+def tally(const uint32_t[::1] terms, const uint32_t[::1] counts, uint32_t[::1] df, uint32_t[::1] long_counts):
+    """Adds postings of a batch to df and long_counts; gives how many have a count of 255 and more."""
+    cdef int64_t i, large = 0
+    with nogil:
+        for i in range(terms.shape[0]):
+            df[terms[i]] += 1
+            if counts[i] >= 16:
+                long_counts[terms[i]] += 1
+                if counts[i] >= 255:
+                    large += 1
+    return large
+
+
+def tally_segment(
+    FieldPostings source not None, const uint32_t[::1] terms, const uint32_t[::1] rows, uint32_t[::1] df, uint32_t[::1] long_counts
+):
+    """`tally` over the rows of a segment that are kept; term i and row j are terms[i] and rows[j], or GONE, here."""
+    cdef uint64_t number, i, large = 0
+    cdef Postings p
+    cdef uint32_t block, doc, count, term
+    cdef const uint8_t* at
+    cdef const uint8_t* end
+    with nogil:
+        for number in range(source.n_terms):
+            term = terms[number]
+            if not source.locate(<uint32_t>number, &p):
+                for i in range(p.df):
+                    if rows[p.docs[i]] != GONE_ROW:
+                        df[term] += 1
+                        if p.counts[i] >= 16:
+                            long_counts[term] += 1
+                            large += p.counts[i] == 255
+                continue
+            at = p.stream
+            for block in range(p.blocks):
+                end = at + p.sizes[block]
+                while at < end:
+                    count = read_dense(&p, &at, block * 16, &doc)
+                    if rows[doc] != GONE_ROW:
+                        df[term] += 1
+                        if count >= 16:
+                            long_counts[term] += 1
+                            large += count >= 255
+    return large

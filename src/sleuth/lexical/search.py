@@ -1,0 +1,384 @@
+"""Which rows of an index hold the words of a query, best first, and why?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import ArgumentError
+from sleuth.lexical import blockmax, scoring
+from sleuth.lexical.leg import LexicalLeg, field_arrays
+from sleuth.lexical.postings import FieldPostings
+from sleuth.lexical.scoring import Weighting
+from sleuth.store.hits import merge_hits
+from sleuth.store.legs import Bitmap, Hits, SegmentView, unpack
+from sleuth.text.analyzers import get_analyzer
+from sleuth.types import Explanation
+
+Terms: TypeAlias = Mapping[str, Mapping[str, float]]
+"""A query whose terms are weighed already: by field, by token, a weight above 0."""
+Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
+
+_REMEMBERED = 1 << 16
+"""Terms whose statistics are kept; then it starts anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldStatistics:
+    """One field over the live rows of all segments.
+
+    Attributes:
+        n: rows that have the field.
+        average: mean length of those, in tokens.
+    """
+
+    n: int
+    average: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One term over all segments: how many live rows hold it, and its number in each segment, -1 where it has none."""
+
+    df: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    field: str
+    token: str
+    times: float
+    idf: float
+    weight: float
+    found: _Found
+
+
+class _Segment:
+    """One segment with its postings by field, and what is known of its live rows."""
+
+    def __init__(self, view: SegmentView, fields: Sequence[str]) -> None:
+        self.view = view
+        self.n = len(view)
+        self.postings = {name: FieldPostings(field_arrays(view.arrays, name)) for name in fields}
+        self.built = {name: _mean(view.meta[name]["total"], view.meta[name]["filled"]) for name in fields}
+        self.lengths = {name: self._lengths(name) for name in fields}
+
+    def _lengths(self, name: str) -> tuple[int, int]:
+        """(sum of lengths, rows with a length above 0) over live rows."""
+        if self.view.live is None:
+            return self.view.meta[name]["total"], self.view.meta[name]["filled"]
+        lengths = self.postings[name].arrays["lengths"][unpack(self.view.live, self.n)]
+        return int(lengths.sum(dtype=np.int64)), int(np.count_nonzero(lengths))
+
+    def mask(self, allowed: Bitmap | None) -> Bitmap | None:
+        """Live rows that are allowed; None for all."""
+        live = self.view.live
+        if allowed is None:
+            return live
+        if len(allowed) != (self.n + 63) // 64:
+            raise ArgumentError(
+                f"allowed must hold {(self.n + 63) // 64} words for {self.n} rows, got {len(allowed)}"
+            )
+        return allowed if live is None else allowed & live
+
+
+class LexicalSearcher:
+    """Searches one version of an index by BM25 or TF-IDF. Immutable; safe to share between threads.
+
+    Statistics are taken over the live rows of all segments, so scores do not depend on how rows lie in segments, on
+    the order in which they came, or on rows that were deleted. Equal rows get bit-equal scores.
+    """
+
+    def __init__(
+        self,
+        leg: LexicalLeg,
+        segments: Sequence[SegmentView],
+        *,
+        ids: Ids | None = None,
+        previous: LexicalSearcher | None = None,
+    ) -> None:
+        """A searcher of these segments.
+
+        Args:
+            leg: the leg that built them.
+            segments: in order of key.
+            ids: names of rows, by which equal scores of two segments are ordered; in order of key where None.
+            previous: the searcher of the version before; what did not change is taken from it.
+        """
+        self.leg = leg
+        self._ids = ids
+        names = tuple(leg.fields)
+        known = {id(s.view): s for s in previous._segments} if previous else {}
+        self._segments = [known.get(id(view)) or _Segment(view, names) for view in segments]
+        self._by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
+        self.statistics = {name: self._statistics(name) for name in names}
+        self._analyzers = {name: get_analyzer(spec.analyzer) for name, spec in leg.fields.items()}
+        self._known: dict[tuple[str, str], _Found] = {}
+        self._norms = {
+            name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
+        }
+        self._drifts = [
+            {name: _drift(segment.built[name], self.statistics[name].average) for name in names}
+            for segment in self._segments
+        ]
+
+    def __len__(self) -> int:
+        return sum(segment.n for segment in self._segments)
+
+    def search(
+        self,
+        query: str | Terms,
+        k: int = 10,
+        *,
+        allowed: Sequence[Bitmap | None] | None = None,
+        weighting: Weighting = "bm25",
+        weights: Mapping[str, float] | None = None,
+    ) -> Hits:
+        """The best `k` rows that hold a term of the query; scores are above 0.
+
+        Args:
+            query: text, analysed per field; or terms that are weighed already. A word that comes twice counts twice.
+            k: at least 0; more than there are gives all.
+            allowed: per segment, the rows that may answer; None for all of it.
+            weighting: "bm25" or "tfidf".
+            weights: by field, what its terms count, 0 and more; 1 where not named.
+
+        Raises:
+            ArgumentError: k, allowed, weighting or a weight breaks its rule.
+        """
+        k = _check_k(k)
+        terms = self._weigh(query, weighting, weights)
+        masks = self._masks(allowed)
+        parts: list[Hits] = []
+        threshold = 0.0
+        best = np.zeros(0, np.float32)
+        for i in self._by_size:
+            segment = self._segments[i]
+            kernel = self._kernel_terms(terms, i)
+            if not kernel:
+                continue
+            ordinals, scores = blockmax.search(
+                kernel,
+                segment.n,
+                min(k, segment.n),
+                masks[i],
+                segment.view.tie_ranks,
+                threshold,
+                weighting == "tfidf",
+            )
+            if not len(ordinals):
+                continue
+            parts.append(Hits(segment.view.keys[ordinals], scores, np.full(len(ordinals), i, np.int32)))
+            if len(self._segments) > 1:
+                best = np.concatenate([best, scores])
+                if len(best) >= k:
+                    best = np.partition(best, len(best) - k)[len(best) - k :]
+                    threshold = float(best[0])
+        return merge_hits(parts, k, self._ids or _by_key)
+
+    def scores(
+        self,
+        query: str | Terms,
+        keys: NDArray[np.int64],
+        *,
+        weighting: Weighting = "bm25",
+        weights: Mapping[str, float] | None = None,
+    ) -> NDArray[np.float32]:
+        """Scores of the given rows, shape (len(keys),), as `search` would give them; 0 where no term matches."""
+        terms = self._weigh(query, weighting, weights)
+        keys = np.asarray(keys, np.int64)
+        out = np.zeros(len(keys), np.float32)
+        for i, segment in enumerate(self._segments):
+            kernel = self._kernel_terms(terms, i)
+            places, ordinals = _locate(segment, keys)
+            if kernel and len(places):
+                out[places] = blockmax.score(kernel, ordinals, weighting == "tfidf")
+        return out
+
+    def terms(
+        self, query: str | Terms, *, weights: Mapping[str, float] | None = None
+    ) -> dict[str, dict[str, float]]:
+        """The terms of the query that the index holds, by field, with how often each counts."""
+        found: dict[str, dict[str, float]] = {}
+        for term in self._weigh(query, "bm25", weights):
+            found.setdefault(term.field, {})[term.token] = term.times
+        return found
+
+    def explain(
+        self,
+        query: str | Terms,
+        key: int,
+        *,
+        weighting: Weighting = "bm25",
+        weights: Mapping[str, float] | None = None,
+    ) -> Explanation:
+        """Why the row has its score: a part per term that it holds; the parts sum to the score."""
+        terms = self._weigh(query, weighting, weights)
+        parts: list[Explanation] = []
+        for i, segment in enumerate(self._segments):
+            _, ordinals = _locate(segment, np.array([key], np.int64))
+            if len(ordinals):
+                row = int(ordinals[0])
+                parts = [
+                    self._explain_term(term, segment, term.found.numbers[i], row, weighting)
+                    for term in terms
+                    if term.found.numbers[i] >= 0
+                    and segment.postings[term.field].count(term.found.numbers[i], row)
+                ]
+        score = self.scores(query, np.array([key], np.int64), weighting=weighting, weights=weights)[0]
+        formula = scoring.formula(weighting, self.leg.k1, self.leg.b)
+        return Explanation(
+            "lexical", float(score), formula, {"terms": len(terms), "matched": len(parts)}, tuple(parts)
+        )
+
+    def _explain_term(
+        self, term: _Weighed, segment: _Segment, number: int, row: int, weighting: Weighting
+    ) -> Explanation:
+        postings = segment.postings[term.field]
+        tf = postings.count(number, row)
+        length = int(postings.arrays["lengths"][row])
+        c0, c1 = self._norms[term.field]
+        statistics = self.statistics[term.field]
+        norm = c0 + c1 * length if weighting == "bm25" else math.sqrt(length)
+        share = tf / (tf + norm) if weighting == "bm25" else math.sqrt(tf) / norm
+        facts: dict[str, float | int | str] = {
+            "field": term.field,
+            "tf": tf,
+            "df": term.found.df,
+            "n": statistics.n,
+            "idf": term.idf,
+            "weight": term.weight / term.idf,
+            "doc_len": length,
+            "avg_doc_len": statistics.average,
+            "length_norm": norm,
+        }
+        words = (
+            "weight * idf * tf / (tf + length_norm)"
+            if weighting == "bm25"
+            else "weight * idf * sqrt(tf) / length_norm"
+        )
+        return Explanation(f"{term.field}:{term.token}", term.weight * share, words, facts)
+
+    def _statistics(self, name: str) -> FieldStatistics:
+        total = sum(segment.lengths[name][0] for segment in self._segments)
+        filled = sum(segment.lengths[name][1] for segment in self._segments)
+        return FieldStatistics(filled, _mean(total, filled))
+
+    def _weigh(
+        self, query: str | Terms, weighting: Weighting, weights: Mapping[str, float] | None
+    ) -> list[_Weighed]:
+        """Terms that some live row holds, heaviest first: the order in which every path adds them."""
+        scoring.check_weighting(weighting)
+        field_weights = self._check_weights(weights)
+        weighed: list[_Weighed] = []
+        for name, times_of in self._count(query).items():
+            factor = field_weights[name]
+            if not factor:
+                continue
+            n = self.statistics[name].n
+            for token, times in times_of.items():
+                found = self._known.get((name, token)) or self._find(name, token)
+                if found.df:
+                    idf = scoring.idf(weighting, found.df, n)
+                    weighed.append(_Weighed(name, token, times, idf, factor * times * idf, found))
+        weighed.sort(key=lambda term: (-term.weight, term.field, term.token))
+        return weighed
+
+    def _count(self, query: str | Terms) -> Mapping[str, Mapping[str, float]]:
+        if isinstance(query, str):
+            by_analyzer = {a.name: Counter(a.tokens(query)) for a in self._analyzers.values()}
+            return {name: by_analyzer[analyzer.name] for name, analyzer in self._analyzers.items()}
+        if not isinstance(query, Mapping):
+            raise ArgumentError(f"query must be a str or terms by field, got {query!r}")
+        for name, times_of in query.items():
+            if name not in self.leg.fields:
+                raise ArgumentError(
+                    f"query must name fields among {', '.join(self.leg.fields)}, got {name!r}"
+                )
+            for token, times in times_of.items():
+                if not 0 < times < math.inf:
+                    raise ArgumentError(f"query[{name!r}][{token!r}] must be a number above 0, got {times!r}")
+        return query
+
+    def _check_weights(self, weights: Mapping[str, float] | None) -> dict[str, float]:
+        checked = dict.fromkeys(self.leg.fields, 1.0)
+        for name, weight in (weights or {}).items():
+            if name not in checked:
+                raise ArgumentError(
+                    f"weights must name fields among {', '.join(self.leg.fields)}, got {name!r}"
+                )
+            if not 0 <= weight < math.inf:
+                raise ArgumentError(f"weights[{name!r}] must be a number of 0 and more, got {weight!r}")
+            checked[name] = float(weight)
+        return checked
+
+    def _find(self, name: str, token: str) -> _Found:
+        numbers: list[int] = []
+        df = 0
+        for segment in self._segments:
+            postings = segment.postings[name]
+            number = postings.find(token)
+            numbers.append(number)
+            if number >= 0:
+                df += postings.df(number, segment.view.live)
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        found = self._known[name, token] = _Found(df, tuple(numbers))
+        return found
+
+    def _kernel_terms(self, terms: Sequence[_Weighed], i: int) -> list[Any]:
+        """What the kernel takes, for the terms that segment i holds."""
+        postings, drifts, norms = self._segments[i].postings, self._drifts[i], self._norms
+        return [
+            (postings[t.field], number, t.weight, *norms[t.field], drifts[t.field])
+            for t in terms
+            if (number := t.found.numbers[i]) >= 0
+        ]
+
+    def _masks(self, allowed: Sequence[Bitmap | None] | None) -> list[Bitmap | None]:
+        if allowed is None:
+            return [segment.view.live for segment in self._segments]
+        if len(allowed) != len(self._segments):
+            raise ArgumentError(
+                f"allowed must hold one bitmap per segment, {len(self._segments)}, got {len(allowed)}"
+            )
+        return [segment.mask(bitmap) for segment, bitmap in zip(self._segments, allowed, strict=True)]
+
+
+def _mean(total: int, filled: int) -> float:
+    return total / filled if filled else 0.0
+
+
+def _drift(built: float, now: float) -> float:
+    """How much greater an impact can be than when the segment was built: a longer average forgives length."""
+    return max(1.0, now / built) if built else 1.0
+
+
+def _by_key(keys: NDArray[np.int64]) -> list[str]:
+    return [f"{key:020d}" for key in keys.tolist()]
+
+
+def _check_k(k: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
+        raise ArgumentError(f"k must be an int of 0 and more, got {k!r}")
+    return int(k)
+
+
+def _locate(segment: _Segment, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """(places, ordinals): which of `keys` are live rows of the segment, and which rows those are."""
+    if not segment.n:
+        return np.zeros(0, np.int64), np.zeros(0, np.uint32)
+    at = np.minimum(np.searchsorted(segment.view.keys, keys), segment.n - 1)
+    here = segment.view.keys[at] == keys
+    if segment.view.live is not None:
+        words = segment.view.live[at >> 6] >> (at & 63).astype(np.uint64)
+        here &= (words & np.uint64(1)).astype(bool)
+    places = np.flatnonzero(here)
+    return places, at[places].astype(np.uint32)

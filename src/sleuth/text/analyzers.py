@@ -1,0 +1,255 @@
+"""Which tokens does a text hold, and where?
+
+An analyzer cuts a text at ASCII separators into runs, and expands each distinct run into tokens: that is all that the
+indexing kernel and the slow path share, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from sleuth.errors import ArgumentError
+from sleuth.text import words
+from sleuth.text.stopwords import ENGLISH
+
+if TYPE_CHECKING:
+    from sleuth.text.tokens import TermCounter
+
+Span = tuple[int, int, str]
+"""Start and end in the text, in characters, half open, and the token."""
+
+MAX_TOKEN = 100
+"""Longer tokens are encoded data, not words, and are left out."""
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_DIGITS = "0123456789"
+
+
+class Analyzer:
+    """Turns a text into tokens. Immutable; safe to share between threads.
+
+    Attributes:
+        name: what `get_analyzer` knows it by.
+        fingerprint: changes whenever tokens do; an index made with another one is rebuilt.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: int,
+        *,
+        extra: str = "",
+        keep_case: bool = False,
+        find: Callable[[str], list[Span]],
+        finish: Callable[[list[str]], list[str]] | None = None,
+        stop: frozenset[str] = frozenset(),
+    ) -> None:
+        """An analyzer of the given parts.
+
+        Args:
+            name: for people and files.
+            version: raise it when tokens change.
+            extra: ASCII characters besides letters and digits that belong to a run.
+            keep_case: leave ASCII capitals to `find`.
+            find: the tokens of one run, with their places in it; called once per distinct run.
+            finish: what becomes of the tokens at last, all at once (stemming); keeps length and order.
+            stop: tokens, before `finish`, that are left out.
+        """
+        self.name = name
+        self.fingerprint = f"{name}/{version}"
+        self._run = re.compile(f"[A-Za-z0-9{re.escape(extra)}\x80-\U0010ffff]+")
+        self._extra = extra
+        self._keep_case = keep_case
+        self._find = find
+        self._finish = finish
+        self._stop = stop
+
+    def __repr__(self) -> str:
+        return f"Analyzer({self.fingerprint!r})"
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of `text`, in order; [] where it has none."""
+        found: list[str] = []
+        expand = self._cached
+        for run in self._run.findall(text):
+            found += expand(run)
+        return found
+
+    def spans(self, text: str) -> list[Span]:
+        """The tokens with their places: `text[start:end]` is what the token was made of. Places may overlap."""
+        found: list[Span] = []
+        for match in self._run.finditer(text):
+            base = match.start()
+            run = match[0]
+            places = [p for p in self._find(run if self._keep_case else _lower(run)) if self._wanted(p[2])]
+            tokens = [token for _, _, token in places]
+            if self._finish:
+                tokens = self._finish(tokens)
+            found += [(base + p[0], base + p[1], t) for p, t in zip(places, tokens, strict=True)]
+        return found
+
+    def counter(self) -> TermCounter:
+        """A fresh counter of this analyzer's tokens over many texts."""
+        from sleuth.text.tokens import TermCounter
+
+        return TermCounter(self._fold, self._expand, self._prepare)
+
+    def _wanted(self, token: str) -> bool:
+        return token not in self._stop and len(token) <= MAX_TOKEN
+
+    @cached_property
+    def _fold(self) -> bytes:
+        """What each byte of UTF-8 becomes in a run; 0 separates."""
+        table = bytearray(256)
+        table[128:] = range(128, 256)
+        for char in _LETTERS + _LETTERS.upper() + _DIGITS + self._extra:
+            table[ord(char)] = ord(char if self._keep_case else char.lower())
+        return bytes(table)
+
+    @cached_property
+    def _cached(self) -> Callable[[str], Sequence[str]]:
+        """`_expand` of one run as it stands in a text, remembered."""
+
+        @lru_cache(maxsize=1 << 14)
+        def expand(run: str) -> tuple[str, ...]:
+            found = self._expand([run if self._keep_case else _lower(run)])[0]
+            return (found,) if isinstance(found, str) else tuple(found)
+
+        return expand
+
+    def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
+        """The tokens of each run: a str for one, a tuple for any other number."""
+        stop, find = self._stop, self._find
+        out: list[str | tuple[str, ...]] = []
+        for run in runs:
+            if run.isascii() and run.isalnum() and not self._keep_case:
+                out.append(run if run not in stop and len(run) <= MAX_TOKEN else ())
+            else:
+                out.append(tuple(token for _, _, token in find(run) if self._wanted(token)))
+        return self._finished(out) if self._finish else out
+
+    def _finished(self, expanded: list[str | tuple[str, ...]]) -> list[str | tuple[str, ...]]:
+        assert self._finish is not None
+        flat = [t for e in expanded for t in ((e,) if isinstance(e, str) else e)]
+        done = iter(self._finish(flat))
+        return [next(done) if isinstance(e, str) else tuple(next(done) for _ in e) for e in expanded]
+
+    def _prepare(self, text: str) -> str:
+        """Cuts long runs of unspaced scripts beforehand, so that runs stay words. Keeps the tokens."""
+        if not words.has_unspaced(text):
+            return text
+        return " ".join(
+            match[0] if match[0].isascii() else " ".join(token for _, _, token in self._find(match[0]))
+            for match in self._run.finditer(text)
+        )
+
+
+_CAPITALS = {ord(c): c.lower() for c in _LETTERS.upper()}
+
+
+def _lower(run: str) -> str:
+    """ASCII capitals lowered; other letters are folded later, with their marks, and lengths stay."""
+    return run.lower() if run.isascii() else run.translate(_CAPITALS)
+
+
+def _find_words(run: str, inside: str = "wmj") -> list[Span]:
+    """The run itself where it is ASCII."""
+    return [(0, len(run), run)] if run.isascii() else words.pieces(run, inside)
+
+
+_CLITIC = re.compile(r"(?:n't|'(?:s|ll|re|ve|d|m))$")
+
+
+def _find_english(run: str) -> list[Span]:
+    """Words without accents and clitics: "don't" is "do", "dog's" is "dog", "O'Reilly" is "o" and "reilly"."""
+    found: list[Span] = []
+    for start, end, token in _find_words(run, "wmj'"):
+        plain = words.without_accents(token)
+        if "'" not in plain:
+            found.append((start, end, plain))
+        elif len(plain) == end - start:
+            found += _apostrophes(plain, start)
+        else:
+            found += [(start, end, part) for _, _, part in _apostrophes(plain, 0)]
+    return found
+
+
+def _apostrophes(word: str, base: int) -> list[Span]:
+    bare = word.strip("'")
+    base += len(word) - len(word.lstrip("'"))
+    bare = _CLITIC.sub("", bare)
+    return [(base + m.start(), base + m.end(), m[0]) for m in re.finditer("[^']+", bare)]
+
+
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def _find_code(run: str) -> list[Span]:
+    """An identifier whole and its parts: "getHTTPResponse_2" also gives get, http, response and 2."""
+    if run.isascii():
+        return _identifier(run, 0)
+    found: list[Span] = []
+    for start, end, token in words.pieces(run):
+        name = run[start:end]
+        found += _identifier(name, start) if name.isascii() else _accented(name, start, token)
+    return found
+
+
+def _identifier(name: str, base: int) -> list[Span]:
+    bare = name.strip("_")
+    if not bare:
+        return []
+    base += len(name) - len(name.lstrip("_"))
+    whole = (base, base + len(bare), bare.lower())
+    parts = [(base + m.start(), base + m.end(), m[0].lower()) for m in _PART.finditer(bare)]
+    return [whole] if len(parts) == 1 else [whole, *parts]
+
+
+def _accented(name: str, base: int, token: str) -> list[Span]:
+    """An identifier with letters beyond ASCII: whole, and its parts between underscores."""
+    whole = token.strip("_")
+    parts = [(base + m.start(), base + m.end(), words.fold(m[0])) for m in re.finditer("[^_]+", name)]
+    found = [(base, base + len(name), whole)] if whole else []
+    return found + parts if len(parts) > 1 else found
+
+
+_stemming = threading.local()
+
+
+def _stem(tokens: list[str]) -> list[str]:
+    """Snowball stems (Porter 2). One stemmer per thread: it keeps state while it works."""
+    stemmer = getattr(_stemming, "english", None)
+    if stemmer is None:
+        import Stemmer
+
+        stemmer = _stemming.english = Stemmer.Stemmer("english", 0)
+    return list(stemmer.stemWords(tokens))
+
+
+_ANALYZERS = {
+    analyzer.name: analyzer
+    for analyzer in (
+        Analyzer("code", 1, extra="_", keep_case=True, find=_find_code),
+        Analyzer("english", 1, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
+        Analyzer("plain", 1, extra="_", find=_find_words),
+    )
+}
+
+
+def get_analyzer(name: str) -> Analyzer:
+    """The built-in analyzer of that name.
+
+    `english` stems (Snowball), drops accents, clitics and stop words; `plain` keeps words as they are written, folded
+    (NFKC, casefold); `code` keeps identifiers whole and adds their parts.
+
+    Raises:
+        ArgumentError: there is none.
+    """
+    found = _ANALYZERS.get(name)
+    if found is None:
+        raise ArgumentError(f"analyzer must be one of {', '.join(_ANALYZERS)}, got {name!r}")
+    return found

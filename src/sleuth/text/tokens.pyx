@@ -1,0 +1,314 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""How often does each row hold each term?
+
+A text is cut at ASCII separators into *surfaces*, in one pass over its UTF-8 bytes. Each distinct surface is
+turned into terms once, by Python (stemming, Unicode, identifiers); after that a token costs an array look-up.
+"""
+
+import numpy as np
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object)
+
+cdef extern from "tokens.h" nogil:
+    ctypedef struct StringTable:
+        uint8_t* bytes
+        uint64_t used
+        uint64_t* starts
+        uint32_t* hashes
+        uint64_t count
+    ctypedef struct Numbers:
+        uint32_t* data
+        uint64_t used
+    int table_init(StringTable*)
+    void table_free(StringTable*)
+    int64_t table_intern(StringTable*, const uint8_t*, uint64_t, uint32_t)
+    uint32_t string_hash(const uint8_t*, uint64_t)
+    int numbers_push(Numbers*, uint32_t)
+    int intern_runs(StringTable*, const uint8_t*, const uint8_t*, uint64_t, uint8_t*, Numbers*)
+
+DEF NONE = 0xFFFFFFFF
+cdef uint64_t BATCH_BYTES = 1 << 22
+
+
+cdef class TermCounter:
+    """Counts terms of rows; holds the dictionary of all terms it has seen. One thread at a time.
+
+    Args:
+        fold: 256 bytes: what each byte of a text becomes in a surface, 0 for a separator.
+        expand: list of surfaces to list of their terms: a str for one term, a sequence of str for any other number.
+        prepare: a text that is not ASCII to the text that is cut.
+    """
+
+    cdef StringTable surfaces
+    cdef StringTable terms
+    cdef Numbers expansion      # per surface: start in flat
+    cdef Numbers flat           # terms of surfaces, one surface after the other
+    cdef Numbers tokens
+    cdef uint32_t* seen         # per term: 1 + the row that last had it, within a call
+    cdef uint32_t* place        # per term: where its count is
+    cdef uint64_t seen_room
+    cdef uint8_t fold[256]
+    cdef object expand
+    cdef object prepare
+
+    def __cinit__(self, bytes fold not None, expand, prepare):
+        if len(fold) != 256:
+            raise ValueError(f"fold must be 256 bytes, got {len(fold)}")
+        memcpy(self.fold, <const uint8_t*>fold, 256)
+        self.expand = expand
+        self.prepare = prepare
+        if table_init(&self.surfaces) or table_init(&self.terms) or numbers_push(&self.expansion, 0):
+            raise MemoryError
+
+    def __dealloc__(self):
+        table_free(&self.surfaces)
+        table_free(&self.terms)
+        free(self.expansion.data)
+        free(self.flat.data)
+        free(self.tokens.data)
+        free(self.seen)
+        free(self.place)
+
+    def __len__(self):
+        return self.terms.count
+
+    def count(self, list sources not None, list weights not None):
+        """Terms and their weighted counts, row by row.
+
+        Args:
+            sources: lists of texts, one per source, all of one length n.
+            weights: per source, how often a token of it counts.
+
+        Returns:
+            (ends, terms, counts, lengths): row i has terms[ends[i - 1]:ends[i]], uint32, distinct, in order of first
+            appearance, with counts of the same shape, uint32; lengths, shape (n,), uint32, sums of counts.
+        """
+        cdef int64_t n = len(sources[0]) if sources else 0, start = 0, stop
+        parts = []
+        while start < n:
+            stop = self._batch_end(sources, start, n)
+            parts.append(self._count_batch(sources, weights, start, stop))
+            start = stop
+        if not parts:
+            return np.zeros(0, np.int64), *(np.zeros(0, np.uint32) for _ in range(3))
+        if len(parts) == 1:
+            return parts[0]
+        base = 0
+        ends = []
+        for part in parts:
+            ends.append(part[0] + base)
+            base += len(part[1])
+        return np.concatenate(ends), *(np.concatenate([part[i] for part in parts]) for i in (1, 2, 3))
+
+    cdef int64_t _batch_end(self, list sources, int64_t start, int64_t n) except -1:
+        cdef uint64_t size = 0
+        cdef int64_t i = start
+        while i < n and size < BATCH_BYTES:
+            for texts in sources:
+                size += len(texts[i])
+            i += 1
+        return i
+
+    cdef _count_batch(self, list sources, list weights, int64_t start, int64_t stop):
+        cdef int64_t width = len(sources), n = (stop - start) * width, i
+        cdef const char** pointers = <const char**>malloc((n + 1) * sizeof(char*))
+        cdef Py_ssize_t* sizes = <Py_ssize_t*>malloc((n + 1) * sizeof(Py_ssize_t))
+        cdef uint8_t* buffer = NULL
+        cdef uint8_t* larger
+        cdef Py_ssize_t longest = 0
+        cdef int failed = 0
+        cdef bytes encoded
+        cdef object text
+        token_ends = np.empty(n, np.uint64)
+        cdef uint64_t[::1] ends = token_ends
+        keep = []
+        try:
+            if pointers == NULL or sizes == NULL:
+                raise MemoryError
+            for i in range(n):
+                text = sources[i % width][start + i // width]
+                if not isinstance(text, str):
+                    raise TypeError(f"a text must be a str, got {text!r}")
+                if PyUnicode_IS_ASCII(text):
+                    keep.append(text)
+                    pointers[i] = PyUnicode_AsUTF8AndSize(text, &sizes[i])
+                else:
+                    encoded = self.prepare(text).encode("utf-8", "surrogatepass")
+                    keep.append(encoded)
+                    pointers[i] = encoded
+                    sizes[i] = len(encoded)
+                longest = max(longest, sizes[i])
+            buffer = <uint8_t*>malloc(longest + 1)
+            if buffer == NULL:
+                raise MemoryError
+            self.tokens.used = 0
+            with nogil:
+                for i in range(n):
+                    failed |= intern_runs(&self.surfaces, self.fold, <const uint8_t*>pointers[i], sizes[i], buffer, &self.tokens)
+                    ends[i] = self.tokens.used
+            if failed:
+                raise MemoryError
+        finally:
+            free(pointers)
+            free(sizes)
+            free(buffer)
+        self._learn()
+        return self._tally(token_ends, weights, stop - start)
+
+    cdef _learn(self):
+        """Expands surfaces that are new."""
+        cdef uint64_t i, first = self.expansion.used - 1
+        cdef StringTable* s = &self.surfaces
+        cdef list words = []
+        for i in range(first, s.count):
+            words.append(PyUnicode_DecodeUTF8(<char*>s.bytes + s.starts[i], s.starts[i + 1] - s.starts[i], "surrogatepass"))
+        if not words:
+            return
+        self.flat.used = self.expansion.data[first]  # what a call that raised half-way left
+        for found in self.expand(words):
+            if isinstance(found, str):
+                self._add_term(found)
+            else:
+                for token in found:
+                    self._add_term(token)
+            if numbers_push(&self.expansion, <uint32_t>self.flat.used):
+                raise MemoryError
+        if self.expansion.used != s.count + 1:
+            raise ValueError("expand must give one entry per surface")
+
+    cdef int _add_term(self, str token) except -1:
+        cdef Py_ssize_t size
+        cdef const char* p
+        cdef bytes encoded
+        cdef int64_t number
+        if PyUnicode_IS_ASCII(token):
+            p = PyUnicode_AsUTF8AndSize(token, &size)
+        else:
+            encoded = token.encode("utf-8", "surrogatepass")
+            p = encoded
+            size = len(encoded)
+        number = table_intern(&self.terms, <const uint8_t*>p, size, string_hash(<const uint8_t*>p, size))
+        if number < 0 or numbers_push(&self.flat, <uint32_t>number):
+            raise MemoryError
+        return 0
+
+    cdef _tally(self, uint64_t[::1] token_ends, list weights, int64_t n):
+        cdef int64_t width = len(weights), row, source
+        cdef uint64_t i = 0, j, total = 0, used = 0, room = max(1, self.terms.count)
+        cdef uint32_t surface, term, weight, length
+        cdef uint32_t* tokens = self.tokens.data
+        cdef uint32_t* at = self.expansion.data
+        cdef uint32_t* flat = self.flat.data
+        if room > self.seen_room:
+            self.seen = <uint32_t*>realloc(self.seen, room * sizeof(uint32_t))
+            self.place = <uint32_t*>realloc(self.place, room * sizeof(uint32_t))
+            if self.seen == NULL or self.place == NULL:
+                raise MemoryError
+            self.seen_room = room
+        for i in range(room):
+            self.seen[i] = 0
+        cdef uint32_t* seen = self.seen
+        cdef uint32_t* place = self.place
+        for i in range(self.tokens.used):
+            total += at[tokens[i] + 1] - at[tokens[i]]
+        weights_array = np.array(weights, np.uint32)
+        row_ends, row_lengths = np.empty(n, np.int64), np.empty(n, np.uint32)
+        row_terms, row_counts = np.empty(total, np.uint32), np.empty(total, np.uint32)
+        cdef uint32_t[::1] w = weights_array, lengths = row_lengths, terms = row_terms, counts = row_counts
+        cdef int64_t[::1] ends = row_ends
+        with nogil:
+            i = 0
+            for row in range(n):
+                length = 0
+                for source in range(width):
+                    weight = w[source]
+                    while i < token_ends[row * width + source]:
+                        surface = tokens[i]
+                        i += 1
+                        if weight == 0:
+                            continue
+                        for j in range(at[surface], at[surface + 1]):
+                            term = flat[j]
+                            length += weight
+                            if seen[term] == row + 1:
+                                counts[place[term]] += weight
+                            else:
+                                seen[term] = row + 1
+                                place[term] = used
+                                terms[used] = term
+                                counts[used] = weight
+                                used += 1
+                ends[row] = used
+                lengths[row] = length
+        return row_ends, row_terms[:used].copy(), row_counts[:used].copy(), row_lengths
+
+    def dictionary(self):
+        """The terms in order of number: (bytes, starts): uint8 end to end, and count + 1 offsets, int64."""
+        starts = np.empty(self.terms.count + 1, np.int64)
+        data = np.empty(self.terms.used, np.uint8)
+        cdef int64_t[::1] s = starts
+        cdef uint8_t[::1] b = data
+        memcpy(&s[0], self.terms.starts, (self.terms.count + 1) * 8)
+        if self.terms.used:
+            memcpy(&b[0], self.terms.bytes, self.terms.used)
+        return data, starts
+
+
+cdef class TermTable:
+    """The union of dictionaries: terms numbered in order of first appearance."""
+
+    cdef StringTable table
+
+    def __cinit__(self):
+        if table_init(&self.table):
+            raise MemoryError
+
+    def __dealloc__(self):
+        table_free(&self.table)
+
+    def __len__(self):
+        return self.table.count
+
+    def add(self, const uint8_t[::1] data, const uint32_t[::1] starts):
+        """The numbers, uint32, of the terms data[starts[i]:starts[i + 1]]."""
+        cdef int64_t i, n = starts.shape[0] - 1, number = 0
+        cdef const uint8_t* s
+        cdef uint64_t size
+        numbers_array = np.empty(n, np.uint32)
+        cdef uint32_t[::1] numbers = numbers_array
+        with nogil:
+            for i in range(n):
+                s = &data[0] + starts[i]
+                size = starts[i + 1] - starts[i]
+                number = table_intern(&self.table, s, size, string_hash(s, size))
+                if number < 0:
+                    break
+                numbers[i] = <uint32_t>number
+        if number < 0:
+            raise MemoryError
+        return numbers_array
+
+    def select(self, const uint8_t[::1] keep):
+        """(bytes, starts) of the terms i with keep[i], in order, as `TermCounter.dictionary` gives them."""
+        cdef uint64_t i, used = 0, n = 0, size
+        for i in range(self.table.count):
+            if keep[i]:
+                n += 1
+                used += self.table.starts[i + 1] - self.table.starts[i]
+        starts_array, data_array = np.zeros(n + 1, np.int64), np.empty(used, np.uint8)
+        cdef int64_t[::1] starts = starts_array
+        cdef uint8_t[::1] data = data_array
+        n, used = 0, 0
+        for i in range(self.table.count):
+            if keep[i]:
+                size = self.table.starts[i + 1] - self.table.starts[i]
+                memcpy(&data[0] + used, self.table.bytes + self.table.starts[i], size)
+                used += size
+                n += 1
+                starts[n] = used
+        return data_array, starts_array

@@ -1,0 +1,181 @@
+"""Where are the words in a run of text that is not ASCII?
+
+A *run* is a stretch without ASCII separators. It is cut into words (letters, digits and the marks on them), pairs of
+neighbours in scripts written without spaces (as in Lucene's CJKBigramFilter), and emoji; everything else separates.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+JOINERS = frozenset("\u00ad\u200c\u200d\u2060\ufeff")
+"""Invisible characters inside a word; they are dropped."""
+APOSTROPHES = frozenset("'\u2019\u02bc\uff07")
+_UNSPACED = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Myanmar
+    (0x1100, 0x11FF),  # Hangul letters
+    (0x1780, 0x17FF),  # Khmer
+    (0x2E80, 0x2FDF),  # radicals
+    (0x3005, 0x3007),
+    (0x3021, 0x3029),
+    (0x3031, 0x318F),  # kana, bopomofo, Hangul letters
+    (0x31A0, 0x31FF),
+    (0x3400, 0x9FFF),
+    (0xA960, 0xA97F),
+    (0xAC00, 0xD7FF),  # Hangul syllables
+    (0xF900, 0xFAFF),
+    (0x1AFF0, 0x1B2FF),
+    (0x20000, 0x3FFFF),
+)
+_EMOJI = ((0x1F000, 0x1FAFF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x2300, 0x23FF))
+
+Piece = tuple[int, int, str]
+"""Start and end in the run, and the normalised token."""
+
+
+def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(low <= code <= high for low, high in ranges)
+
+
+@lru_cache(maxsize=1 << 16)
+def kind(char: str) -> str:
+    """What a character is: "w" word, "m" mark, "j" joiner, "'" apostrophe, "c" unspaced script, "e" emoji,
+    " " separator.
+    """
+    if char in JOINERS:
+        return "j"
+    if char in APOSTROPHES:
+        return "'"
+    if char == "_":
+        return "w"
+    code = ord(char)
+    category = unicodedata.category(char)
+    if category[0] == "M" or 0x1160 <= code <= 0x11FF or 0x1F3FB <= code <= 0x1F3FF:
+        return "m"
+    if category[0] in "LN":
+        plain = unicodedata.normalize("NFKC", char)
+        if plain != char and len(plain) == 1:
+            return kind(plain)
+        return "c" if _within(code, _UNSPACED) else "w"
+    if category == "So":
+        if _within(code, _EMOJI):
+            return "e"
+        plain = unicodedata.normalize("NFKC", char)
+        if plain != char and any(c.isalnum() for c in plain):
+            return "c" if _within(ord(plain[0]), _UNSPACED) else "w"
+    return " "
+
+
+def fold(text: str) -> str:
+    """NFKC and casefold, so that compatible and differently cased spellings are one token."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return folded if folded.isascii() else unicodedata.normalize("NFKC", folded.casefold())
+
+
+def without_accents(text: str) -> str:
+    """Latin letters without their marks: "café" is "cafe"; other scripts stay as they are."""
+    if text.isascii():
+        return text
+    kept: list[str] = []
+    latin = False
+    for char in unicodedata.normalize("NFD", text):
+        if unicodedata.category(char)[0] == "M":
+            if latin:
+                continue
+        else:
+            latin = char < "\u0250"
+        kept.append(char)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def pieces(run: str, inside: str = "wmj") -> list[Piece]:
+    """The tokens of a run with their places, folded. Overlapping where a script is written without spaces.
+
+    Args:
+        run: text without ASCII separators.
+        inside: kinds of character that a word goes on over; with "'" among them, words keep inner apostrophes.
+    """
+    found: list[Piece] = []
+    i, n = 0, len(run)
+    while i < n:
+        what = kind(run[i])
+        start = i
+        if what == "w":
+            while i < n and kind(run[i]) in inside:
+                i += 1
+            end = i
+            while kind(run[end - 1]) in "j'":
+                end -= 1
+            found += _word(run[start:end], start, end)
+        elif what == "c":
+            units: list[tuple[int, int]] = []
+            while i < n and kind(run[i]) == "c":
+                start, i = i, i + 1
+                while i < n and kind(run[i]) in "mj":
+                    i += 1
+                units.append((start, i))
+            found += _pairs(run, units)
+        elif what == "e":
+            i = _end_of_emoji(run, i)
+            found.append(
+                (
+                    start,
+                    i,
+                    "".join(c for c in run[start:i] if kind(c) == "e" or c == "\u200d").strip("\u200d"),
+                )
+            )
+        else:
+            i += 1
+    return found
+
+
+def _word(text: str, start: int, end: int) -> list[Piece]:
+    """One token, or several where folding brings a separator in ("½" is "1⁄2"): those share the place."""
+    folded = fold("".join("'" if c in APOSTROPHES else c for c in text if kind(c) != "j"))
+    if folded.isascii() and folded.isalnum():
+        return [(start, end, folded)]
+    folded = "".join(c for c in folded if not ("\ufe00" <= c <= "\ufe0f" or c == "\u20e3"))
+    return [(start, end, part) for part in _cut(folded) if part]
+
+
+def _cut(folded: str) -> list[str]:
+    out = [""]
+    for char in folded:
+        if kind(char) in "wmc" or char == "'":
+            out[-1] += char
+        elif kind(char) != "j":
+            out.append("")
+    return [part.strip("'") for part in out]
+
+
+def _pairs(run: str, units: list[tuple[int, int]]) -> list[Piece]:
+    if len(units) == 1:
+        start, end = units[0]
+        return [(start, end, _unit(run[start:end]))]
+    return [(a[0], b[1], _unit(run[a[0] : b[1]])) for a, b in zip(units, units[1:], strict=False)]
+
+
+def _unit(text: str) -> str:
+    return fold("".join(c for c in text if kind(c) != "j" and not "\ufe00" <= c <= "\ufe0f"))
+
+
+def _end_of_emoji(run: str, i: int) -> int:
+    """Where the emoji at i ends: a flag is two letters, and joiners and skin tones belong to it."""
+    n = len(run)
+    flag = "\U0001f1e6" <= run[i] <= "\U0001f1ff"
+    i += 1
+    if flag and i < n and "\U0001f1e6" <= run[i] <= "\U0001f1ff":
+        return i + 1
+    while i < n and (kind(run[i]) == "m" or run[i] == "\u200d"):
+        joined = run[i] == "\u200d"
+        i += 1
+        if joined and i < n and kind(run[i]) == "e":
+            i += 1
+    return i
+
+
+def has_unspaced(text: str) -> bool:
+    """Whether a text holds scripts written without spaces, whose runs are long."""
+    return any(char >= "\u0e00" and kind(char) == "c" for char in text)
