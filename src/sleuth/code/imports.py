@@ -1,0 +1,190 @@
+"""What does an import statement bring into a file, in each language?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+
+class Import(NamedTuple):
+    """One name that an import brings in.
+
+    Attributes:
+        module: the path as written, such as `..models`, `./x`, `a.b`, `fmt`.
+        name: what is taken out of it; "" where the module itself is, "*" where everything is.
+        alias: what it is called in this file.
+    """
+
+    module: str
+    name: str
+    alias: str
+    line: int = 0
+
+
+def imports_of(text: str, language: str) -> list[Import]:
+    """The names that one import statement brings in."""
+    read = _READERS.get(language)
+    return [] if read is None else list(read(text))
+
+
+def _aliases(text: str, word: str) -> Iterator[tuple[str, str]]:
+    """`a, b as c` as (a, a), (b, c)."""
+    for part in text.split(","):
+        words = part.split()
+        if not words:
+            continue
+        if len(words) >= 3 and words[-2] == word:
+            yield words[0], words[-1]
+        else:
+            yield words[-1] if words[0] == "type" else words[0], words[-1]
+
+
+def _python(text: str) -> Iterator[Import]:
+    text = re.sub(r"#[^\n]*|\\\n", " ", text)
+    match = re.match(r"\s*from\s+(\.*\s*[\w.]*)\s+import\s+\(?([^)]*)\)?", text, re.S)
+    if match:
+        module = match[1].replace(" ", "")
+        for name, alias in _aliases(match[2], "as"):
+            yield Import(module, name, alias)
+        return
+    for name, alias in _aliases(re.sub(r"^\s*import\s+", "", text), "as"):
+        yield Import(name, "", alias)
+
+
+def _javascript(text: str) -> Iterator[Import]:
+    source = re.search(r"""(?:from|require\s*\(|import)\s*['"`]([^'"`]+)['"`]""", text)
+    if source is None:
+        return
+    module = source[1]
+    head = text[: source.start()].replace("\n", " ")
+    required = re.search(r"(\{[^}]*\}|[\w$]+)\s*=\s*$", head)
+    if "require" in source[0]:
+        head = required[1].replace(":", " as ") if required else ""
+    head = re.sub(r"^\s*(?:import|export|const|let|var)\b", "", head)
+    head = re.sub(r"^\s*type\s+(?=[\w{])", "", head)
+    named = re.search(r"\{([^}]*)\}", head)
+    brought = False
+    if named:
+        for name, alias in _aliases(named[1], "as"):
+            brought = True
+            yield Import(module, name, alias)
+    rest = re.sub(r"\{[^}]*\}", "", head)
+    star = re.search(r"\*(?:\s*as\s+([\w$]+))?", rest)
+    if star:
+        brought = True
+        yield Import(module, "" if star[1] else "*", star[1] or "*")
+    default = re.match(r"\s*([\w$]+)", re.sub(r"\*(?:\s*as\s+[\w$]+)?", "", rest))
+    if default:
+        brought = True
+        yield Import(module, "default", default[1])
+    if not brought:
+        yield Import(module, "", "")
+
+
+def _go(text: str) -> Iterator[Import]:
+    match = re.search(r'(?:([\w.]+)\s+)?["`]([^"`]+)["`]', text)
+    if match:
+        yield Import(match[2], "", match[1] or re.sub(r"/v\d+$", "", match[2]).rpartition("/")[2])
+
+
+def _rust(text: str) -> Iterator[Import]:
+    body = re.sub(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+|;\s*$", "", text)
+    yield from _rust_tree("", " ".join(body.split()))
+
+
+def _rust_tree(prefix: str, text: str) -> Iterator[Import]:
+    head, brace, rest = text.partition("{")
+    if brace:
+        path = "::".join(p for p in (prefix, head.strip().strip(":")) if p)
+        for part in _split_braces(rest[: rest.rfind("}")]):
+            yield from _rust_tree(path, part.strip())
+        return
+    words = text.split(" as ")
+    parts = [p for p in words[0].strip().split("::") if p]
+    if parts:
+        module = "::".join(p for p in (prefix, *parts[:-1]) if p)
+        yield Import(module, parts[-1], words[1].strip() if len(words) > 1 else parts[-1])
+
+
+def _split_braces(text: str) -> Iterator[str]:
+    depth = start = 0
+    for i, char in enumerate(text):
+        depth += (char == "{") - (char == "}")
+        if char == "," and depth == 0:
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]
+
+
+def _dotted(text: str) -> Iterator[Import]:
+    """Java, Kotlin, C#: the last part of a dotted path."""
+    body = re.sub(r"^\s*(?:global\s+)?(?:import|using)\s+(?:static\s+)?|;\s*$", "", text).strip()
+    alias = re.match(r"(\w+)\s*=\s*([\w.]+)$", body)
+    path, _, renamed = (alias[2], "", alias[1]) if alias else body.partition(" as ")
+    module, _, name = path.strip().rpartition(".")
+    yield Import(module, name, renamed.strip() or name)
+
+
+def _csharp(text: str) -> Iterator[Import]:
+    for item in _dotted(text):
+        path = f"{item.module}.{item.name}".strip(".")
+        yield Import(path, "*" if item.alias == item.name else "", item.alias)
+
+
+def _scala(text: str) -> Iterator[Import]:
+    body = re.sub(r"^\s*import\s+", "", " ".join(text.split()))
+    match = re.match(r"([\w.]+)\.\{(.*)\}", body)
+    if match:
+        for part in match[2].split(","):
+            name, _, alias = part.replace(" as ", "=>").partition("=>")
+            if name.strip():
+                yield Import(match[1], name.strip(), alias.strip() or name.strip())
+        return
+    module, _, name = body.rpartition(".")
+    yield Import(module, "*" if name in ("_", "*") else name, name)
+
+
+def _include(text: str) -> Iterator[Import]:
+    match = re.search(r"""["<]([^">]+)[">]""", text)
+    if match:
+        yield Import(match[1], "*", "*")
+
+
+def _ruby(text: str) -> Iterator[Import]:
+    match = re.match(r"""\s*(\w+)\W+(?::(\w+)\s*,\s*)?['"]?([^'"]+)['"]""", text)
+    if match:
+        yield Import(("./" if match[1] == "require_relative" else "") + match[3], match[2] or "*", match[2] or "*")
+
+
+def _php(text: str) -> Iterator[Import]:
+    body = re.sub(r"^\s*use\s+(?:function\s+|const\s+)?|;\s*$", "", " ".join(text.split()))
+    prefix, brace, group = body.partition("{")
+    for name, alias in _aliases(group.rstrip("} ") if brace else body, "as"):
+        module, _, last = (prefix.strip() + name if brace else name).rpartition("\\")
+        yield Import(module, last, alias.rpartition("\\")[2])
+
+
+def _bash(text: str) -> Iterator[Import]:
+    words = text.split()
+    if len(words) > 1:
+        yield Import(words[1].strip("\"'"), "*", "*")
+
+
+_READERS: dict[str, Callable[[str], Iterator[Import]]] = {
+    "python": _python,
+    "javascript": _javascript,
+    "typescript": _javascript,
+    "tsx": _javascript,
+    "go": _go,
+    "rust": _rust,
+    "java": _dotted,
+    "kotlin": _dotted,
+    "csharp": _csharp,
+    "scala": _scala,
+    "c": _include,
+    "cpp": _include,
+    "ruby": _ruby,
+    "php": _php,
+    "bash": _bash,
+}
