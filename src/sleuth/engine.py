@@ -12,7 +12,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
@@ -23,6 +23,9 @@ from sleuth.store.store import Store
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sleuth.filters import Filter
     from sleuth.ingest.jobs import AddReport, IndexProgress, IndexReport
     from sleuth.ingest.options import ReadOptions
@@ -32,12 +35,19 @@ if TYPE_CHECKING:
     from sleuth.types import Document
 
 
+Order: TypeAlias = "Callable[[NDArray[np.int64]], Sequence[Any]]"
+
+
 class _Searchers:
     """The searchers of one version, shared by all threads."""
 
-    def __init__(self, snapshot: Snapshot, lexical: LexicalLeg) -> None:
+    def __init__(
+        self, snapshot: Snapshot, lexical: LexicalLeg, order: Order, previous: _Searchers | None
+    ) -> None:
         self.version = snapshot.version
-        self.lexical = LexicalSearcher(lexical, snapshot.segments("lexical"))
+        self.lexical = LexicalSearcher(
+            lexical, snapshot.segments("lexical"), ids=order, previous=previous and previous.lexical
+        )
         self.columns = ColumnsSearcher(snapshot.segments("columns"))
 
 
@@ -57,6 +67,7 @@ class Engine:
         self._lexical = lexical_leg(self.settings)
         self._searchers: _Searchers | None = None
         self._opening = threading.Lock()
+        self._held = threading.local()
         self.repairs: tuple[Repair, ...] = tuple(store.attach([self._lexical, ColumnsLeg()]))
 
     @classmethod
@@ -182,7 +193,7 @@ class Engine:
         with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
             allowed = None if tree is None else searchers.columns.bitmap(tree)
-            hits = searchers.lexical.search(query, k, allowed=allowed, ids=snapshot.ids)
+            hits = searchers.lexical.search(query, k, allowed=allowed)
             keys = hits.keys.tolist()
             rows = snapshot.rows(keys)
             items = [_item(row, score) for row, score in zip(rows, hits.scores.tolist(), strict=True)]
@@ -275,11 +286,17 @@ class Engine:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def _order(self, keys: NDArray[np.int64]) -> list[tuple[str, int]]:
+        """By what ties break: asked by searchers while this thread holds a snapshot."""
+        snapshot: Snapshot = self._held.snapshot
+        return snapshot.order(keys.tolist())
+
     def _searchers_of(self, snapshot: Snapshot) -> _Searchers:
+        self._held.snapshot = snapshot
         found = self._searchers
         if found is None or found.version != snapshot.version:
             with self._opening:
-                found = _Searchers(snapshot, self._lexical)
+                found = _Searchers(snapshot, self._lexical, self._order, self._searchers)
                 self._searchers = found
         return found
 
