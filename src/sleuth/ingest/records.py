@@ -1,4 +1,4 @@
-"""What comes out of reading files, other than documents: entries found, files skipped, unchanged or done, progress."""
+"""What comes out of reading files, beside documents: files found, skipped, unchanged or done, and progress."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FileEntry:
     Attributes:
         file: the path to open; holds surrogates where the name is not UTF-8.
         source: its absolute path, printable and UTF-8: names the file everywhere in the index.
-        path: relative to the root it was found under, "/" between parts; the file's name where it is a root itself.
+        path: relative to the root it was found under; the name of the file where it is a root itself.
         size: bytes.
         modified_ns: time of last change, nanoseconds since 1970 UTC.
     """
@@ -43,17 +43,22 @@ class Skipped:
     """A file, folder, link or row that gave no document.
 
     Attributes:
-        source: its absolute path; `#row` follows where a row was skipped.
+        path: absolute; `#row` follows where a row was skipped.
         reason: one clause, fit for a list.
         kind: for counting and for deciding what to say.
     """
 
-    source: str
+    path: str
     reason: str
     kind: SkipKind = "unreadable"
 
+    @property
+    def source(self) -> str:
+        """The path, by the name it has in the other records."""
+        return self.path
+
     def __str__(self) -> str:
-        return f"{self.source}: {self.reason}"
+        return f"{self.path}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class FileRead:
     """A file whose documents have all been given; follows them.
 
     Attributes:
-        source: as in `FileEntry`: the `source` of its document, or what stands before `#` in those of its rows.
+        source: as in `FileEntry`: the `source` of its document, or that of its rows up to `#`.
         size, modified_ns: what `unchanged` is to be asked about next time.
         documents: how many it gave.
     """

@@ -20,12 +20,16 @@ from sleuth.types import Chunk, Document
 
 __all__ = ["CODE_TYPES", "Chunker", "count_tokens"]
 
-CODE_TYPES: Final = frozenset(
-    "assembly c clojure cmake cpp csharp css cuda dart dockerfile elixir erlang fortran fsharp go graphql groovy"
-    " haskell ini java javascript julia kotlin lisp lua makefile matlab nim objectivec ocaml pascal perl php"
-    " powershell protobuf python r ruby rust scala scheme scss shell sql svelte swift tcl terraform toml typescript"
-    " verilog vhdl vim vue xml yaml zig".split()
-)
+# fmt: off
+CODE_TYPES: Final = frozenset({
+    "assembly", "c", "clojure", "cmake", "cpp", "csharp", "css", "cuda", "dart", "dockerfile", "elixir",
+    "erlang", "fortran", "fsharp", "go", "graphql", "groovy", "haskell", "ini", "java", "javascript",
+    "julia", "kotlin", "lisp", "lua", "makefile", "matlab", "nim", "objectivec", "ocaml", "pascal",
+    "perl", "php", "powershell", "protobuf", "python", "r", "ruby", "rust", "scala", "scheme", "scss",
+    "shell", "sql", "svelte", "swift", "tcl", "terraform", "toml", "typescript", "verilog", "vhdl",
+    "vim", "vue", "xml", "yaml", "zig",
+})
+# fmt: on
 """Values of `metadata["type"]` whose text is cut as source code: at top-level definitions and blank lines."""
 
 _SCANNERS: Final[dict[str, Callable[[str], Outline]]] = {

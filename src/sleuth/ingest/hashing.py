@@ -1,0 +1,29 @@
+"""Has the content of a document changed?"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import Any, Final
+
+from sleuth.types import Document
+
+VOLATILE: Final = frozenset({"modified", "size", "content_hash"})
+"""Metadata that may differ between two readings of one content."""
+
+
+def content_hash(document: Document) -> str:
+    """BLAKE2b of 128 bits over text and metadata, 32 hex digits.
+
+    Equal for equal text and equal metadata, whatever the order of keys; keys in `VOLATILE` do not count, nor does
+    the id. Metadata that JSON cannot hold counts by its `str`.
+    """
+    digest = blake2b(document.page_content.encode("utf-8", "surrogatepass"), digest_size=16)
+    kept = {key: value for key, value in document.metadata.items() if key not in VOLATILE}
+    digest.update(b"\0")
+    digest.update(_canonical(kept).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _canonical(metadata: dict[str, Any]) -> str:
+    return json.dumps(metadata, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)

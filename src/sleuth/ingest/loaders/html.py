@@ -1,0 +1,202 @@
+"""Which text does a web page hold? Its main part, written as Markdown, so that headings, lists and tables survive."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from sleuth.errors import LoadError
+from sleuth.ingest.encodings import is_binary
+from sleuth.ingest.loaders.registry import FileBytes
+from sleuth.ingest.options import ReadOptions
+from sleuth.types import Document
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+_charset = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_DROPPED: Final = (
+    "script, style, noscript, template, svg, canvas, iframe, object, nav, aside, button, select, input,"
+    " textarea, dialog, [hidden], [aria-hidden=true], [role=navigation], [role=search], a.headerlink, body > header, body > footer"
+)
+_MAIN: Final = ("main", "[role=main]", "article")
+_HEADINGS: Final = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+# fmt: off
+_BLOCKS: Final = frozenset({
+    "address", "article", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div",
+    "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
+    "header", "hgroup", "hr", "legend", "li", "main", "ol", "p", "pre", "section", "summary", "table",
+    "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+})
+# fmt: on
+_LINES: Final = frozenset({"li", "dt", "dd", "tr", "caption", "thead", "tbody", "tfoot"})
+_blanks = re.compile(r"[ \t\n\r\f\v]+")
+
+
+def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
+    """The page, titled by its <title>, else by its first heading."""
+    if is_binary(file.head):
+        raise LoadError(file.entry.source, "binary")
+    declared = _charset.search(file.head)
+    text, metadata = file.text(declared[1].decode("ascii") if declared else None)
+    title, body = html_to_markdown(text)
+    if not body:
+        raise LoadError(file.entry.source, "no text in this page")
+    yield Document(body, {**({"title": title} if title else {}), **metadata})
+
+
+def html_to_markdown(html: str) -> tuple[str, str]:
+    """The title of a page and the text of its main part as Markdown; either may be empty.
+
+    Navigation, scripts, forms and what is hidden are left out. The main part is <main>, else the only <article>,
+    else the whole body.
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(html)
+    title = _title(tree)
+    for node in tree.css(_DROPPED):
+        node.decompose()
+    root = _main(tree)
+    return title, "" if root is None else _Writer().write(root)
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    for selector in ("title", "h1"):
+        node = tree.css_first(selector)
+        if node is not None and (text := _blanks.sub(" ", node.text(deep=True)).strip("¶ \n")):
+            return text[:500]
+    return ""
+
+
+def _main(tree: LexborHTMLParser) -> LexborNode | None:
+    for selector in _MAIN:
+        found = tree.css(selector)
+        if len(found) == 1 and len(found[0].text(deep=True).strip()) > 200:
+            return found[0]
+    return tree.body
+
+
+class _Writer:
+    """Writes a tree as Markdown, in one pass without recursion, so that no nesting is too deep."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.breaks = 2  # line ends that the text so far ends with; 2 at the start: nothing to part from
+        self.space = False  # whether a blank waits for the next word
+        self.prefix = ""  # what the next line starts with: marks of a heading or an item
+        self.lists: list[int] = []  # per open list: -1 where unordered, else the number of its last item
+        self.preformatted = 0
+        self.cells = 0  # cells written of the open row
+
+    def write(self, root: LexborNode) -> str:
+        node: LexborNode | None = root
+        while node is not None:
+            child = self._enter(node)
+            if child is not None:
+                node = child
+                continue
+            while node is not None:
+                self._leave(node)
+                if node == root:
+                    return "".join(self.parts).strip("\n")
+                if node.next is not None:
+                    node = node.next
+                    break
+                node = node.parent
+        return "".join(self.parts).strip("\n")
+
+    def _enter(self, node: LexborNode) -> LexborNode | None:
+        tag = node.tag
+        if tag == "-text":
+            self._text(node.text_content or "")
+            return None
+        if tag is None or tag[0] in "-!":
+            return None
+        if tag == "br":
+            self._break(1)
+        elif tag == "img":
+            self._text(node.attributes.get("alt") or "")
+        elif tag in _BLOCKS:
+            self._open(tag)
+        return node.child
+
+    def _open(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self._inline(" | " if self.cells else "| ")
+            self.cells += 1
+            return
+        self._break(1 if tag in _LINES or (tag in ("ul", "ol") and self.lists) else 2)
+        if tag in _HEADINGS:
+            self.prefix = _HEADINGS[tag]
+        elif tag in ("ul", "ol"):
+            self.lists.append(-1 if tag == "ul" else 0)
+        elif tag == "li":
+            self.prefix = self._bullet()
+        elif tag == "tr":
+            self.cells = 0
+        elif tag == "pre":
+            self._raw("```\n")
+            self.preformatted += 1
+
+    def _bullet(self) -> str:
+        if not self.lists:
+            return "- "
+        indent = "  " * (len(self.lists) - 1)
+        if self.lists[-1] < 0:
+            return indent + "- "
+        self.lists[-1] += 1
+        return f"{indent}{self.lists[-1]}. "
+
+    def _leave(self, node: LexborNode) -> None:
+        tag = node.tag
+        if tag is None or tag not in _BLOCKS or tag in ("td", "th"):
+            return
+        if tag == "pre" and self.preformatted:
+            self.preformatted -= 1
+            self._break(1)
+            self._raw("```")
+        elif tag == "tr" and self.cells:
+            self._raw(" |")
+            self.cells = 0
+        elif tag in ("ul", "ol") and self.lists:
+            self.lists.pop()
+        self.prefix = ""
+        self._break(1 if tag in _LINES or (tag in ("ul", "ol") and self.lists) else 2)
+
+    def _text(self, text: str) -> None:
+        if self.preformatted:
+            self._raw(text)
+            return
+        words = _blanks.sub(" ", text)
+        if words == " " or not words:
+            self.space = self.space or bool(words)
+            return
+        self.space = self.space or words[0] == " "
+        self._inline(words.strip(" "))
+        self.space = words[-1] == " "
+
+    def _inline(self, text: str) -> None:
+        if self.space and not self.breaks and not self.parts[-1].endswith(" "):
+            self.parts.append(" ")
+        self._raw(text)
+
+    def _raw(self, text: str) -> None:
+        if not text:
+            return
+        if self.prefix:
+            self.parts.append(self.prefix)
+            self.prefix = ""
+        self.parts.append(text)
+        self.space = False
+        self.breaks = len(text) - len(text.rstrip("\n"))
+
+    def _break(self, lines: int) -> None:
+        """End the line; two ends part blocks. Inside a row and before the first word of an item there is none."""
+        self.space = False
+        if self.cells:
+            self.space = True
+        elif not self.prefix and self.breaks < lines:
+            self.parts.append("\n" * (lines - self.breaks))
+            self.breaks = lines

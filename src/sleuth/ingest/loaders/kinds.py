@@ -1,0 +1,91 @@
+"""What is a file of this name taken for?"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_EXTENSIONS: Final = {
+    "text": "txt text log asc",
+    "markdown": "md markdown mdown mkd mdx",
+    "rst": "rst rest",
+    "html": "html htm xhtml",
+    "pdf": "pdf",
+    "csv": "csv",
+    "tsv": "tsv tab",
+    "json": "json",
+    "jsonl": "jsonl ndjson",
+    "docx": "docx",
+    "assembly": "s asm",
+    "c": "c h",
+    "clojure": "clj cljs cljc edn",
+    "cmake": "cmake",
+    "cpp": "cc cpp cxx c++ hh hpp hxx ipp",
+    "csharp": "cs",
+    "css": "css less",
+    "cuda": "cu cuh",
+    "dart": "dart",
+    "elixir": "ex exs",
+    "erlang": "erl hrl",
+    "fortran": "f f90 f95 f03 for",
+    "fsharp": "fs fsi fsx",
+    "go": "go",
+    "graphql": "graphql gql",
+    "groovy": "groovy gradle",
+    "haskell": "hs lhs",
+    "ini": "ini cfg conf properties env",
+    "java": "java",
+    "javascript": "js mjs cjs jsx",
+    "julia": "jl",
+    "kotlin": "kt kts",
+    "lisp": "lisp lsp el cl",
+    "lua": "lua",
+    "makefile": "mk mak",
+    "matlab": "m",
+    "nim": "nim",
+    "objectivec": "mm",
+    "ocaml": "ml mli",
+    "pascal": "pas",
+    "perl": "pl pm",
+    "php": "php",
+    "powershell": "ps1 psm1",
+    "protobuf": "proto",
+    "python": "py pyi pyx pxd pyw",
+    "r": "r",
+    "ruby": "rb rake gemspec",
+    "rust": "rs",
+    "scala": "scala sc sbt",
+    "scheme": "scm ss rkt",
+    "scss": "scss sass",
+    "shell": "sh bash zsh fish ksh",
+    "sql": "sql",
+    "svelte": "svelte",
+    "swift": "swift",
+    "tcl": "tcl",
+    "terraform": "tf tfvars hcl",
+    "toml": "toml",
+    "typescript": "ts tsx mts cts",
+    "verilog": "v sv svh",
+    "vhdl": "vhd vhdl",
+    "vim": "vim",
+    "vue": "vue",
+    "xml": "xml xsd xsl xslt svg",
+    "yaml": "yaml yml",
+    "zig": "zig",
+}
+
+BY_EXTENSION: Final = {
+    f".{extension}": kind for kind, extensions in _EXTENSIONS.items() for extension in extensions.split()
+}
+"""Kind by extension, lower case with its dot."""
+
+BY_NAME: Final = {
+    "makefile": "makefile",
+    "gnumakefile": "makefile",
+    "dockerfile": "dockerfile",
+    "containerfile": "dockerfile",
+    "cmakelists.txt": "cmake",
+    "gemfile": "ruby",
+    "rakefile": "ruby",
+    "jenkinsfile": "groovy",
+}
+"""Kind by whole name, lower case, where the extension says nothing."""

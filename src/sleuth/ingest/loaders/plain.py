@@ -1,0 +1,62 @@
+"""Which document is a file of plain text, Markdown, reStructuredText or source code?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sleuth.errors import LoadError
+from sleuth.ingest.loaders.front_matter import front_matter
+from sleuth.ingest.loaders.registry import FileBytes
+from sleuth.ingest.options import ReadOptions
+from sleuth.text.borders import scan_markdown, scan_rest
+from sleuth.types import Document
+
+_TITLE_SPAN = 20_000
+"""Characters in which a title is looked for: further down, a heading is not the document's."""
+
+
+def load_text(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
+    """The whole file."""
+    text, metadata = file.text()
+    yield document(file, text, metadata)
+
+
+def load_code(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
+    """The whole file, titled by its name."""
+    text, metadata = file.text()
+    yield document(file, text, {"title": file.entry.path.rpartition("/")[2], **metadata})
+
+
+def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
+    """The whole file, its front matter as metadata; titled by that, else by its first heading."""
+    text, metadata = file.text()
+    fields, start = front_matter(text)
+    # Blank lines take the place of front matter, so that line numbers stay those of the file.
+    text = "\n" * text.count("\n", 0, start) + text[start:]
+    title = fields.pop("title", None)
+    if not isinstance(title, str):
+        title = _first(scan_markdown(text[:_TITLE_SPAN]).paths)
+    yield document(file, text, {**fields, **({"title": title} if title else {}), **metadata})
+
+
+def load_rest(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
+    """The whole file, titled by its first heading."""
+    text, metadata = file.text()
+    title = _first(scan_rest(text[:_TITLE_SPAN]).paths)
+    yield document(file, text, {**({"title": title} if title else {}), **metadata})
+
+
+def document(file: FileBytes, text: str, metadata: dict[str, Any]) -> Document:
+    """A document of a text that holds something, else LoadError."""
+    if not text or text.isspace():
+        raise LoadError(file.entry.source, "empty")
+    return Document(text, metadata)
+
+
+_blank_ends = re.compile(r"\s+")
+
+
+def _first(paths: tuple[str, ...]) -> str:
+    return _blank_ends.sub(" ", paths[0]) if paths else ""

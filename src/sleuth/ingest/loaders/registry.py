@@ -1,0 +1,171 @@
+"""Which loader reads this file? By its name, else by its first bytes; plugins add their own."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, BinaryIO, Final, TypeAlias
+
+from sleuth.errors import ArgumentError, LoadError
+from sleuth.ingest.encodings import decode, is_binary
+from sleuth.ingest.loaders.kinds import BY_EXTENSION, BY_NAME
+from sleuth.ingest.options import DEFAULT, ReadOptions
+from sleuth.ingest.records import FileEntry, Skipped
+from sleuth.types import Document
+
+
+@dataclass(slots=True)
+class FileBytes:
+    """An open file on its way through a loader.
+
+    Attributes:
+        entry: where it is.
+        stream: its bytes, open at the start.
+        head: its first 8 KiB.
+        kind: what it was taken for, such as "markdown" or "python": becomes `metadata["type"]`.
+    """
+
+    entry: FileEntry
+    stream: BinaryIO
+    head: bytes
+    kind: str = "text"
+
+    def read(self) -> bytes:
+        """All bytes."""
+        self.stream.seek(0)
+        return self.stream.read()
+
+    def text(self, declared: str | None = None) -> tuple[str, dict[str, Any]]:
+        """The text and, where it is not UTF-8, the encoding as metadata. Raises LoadError for binary files."""
+        if is_binary(self.head):
+            raise LoadError(self.entry.source, "binary")
+        text, encoding = decode(self.read(), declared)
+        return text, ({} if encoding == "utf-8" else {"encoding": encoding})
+
+
+Loader: TypeAlias = Callable[[FileBytes, ReadOptions], Iterable[Document | Skipped]]
+"""Gives documents with their own `title` and other metadata; what all files have in common is added to them.
+
+Raises LoadError where the file cannot be read, MissingPackageError where a package is needed. A row that cannot be
+read is given as `Skipped`."""
+
+_BUILT_IN: Final = {
+    "text": "plain:load_text",
+    "markdown": "plain:load_markdown",
+    "rst": "plain:load_rest",
+    "code": "plain:load_code",
+    "html": "html:load_html",
+    "pdf": "pdf:load_pdf",
+    "csv": "rows:load_csv",
+    "tsv": "rows:load_csv",
+    "json": "rows:load_json",
+    "jsonl": "rows:load_jsonl",
+    "docx": "office:load_docx",
+}
+_plugins: dict[str, Loader] = {}
+_plugin_extensions: dict[str, str] = {}
+_plugin_magic: list[tuple[Callable[[bytes], bool], str]] = []
+
+
+def register_loader(
+    kind: str,
+    loader: Loader,
+    *,
+    extensions: Sequence[str] = (),
+    sniff: Callable[[bytes], bool] | None = None,
+) -> None:
+    """Have `loader` read files of `kind`, in place of the one there is, if any.
+
+    Args:
+        extensions: such as ".tex"; they win over the built-in ones.
+        sniff: says from the first 8 KiB whether a file without a known extension is of this kind.
+    """
+    for extension in extensions:
+        if not extension.startswith("."):
+            raise ArgumentError(f"extensions must start with a dot, got {extension!r}")
+        _plugin_extensions[extension.lower()] = kind
+    if sniff is not None:
+        _plugin_magic.append((sniff, kind))
+    _plugins[kind] = loader
+
+
+def kind_of(name: str, head: bytes = b"") -> str:
+    """What a file of this name, which starts with these bytes, is taken for."""
+    base = name.rpartition("/")[2]
+    extension = os.path.splitext(base)[1].lower()  # noqa: PTH122  # called for every file
+    known = _plugin_extensions.get(extension) or BY_EXTENSION.get(extension) or BY_NAME.get(base.lower())
+    return known or _sniffed(head)
+
+
+def _sniffed(head: bytes) -> str:
+    for sniff, kind in _plugin_magic:
+        if sniff(head):
+            return kind
+    if head.startswith(b"%PDF-"):
+        return "pdf"
+    if head.startswith(b"PK\x03\x04") and b"word/" in head:
+        return "docx"
+    start = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "html"
+    if start.startswith(b"#!"):
+        line = start.partition(b"\n")[0]
+        return "python" if b"python" in line else "shell" if b"sh" in line else "text"
+    return "text"
+
+
+def _loader(kind: str) -> Loader:
+    if kind in _plugins:
+        return _plugins[kind]
+    module, _, name = _BUILT_IN.get(kind, _BUILT_IN["code"]).partition(":")
+    loader: Loader = getattr(import_module(f"sleuth.ingest.loaders.{module}"), name)
+    return loader
+
+
+def open_file(entry: FileEntry) -> BinaryIO:
+    """The file, opened for reading; never waits for a pipe that took its place meanwhile."""
+    handle = os.open(entry.file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise LoadError(entry.source, "not a file any more")
+    return open(handle, "rb")  # noqa: PTH123  # a descriptor
+
+
+def load(entry: FileEntry, options: ReadOptions = DEFAULT) -> Iterator[Document | Skipped]:
+    """The documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
+    with open_file(entry) as stream:
+        head = stream.read(8 << 10)
+        stream.seek(0)
+        file = FileBytes(entry, stream, head, kind_of(entry.path, head))
+        common = _common(entry, file.kind)
+        for item in _loader(file.kind)(file, options):
+            if isinstance(item, Document):
+                item.metadata = {**common, **item.metadata, **options.metadata}
+            yield item
+
+
+def _common(entry: FileEntry, kind: str) -> dict[str, Any]:
+    name = entry.path.rpartition("/")[2]
+    return {
+        "source": entry.source,
+        "path": entry.path,
+        "title": name.rpartition(".")[0] or name,
+        "modified": iso_time(entry.modified_ns),
+        "size": entry.size,
+        "type": kind,
+    }
+
+
+def iso_time(nanoseconds: int) -> str:
+    """ISO 8601, UTC, to the second; years outside 1 to 9999 become the nearest of them."""
+    from datetime import UTC, datetime, timedelta
+
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    try:
+        time = epoch + timedelta(seconds=nanoseconds // 1_000_000_000)
+    except OverflowError:
+        time = datetime(9999 if nanoseconds > 0 else 1, 1, 1, tzinfo=UTC)
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")

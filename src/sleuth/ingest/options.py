@@ -1,0 +1,61 @@
+"""Which files are read, and how?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sleuth.errors import ArgumentError
+
+MAX_BYTES: Final = 64 << 20
+"""Larger files are skipped unless told otherwise (64 MiB); rows of CSV and JSONL files are read one at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """Which files are read, and how.
+
+    Attributes:
+        include: globs as in `.gitignore`; where given, only files that match one are read.
+        exclude: globs as in `.gitignore`; files and folders that match one are left out.
+        hidden: read names that start with a dot, too (never version control folders).
+        gitignore: honour `.gitignore`. `.sleuthignore` is always honoured.
+        max_bytes: larger files are skipped, with the reason; CSV, TSV and JSONL files are never too large.
+        max_row_bytes: larger rows are skipped, with the reason.
+        max_unpacked_bytes: what an archive (docx) may unpack to.
+        text_fields: fields of a row (CSV, TSV, JSON, JSONL) that make its text, in this order; all where empty.
+            A path through nested objects is written with dots: "author.name".
+        metadata_fields: fields of a row that are kept as metadata, under their own names.
+        id_field: the field that names a row in the index; `source#row` where None.
+        title_field: the field that is a row's title; "title" or "name" where None and there is one.
+        metadata: laid over the metadata of every document.
+        workers: processes that read files; 1 reads in this one, 0 takes as many as pay.
+    """
+
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    hidden: bool = False
+    gitignore: bool = True
+    max_bytes: int = MAX_BYTES
+    max_row_bytes: int = 4 << 20
+    max_unpacked_bytes: int = 256 << 20
+    text_fields: Sequence[str] = ()
+    metadata_fields: Sequence[str] = ()
+    id_field: str | None = None
+    title_field: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    workers: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("include", "exclude", "text_fields", "metadata_fields"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise ArgumentError(f"{name} must be a list of strings, got {value!r}; write [{value!r}]")
+        for name in ("max_bytes", "max_row_bytes", "max_unpacked_bytes", "workers"):
+            if getattr(self, name) < 0:
+                raise ArgumentError(f"{name} must be 0 or more, got {getattr(self, name)!r}")
+
+
+DEFAULT: Final = ReadOptions()
+"""What holds where nothing is said."""

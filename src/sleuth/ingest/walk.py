@@ -1,0 +1,164 @@
+"""Which files lie under these paths, and which of them may be read?"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from pathspec import GitIgnoreSpec
+
+from sleuth.ingest.ignore import IGNORE_FILES, VERSION_CONTROL, Ignores, above
+from sleuth.ingest.options import DEFAULT, ReadOptions
+from sleuth.ingest.records import FileEntry, Skipped
+
+_UNBOUNDED: Final = frozenset({".csv", ".tsv", ".tab", ".jsonl", ".ndjson"})
+
+Found: TypeAlias = FileEntry | Skipped
+
+
+def printable(path: str) -> str:
+    """A path as UTF-8 text: a byte that is not UTF-8 is written as a backslash, an x and two hex digits."""
+    if path.isascii():
+        return path
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def walk(roots: Sequence[str | os.PathLike[str]], options: ReadOptions = DEFAULT) -> Iterator[Found]:
+    """The files under `roots`, root by root, each folder in order of name, each file once.
+
+    A root is a file or a folder; a file that is named itself is found even if it is hidden or ignored. Links are not
+    followed, save a root that is one: what they lead to inside the root is found under its own name, and what lies
+    outside is refused. Whatever cannot be read is a `Skipped`; ignored and hidden names are left out in silence.
+    """
+    return _Walk(options).roots(roots)
+
+
+class _Walk:
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+        self.include = GitIgnoreSpec.from_lines(options.include) if options.include else None
+        self.exclude = GitIgnoreSpec.from_lines(options.exclude) if options.exclude else None
+        self.names = IGNORE_FILES if options.gitignore else IGNORE_FILES[1:]
+        self.seen: set[str] = set()
+
+    def roots(self, roots: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+        if isinstance(roots, str | os.PathLike):
+            roots = [roots]
+        for root in roots:
+            path = os.path.abspath(os.fspath(root))  # noqa: PTH100  # Path.absolute keeps ".."
+            try:
+                status = os.stat(path)  # noqa: PTH116  # a root may be a link
+            except OSError as error:
+                yield failure(path, error)
+                continue
+            except ValueError as error:  # a NUL in the name
+                yield Skipped(printable(path).replace("\0", "\\0"), str(error), "unreadable")
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                rules = above(os.path.realpath(path)) if self.options.gitignore else Ignores()
+                yield from self._folders(path, rules)
+            else:
+                yield from self._file(path, Path(path).name, status)
+
+    def _folders(self, root: str, rules: Ignores) -> Iterator[Found]:
+        """Depth first with a stack of iterators, so that no depth of folders is too deep."""
+        real_root = os.path.realpath(root)
+        base = len(root.rstrip("/")) + 1
+        # Rules are matched on real paths: a root that is a link lies, for git, where it leads.
+        shift = len(root.rstrip("/"))
+        stack = [iter(self._listing(root, rules.entering(real_root, self.names), real_root, base))]
+        while stack:
+            item = next(stack[-1], None)
+            if item is None:
+                stack.pop()
+                continue
+            if isinstance(item, Skipped):
+                yield item
+                continue
+            entry, inside = item
+            path = entry.path
+            if entry.is_symlink():
+                yield self._link(path, real_root)
+            elif entry.is_dir(follow_symlinks=False):
+                real = real_root.rstrip("/") + path[shift:]
+                stack.append(iter(self._listing(path, inside.entering(real, self.names), real, base)))
+            else:
+                relative = path[base:]
+                if self.include is None or self.include.match_file(relative):
+                    yield from self._entry(entry, relative)
+
+    def _listing(
+        self, folder: str, rules: Ignores, real: str, base: int
+    ) -> Iterator[tuple[os.DirEntry[str], Ignores] | Skipped]:
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            yield failure(folder, error)
+            return
+        for entry in found:
+            if not self._left_out(entry, rules, real, base):
+                yield entry, rules
+
+    def _left_out(self, entry: os.DirEntry[str], rules: Ignores, real: str, base: int) -> bool:
+        name = entry.name
+        if name in VERSION_CONTROL or (name[0] == "." and not self.options.hidden):
+            return True
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if rules.rules and rules.ignores(f"{real.rstrip('/')}/{name}", is_folder=is_folder):
+            return True
+        return self.exclude is not None and self.exclude.match_file(entry.path[base:] + "/" * is_folder)
+
+    def _entry(self, entry: os.DirEntry[str], relative: str) -> Iterator[Found]:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            yield failure(entry.path, error)
+            return
+        yield from self._file(entry.path, relative, status)
+
+    def _file(self, path: str, relative: str, status: os.stat_result) -> Iterator[Found]:
+        source = printable(path)
+        if source in self.seen:
+            return
+        self.seen.add(source)
+        if not stat.S_ISREG(status.st_mode):
+            yield Skipped(source, f"not a file: {_kind(status.st_mode)}", "special")
+        elif status.st_size > self.options.max_bytes and not self._unbounded(path):
+            reason = f"{status.st_size:,} bytes, over the limit of {self.options.max_bytes:,}"
+            yield Skipped(source, reason, "oversized")
+        else:
+            yield FileEntry(path, source, printable(relative), status.st_size, status.st_mtime_ns)
+
+    def _unbounded(self, path: str) -> bool:
+        return os.path.splitext(path)[1].lower() in _UNBOUNDED  # noqa: PTH122  # a million times
+
+    def _link(self, path: str, real_root: str) -> Skipped:
+        try:
+            target = os.path.realpath(path, strict=True)
+        except OSError as error:
+            reason = "a link in a loop" if error.errno == errno.ELOOP else "a link to nothing"
+            return Skipped(printable(path), reason, "link")
+        if target == real_root or target.startswith(real_root.rstrip("/") + "/"):
+            return Skipped(
+                printable(path), f"a link to {printable(target)}, found under its own name", "link"
+            )
+        return Skipped(printable(path), f"a link out of the folder, to {printable(target)}", "link")
+
+
+def failure(path: str, error: OSError) -> Skipped:
+    """What the operating system said, as a record."""
+    if isinstance(error, PermissionError):
+        return Skipped(printable(path), "no permission to read it", "permission")
+    if isinstance(error, FileNotFoundError):
+        return Skipped(printable(path), "no such file or folder", "vanished")
+    return Skipped(printable(path), error.strerror or str(error), "unreadable")
+
+
+def _kind(mode: int) -> str:
+    kinds = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a character device"))
+    return next((name for test, name in kinds if test(mode)), "a block device")
