@@ -254,6 +254,9 @@ class BedrockServer(LocalServer):
     def _list_ingestion_jobs(self, params: dict[str, Any]) -> dict[str, Any]:
         jobs = [self._job(params, job) for job in self._base(params).jobs.values()]
         mine = [job for job in jobs if job["dataSourceId"] == params["dataSourceId"]]
+        order = params.get("sortBy", {"attribute": "STARTED_AT", "order": "DESCENDING"})
+        key = "startedAt" if order["attribute"] == "STARTED_AT" else "status"
+        mine.sort(key=lambda job: job[key], reverse=order["order"] == "DESCENDING")
         return _page(params, mine, "ingestionJobSummaries")
 
     def _job(self, params: Mapping[str, Any], job: Job) -> dict[str, Any]:

@@ -1,0 +1,255 @@
+"""How do documents get into a hosted knowledge base, and how far are they?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from sleuth import retry
+from sleuth.errors import ArgumentError
+from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
+from sleuth.knowledge_base.errors import is_conflict, is_outage
+
+T = TypeVar("T")
+
+UNKNOWN = "UNKNOWN"
+"""The status of a document of which the service says nothing."""
+SETTLE_SECONDS = 2.0
+"""How long `check_document_status` sleeps first: the service needs a moment to know of a document."""
+TIMEOUT = 30.0
+"""Seconds for one request, of clients made here."""
+_STATUS_RETRIES = 3
+_STATUS_DELAY = 0.5
+_BATCH = 10
+
+
+def start_ingestion_with_retry(
+    kb_id: str, ds_id: str, max_retries: int = 5, base_delay: float = 5, client: Any = None
+) -> dict[str, Any]:
+    """Starts to read a whole data source into its knowledge base.
+
+    Args:
+        max_retries: tries beyond the first, where another job is running or the service throttles or fails.
+        base_delay: seconds of the longest first wait; it doubles with each retry, with full jitter.
+        client: of boto3's "bedrock-agent", or a `LocalKnowledgeBase`; None makes one for `AWS_REGION`.
+
+    Returns:
+        The job: `ingestionJobId`, `status` ("STARTING") and what else the service says of it.
+
+    Raises:
+        ClientError: of boto3, the service's own, once the retries are spent.
+    """
+    agent = _agent(client)
+    job = _retrying(
+        lambda: agent.start_ingestion_job(knowledgeBaseId=kb_id, dataSourceId=ds_id),
+        agent, max_retries, base_delay,
+    )  # fmt: skip
+    return dict(job["ingestionJob"])
+
+
+def ingest_documents_with_retry(  # noqa: PLR0917 - as documented
+    kb_id: str,
+    ds_id: str,
+    documents: list[dict[str, Any]],
+    max_retries: int = 5,
+    base_delay: float = 2,
+    client: Any = None,
+) -> dict[str, Any]:
+    """Reads these documents into a knowledge base, in batches that the service accepts.
+
+    Args:
+        documents: `{"dataSourceId", "s3": {"uri"}}` each, with `"metadata": {...}` where wanted, or in the
+            service's own form, with `"content"`.
+        max_retries, base_delay, client: as in `start_ingestion_with_retry`; retries are counted per batch.
+
+    Returns:
+        `documentDetails`, what the service says of each document, and `ingestionJobId`, which names the
+        request: the service has no job for single documents. Their status tells how far they are.
+
+    Raises:
+        ClientError: of boto3, the service's own, once the retries are spent; a note says how many documents
+            had been accepted.
+    """
+    agent = _agent(client)
+    entries = [document_entry(document, ds_id) for document in documents]
+    if not entries:
+        raise ArgumentError("documents must hold at least one document, got []")
+    size = limit_of(agent, "IngestKnowledgeBaseDocuments", "documents", _BATCH)
+    details: list[dict[str, Any]] = []
+    names: list[str] = []
+    for start in range(0, len(entries), size):
+        batch = entries[start : start + size]
+        try:
+            answer = _retrying(
+                lambda: agent.ingest_knowledge_base_documents(
+                    knowledgeBaseId=kb_id, dataSourceId=ds_id, documents=batch  # noqa: B023 - called at once
+                ),
+                agent, max_retries, base_delay,
+            )  # fmt: skip
+        except Exception as error:
+            if start:
+                error.add_note(f"{start} of {len(entries)} documents had been accepted")
+            raise
+        details += answer.get("documentDetails") or ()
+        names.append(str(answer.get("ResponseMetadata", {}).get("RequestId", f"{kb_id}/{ds_id}/{start}")))
+    return {"ingestionJobId": names[0], "documentDetails": details}
+
+
+def check_document_status(
+    kb_id: str, ds_id: str, s3_uri: str, sleep_first: bool = True, client: Any = None
+) -> str:
+    """How far one document is: "INDEXED", "PENDING", "FAILED" and so on, or "UNKNOWN".
+
+    Args:
+        sleep_first: wait two seconds before asking, for a document that was only just given.
+    """
+    if sleep_first:
+        retry.Deadline(SETTLE_SECONDS).sleep(SETTLE_SECONDS)
+    return batch_check_document_statuses(kb_id, ds_id, [s3_uri], client=client)[s3_uri]
+
+
+def batch_check_document_statuses(
+    kb_id: str, ds_id: str, s3_uris: list[str], batch_size: int = 25, client: Any = None
+) -> dict[str, str]:
+    """How far each of these documents is, "UNKNOWN" where the service says nothing of it.
+
+    Args:
+        s3_uris: URIs of S3; anything else is taken for the identifier of a custom document.
+        batch_size: at most so many are asked about at once; the service takes fewer (10).
+
+    Returns:
+        A status for every URI asked for, in that order.
+    """
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise ArgumentError(f"batch_size must be an int of at least 1, got {batch_size!r}")
+    agent = _agent(client)
+    size = min(batch_size, limit_of(agent, "GetKnowledgeBaseDocuments", "documentIdentifiers", _BATCH))
+    statuses = dict.fromkeys(s3_uris, UNKNOWN)
+    unique = list(statuses)
+    for start in range(0, len(unique), size):
+        identifiers = [identifier(uri) for uri in unique[start : start + size]]
+        answer = _retrying(
+            lambda: agent.get_knowledge_base_documents(
+                knowledgeBaseId=kb_id, dataSourceId=ds_id, documentIdentifiers=identifiers  # noqa: B023
+            ),
+            agent, _STATUS_RETRIES, _STATUS_DELAY,
+        )  # fmt: skip
+        for detail in answer.get("documentDetails") or ():
+            uri = uri_of_identifier(detail.get("identifier") or {})
+            if uri in statuses:
+                statuses[uri] = str(detail.get("status") or UNKNOWN)
+    return statuses
+
+
+def document_entry(document: Mapping[str, Any], ds_id: str) -> dict[str, Any]:
+    """A document in the service's form.
+
+    Raises:
+        ArgumentError: it names another data source, or no place.
+    """
+    named = document.get("dataSourceId", ds_id)
+    if named != ds_id:
+        raise ArgumentError(f"dataSourceId of each document must be {ds_id!r}, got {named!r}")
+    if "content" in document:
+        return {name: value for name, value in document.items() if name != "dataSourceId"}
+    place = document.get("s3") or document.get("s3Location")
+    uri = place.get("uri") if isinstance(place, Mapping) else None
+    if not isinstance(uri, str) or not uri:
+        raise ArgumentError(f'each document must have {{"s3": {{"uri": ...}}}}, got {document!r}')
+    entry: dict[str, Any] = {"content": {"dataSourceType": "S3", "s3": {"s3Location": {"uri": uri}}}}
+    if document.get("metadata"):
+        attributes = [_attribute(key, value) for key, value in document["metadata"].items()]
+        entry["metadata"] = {"type": "IN_LINE_ATTRIBUTE", "inlineAttributes": attributes}
+    return entry
+
+
+def _attribute(key: str, value: object) -> dict[str, Any]:
+    forms: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
+        (bool, "BOOLEAN", "booleanValue"),
+        ((int, float), "NUMBER", "numberValue"),
+        (str, "STRING", "stringValue"),
+        ((list, tuple), "STRING_LIST", "stringListValue"),
+    )
+    for kinds, name, member in forms:
+        if isinstance(value, kinds):
+            return {"key": key, "value": {"type": name, member: value}}
+    raise ArgumentError(f"metadata {key!r} must be a text, number, boolean or list of texts, got {value!r}")
+
+
+def identifier(uri: str) -> dict[str, Any]:
+    """A document's name in the service's form."""
+    if uri.startswith("s3://"):
+        return {"dataSourceType": "S3", "s3": {"uri": uri}}
+    return {"dataSourceType": "CUSTOM", "custom": {"id": uri}}
+
+
+def uri_of_identifier(value: Mapping[str, Any]) -> str | None:
+    """The URI or custom id in a document's name of the service's form."""
+    found = (value.get("s3") or {}).get("uri") or (value.get("custom") or {}).get("id")
+    return found if isinstance(found, str) else None
+
+
+def _agent(client: Any) -> Any:
+    return default_client("bedrock-agent", TIMEOUT) if client is None else client
+
+
+def _retrying(run: Callable[[], T], client: Any, retries: int, base: float) -> T:
+    if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
+        raise ArgumentError(f"max_retries must be an int of 0 or more, got {retries!r}")
+    if not base >= 0:
+        raise ArgumentError(f"base_delay must be 0 seconds or more, got {base!r}")
+    endpoint = endpoint_of(client)
+    return retry.call(
+        lambda _: run(),
+        again=_again,
+        retries=retries,
+        base=float(base),
+        deadline=retry.Deadline(None),
+        budget=retry.budget_of(endpoint) if endpoint else None,
+    )
+
+
+def _again(error: Exception) -> retry.Again | None:
+    if is_conflict(error):
+        return retry.Again(outage=False)
+    if not is_outage(error):
+        return None
+    response = getattr(error, "response", {})
+    headers = response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return retry.Again(retry.retry_after(headers.get("retry-after")))
+
+
+async def astart_ingestion_with_retry(
+    kb_id: str, ds_id: str, max_retries: int = 5, base_delay: float = 5, client: Any = None
+) -> dict[str, Any]:
+    """`start_ingestion_with_retry` for async callers."""
+    return await asyncio.to_thread(start_ingestion_with_retry, kb_id, ds_id, max_retries, base_delay, client)
+
+
+async def aingest_documents_with_retry(  # noqa: PLR0917 - its twin's
+    kb_id: str,
+    ds_id: str,
+    documents: list[dict[str, Any]],
+    max_retries: int = 5,
+    base_delay: float = 2,
+    client: Any = None,
+) -> dict[str, Any]:
+    """`ingest_documents_with_retry` for async callers."""
+    return await asyncio.to_thread(
+        ingest_documents_with_retry, kb_id, ds_id, documents, max_retries, base_delay, client
+    )
+
+
+async def acheck_document_status(
+    kb_id: str, ds_id: str, s3_uri: str, sleep_first: bool = True, client: Any = None
+) -> str:
+    """`check_document_status` for async callers."""
+    return await asyncio.to_thread(check_document_status, kb_id, ds_id, s3_uri, sleep_first, client)
+
+
+async def abatch_check_document_statuses(
+    kb_id: str, ds_id: str, s3_uris: list[str], batch_size: int = 25, client: Any = None
+) -> dict[str, str]:
+    """`batch_check_document_statuses` for async callers."""
+    return await asyncio.to_thread(batch_check_document_statuses, kb_id, ds_id, s3_uris, batch_size, client)

@@ -1,0 +1,75 @@
+"""What is in a result of a knowledge base, and which results are of the same document?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+SOURCE_KEY = "x-amz-bedrock-kb-data-source-id"
+"""The metadata key under which the service keeps a document's data source."""
+
+
+def uri_of(result: Mapping[str, Any]) -> str | None:
+    """Where a result's document is, whatever the type of its location; None where nothing says so."""
+    location = result.get("location")
+    if not isinstance(location, Mapping):
+        return None
+    places = [place for place in location.values() if isinstance(place, Mapping)]
+    found = (place.get(key) for place in places for key in ("uri", "url", "id", "query"))
+    return next((value for value in found if isinstance(value, str) and value), None)
+
+
+def text_of(content: object) -> str:
+    """The text of a result: of its own, of a recording, of a film's summary, or a row's columns by name."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Mapping):
+        return ""
+    row = content.get("row") or ()
+    found = (
+        content.get("text"),
+        _member(content, "audio", "transcription"),
+        _member(content, "video", "summary"),
+        "\n".join(f"{column.get('columnName')}: {column.get('columnValue')}" for column in row),
+    )
+    return next((text for text in found if isinstance(text, str) and text), "")
+
+
+def _member(content: Mapping[str, Any], name: str, key: str) -> object:
+    part = content.get(name)
+    return part.get(key) if isinstance(part, Mapping) else None
+
+
+def documented(result: Mapping[str, Any], boost: float = 1.0) -> dict[str, Any]:
+    """A result of the service in the documented shape: `score`, `content`, `location`, `metadata`."""
+    return {
+        "score": float(result.get("score") or 0.0) * boost,
+        "content": text_of(result.get("content")),
+        "location": dict(result.get("location") or {}),
+        "metadata": dict(result.get("metadata") or {}),
+    }
+
+
+def deduplicate_results(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One result per URI, the one of the highest score (of equals the first); those without a URI are all
+    kept.
+
+    Returns:
+        The results themselves, best first, equal scores in their order here.
+    """
+    best: dict[str, dict[str, Any]] = {}
+    unnamed = []
+    for result in results:
+        uri = uri_of(result)
+        if uri is None:
+            unnamed.append(result)
+        elif uri not in best or _score(result) > _score(best[uri]):
+            best[uri] = result
+    kept = {id(result) for result in (*best.values(), *unnamed)}
+    # One result may stand in the list twice, as the same object.
+    unique = {id(result): result for result in results if id(result) in kept}
+    return sorted(unique.values(), key=lambda result: -_score(result))
+
+
+def _score(result: Mapping[str, Any]) -> float:
+    return float(result.get("score") or 0.0)

@@ -1,0 +1,248 @@
+"""Which passages of a hosted knowledge base answer a query, filtered and unfiltered at once?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from math import isfinite
+from typing import Any
+
+from sleuth import retry
+from sleuth.compose.slices import run_slices
+from sleuth.errors import ArgumentError
+from sleuth.filters import as_filter, is_bedrock, to_bedrock
+from sleuth.knowledge_base.clients import default_client, endpoint_of
+from sleuth.knowledge_base.errors import explain, is_outage, wrapped
+from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
+from sleuth.types import PartReport
+
+MAX_RESULTS = 100
+"""The most results that one request may ask for (`numberOfResults` in the service's model)."""
+_RETRIES = 1
+_BACKOFF = 0.2
+
+Results = list[dict[str, Any]]
+
+
+class MultiSliceRetriever:
+    """Asks a knowledge base several questions at once, slices, and merges the answers.
+
+    With a metadata filter there are two slices: what matches the filter, its scores raised, and everything.
+    More data sources and rewritten queries make more. A slice that is slow or fails costs only its own
+    results.
+
+    Args:
+        bedrock_agent_client: of boto3's "bedrock-agent-runtime", or a `LocalKnowledgeBase`; None makes one
+            for `AWS_REGION` with timeouts to match.
+        timeout_seconds: for each slice, and so for the whole call, since slices run at once.
+        max_slices: at most so many slices run; those with the filter, and the first query's, come first.
+        enabled: False asks one question only, with the filter where one is given.
+        filtered_score_boost: what scores of the filtered slices are multiplied by.
+
+    Attributes:
+        last_report: what each slice of the last call did, in order: name, status, seconds, hits and error.
+            Where threads share a retriever, `retrieve_with_report` gives each call its own.
+    """
+
+    def __init__(
+        self,
+        bedrock_agent_client: Any = None,
+        timeout_seconds: float = 5.0,
+        max_slices: int = 3,
+        enabled: bool = True,
+        filtered_score_boost: float = 1.25,
+    ) -> None:
+        if not isinstance(timeout_seconds, (int, float)) or not 0 < timeout_seconds < float("inf"):
+            raise ArgumentError(f"timeout_seconds must be above 0 and finite, got {timeout_seconds!r}")
+        if not isinstance(max_slices, int) or isinstance(max_slices, bool) or max_slices < 1:
+            raise ArgumentError(f"max_slices must be an int of at least 1, got {max_slices!r}")
+        if not isinstance(filtered_score_boost, (int, float)) or not isfinite(filtered_score_boost):
+            raise ArgumentError(f"filtered_score_boost must be a finite number, got {filtered_score_boost!r}")
+        if filtered_score_boost <= 0:
+            raise ArgumentError(f"filtered_score_boost must be above 0, got {filtered_score_boost!r}")
+        self.timeout_seconds = float(timeout_seconds)
+        self.max_slices = max_slices
+        self.enabled = enabled
+        self.filtered_score_boost = float(filtered_score_boost)
+        self.last_report: tuple[PartReport, ...] = ()
+        self._given = bedrock_agent_client
+
+    def retrieve(
+        self,
+        query: str,
+        knowledge_base_id: str,
+        data_source_id: str | None,
+        metadata_filter: dict[str, Any] | None = None,
+        num_results: int = 5,
+        *,
+        data_source_ids: Sequence[str] = (),
+        rewrites: Sequence[str] = (),
+    ) -> Results:
+        """The best results of all slices, one per document.
+
+        Args:
+            data_source_id: only documents of this data source; None takes all.
+            metadata_filter: in the style of S3 Vectors (`{"topic": {"$eq": "genealogy"}}`) or in the
+                service's own form; an empty one is none.
+            num_results: at most so many, 1 or more.
+            data_source_ids: further data sources, each with slices of its own.
+            rewrites: the query in other words, each with slices of its own.
+
+        Returns:
+            `{"score", "content", "location", "metadata"}` each, best first, equal scores by URI.
+
+        Raises:
+            FilterError: the service cannot say this filter; it is never dropped.
+            KnowledgeBaseError: no slice answered. It is also of the kind of the first slice's failure, such
+                as boto3's ClientError.
+        """
+        results, _ = self.retrieve_with_report(
+            query, knowledge_base_id, data_source_id, metadata_filter, num_results,
+            data_source_ids=data_source_ids, rewrites=rewrites,
+        )  # fmt: skip
+        return results
+
+    async def aretrieve(
+        self,
+        query: str,
+        knowledge_base_id: str,
+        data_source_id: str | None,
+        metadata_filter: dict[str, Any] | None = None,
+        num_results: int = 5,
+        *,
+        data_source_ids: Sequence[str] = (),
+        rewrites: Sequence[str] = (),
+    ) -> Results:
+        """`retrieve` for async callers."""
+        return await asyncio.to_thread(
+            self.retrieve, query, knowledge_base_id, data_source_id, metadata_filter, num_results,
+            data_source_ids=data_source_ids, rewrites=rewrites,
+        )  # fmt: skip
+
+    def retrieve_with_report(
+        self,
+        query: str,
+        knowledge_base_id: str,
+        data_source_id: str | None,
+        metadata_filter: dict[str, Any] | None = None,
+        num_results: int = 5,
+        *,
+        data_source_ids: Sequence[str] = (),
+        rewrites: Sequence[str] = (),
+    ) -> tuple[Results, tuple[PartReport, ...]]:
+        """What `retrieve` gives, and what each slice did."""
+        _check(query, knowledge_base_id, num_results)
+        wanted = service_filter(metadata_filter)
+        others: list[str | None] = list(data_source_ids)
+        sources = others if others and data_source_id is None else [data_source_id, *others]
+        client = self._client()
+        slices: dict[str, Callable[[], Results]] = {}
+        for name, filtered, text, source in _plan([query, *rewrites], sources, wanted is not None):
+            request = {
+                "knowledgeBaseId": knowledge_base_id,
+                "retrievalQuery": {"text": text},
+                "retrievalConfiguration": _search(num_results, source, wanted if filtered else None),
+            }
+            boost = self.filtered_score_boost if filtered else 1.0
+            slices[name] = partial(self._ask, client, request, num_results, boost)
+        most = self.max_slices if self.enabled else 1
+        found, reports = run_slices(slices, deadline=self.timeout_seconds, max_slices=most)
+        self.last_report = tuple(reports)
+        if not found:
+            raise_failure(reports, knowledge_base_id)
+        merged = deduplicate_results([result for results in found.values() for result in results])
+        merged.sort(key=lambda result: (-result["score"], uri_of(result) or ""))
+        return merged[:num_results], tuple(reports)
+
+    def _client(self) -> Any:
+        if self._given is not None:
+            return self._given
+        return default_client("bedrock-agent-runtime", self.timeout_seconds)
+
+    def _ask(self, client: Any, request: Mapping[str, Any], num_results: int, boost: float) -> Results:
+        """The results of one slice, page by page. Only clients made here are asked again: others have
+        settings.
+        """
+        deadline = retry.Deadline(self.timeout_seconds)
+        endpoint = endpoint_of(client)
+        results: Results = []
+        page: dict[str, Any] = {}
+        while len(results) < num_results and not deadline.passed():
+            more = {"nextToken": page["nextToken"]} if page else {}
+            page = retry.call(
+                lambda _: client.retrieve(**request, **more),  # noqa: B023 - called before the next round
+                again=lambda error: retry.Again() if is_outage(error) else None,
+                retries=_RETRIES if self._given is None else 0,
+                base=_BACKOFF,
+                deadline=deadline,
+                budget=retry.budget_of(endpoint) if endpoint else None,
+            )
+            results += [documented(result, boost) for result in page.get("retrievalResults") or ()]
+            if not page.get("nextToken"):
+                break
+        return results[:num_results]
+
+
+def _check(query: str, knowledge_base_id: str, num_results: int) -> None:
+    if not isinstance(query, str) or not query.strip():
+        raise ArgumentError(f"query must be a text that is not blank, got {query!r}")
+    if not isinstance(knowledge_base_id, str) or not knowledge_base_id:
+        raise ArgumentError(
+            f"knowledge_base_id must be the id of a knowledge base, got {knowledge_base_id!r}"
+        )
+    if not isinstance(num_results, int) or isinstance(num_results, bool) or num_results < 1:
+        raise ArgumentError(f"num_results must be an int of at least 1, got {num_results!r}")
+
+
+def _plan(
+    queries: Sequence[str], sources: Sequence[str | None], has_filter: bool
+) -> Iterator[tuple[str, bool, str, str | None]]:
+    """Slices in the order in which `max_slices` takes them: name, whether filtered, query, data source."""
+    for number, query in enumerate(queries):
+        for source in dict.fromkeys(sources):
+            marks = [source] if source is not None and source != sources[0] else []
+            marks += [f"rewrite {number}"] if number else []
+            for filtered in (True, False) if has_filter else (False,):
+                name = "filtered" if filtered else "unfiltered"
+                yield (f"{name} ({', '.join(marks)})" if marks else name), filtered, query, source
+
+
+def service_filter(metadata_filter: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
+    """The whole of a filter in the service's form, or None for no filter.
+
+    Raises:
+        FilterError: it cannot be read, or the service cannot say it.
+    """
+    tree = as_filter(metadata_filter)
+    if tree is None:
+        return None
+    if isinstance(metadata_filter, Mapping) and is_bedrock(metadata_filter):
+        return dict(metadata_filter)  # read to see that it is sound, sent as it was written
+    return to_bedrock(tree)
+
+
+def _search(num_results: int, source: str | None, wanted: dict[str, Any] | None) -> dict[str, Any]:
+    """The `retrievalConfiguration` of a request; the data source is always demanded beside the filter."""
+    search: dict[str, Any] = {"numberOfResults": min(num_results, MAX_RESULTS)}
+    parts = [] if source is None else [{"equals": {"key": SOURCE_KEY, "value": source}}]
+    parts += wanted.get("andAll", [wanted]) if wanted is not None else []
+    if parts:
+        search["filter"] = parts[0] if len(parts) == 1 else {"andAll": parts}
+    return {"vectorSearchConfiguration": search}
+
+
+def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> None:
+    """Raises the failure of the first slice that has one, with what became of all of them."""
+    causes = [report.exception for report in reports if report.exception is not None]
+    told = "; ".join(f"{report.name}: {report.error}" for report in reports if report.status != "skipped")
+    if not causes:
+        late = wrapped(TimeoutError(), f"knowledge base {knowledge_base!r} did not answer in time ({told})")
+        raise late
+    cause = causes[0]
+    failure = wrapped(cause, explain(cause, knowledge_base))
+    if len(causes) > 1 and not any(told in note for note in getattr(failure, "__notes__", ())):
+        failure.add_note(f"no slice answered: {told}")
+    if failure is cause:
+        raise cause
+    raise failure from cause
