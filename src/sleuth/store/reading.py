@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from sleuth.errors import IndexDamagedError
+from sleuth.store.batch import merge_metadata
 from sleuth.store.legs import Rows, SegmentView
+from sleuth.store.manifest import Loaded, occupied
+from sleuth.store.record import check_text, from_json, select_in
+from sleuth.store.scan import rows_between
 from sleuth.store.values import Counts, Row, StoredDocument
+
+_DOCUMENT = "SELECT key, id, source, title, content_hash, size, modified_ns, chunks, metadata FROM documents"
+_CHUNK = "key, n, page, start, line, lines, fields, metadata, text"
 
 
 class Snapshot:
@@ -15,60 +25,162 @@ class Snapshot:
         version: the commit that it shows; equal versions of one index hold equal rows.
     """
 
-    version: int
+    __slots__ = ("_connection", "_loaded", "version")
+
+    def __init__(self, connection: sqlite3.Connection, version: int, loaded: Loaded) -> None:
+        self.version = version
+        self._connection = connection
+        self._loaded = loaded
 
     def segments(self, leg: str) -> tuple[SegmentView, ...]:
-        """The leg's segments in order of key. Cached: microseconds while nothing changes.
+        """The leg's segments in order of key. Cached: a lookup while nothing changes.
 
         Together they hold every chunk of this version exactly once among their live rows, except for a deferred
         leg, which may lack the newest (see `uncovered`).
+
+        Raises:
+            KeyError: no such leg is attached.
         """
-        raise NotImplementedError
+        return self._loaded.views[leg]
 
     def uncovered(self, leg: str) -> int:
         """How many chunks no segment of this leg holds: 0 save for deferred legs."""
-        raise NotImplementedError
+        return sum(occupied(self._connection, *gap) for gap in self._loaded.gaps.get(leg, ()))
 
     def rows(self, keys: Iterable[int]) -> list[Row]:
         """The chunks with these keys, in this order. Every key must exist in this version."""
-        raise NotImplementedError
+        wanted = list(map(int, keys))
+        chunks = {row[0]: row for row in select_in(self._connection, _CHUNK, "chunks", "key", wanted)}
+        documents = self._documents_of(chunks.values())
+        return [_row(documents[found[0] - found[1]], found) for found in self._in_order(wanted, chunks)]
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """The chunk ids of these keys, in this order."""
-        raise NotImplementedError
+        return [f"{document_id}#{n}" for document_id, n in self.order(keys)]
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """For each key (document id, n): the order by which ties break."""
-        raise NotImplementedError
+        wanted = list(map(int, keys))
+        chunks = {row[0]: row for row in select_in(self._connection, "key, n", "chunks", "key", wanted)}
+        found = self._in_order(wanted, chunks)
+        owners = list({key - n for key, n in found})
+        ids = dict(select_in(self._connection, "key, id", "documents", "key", owners))
+        return [(ids[key - n], n) for key, n in found]
 
     def key_of(self, chunk_id: str) -> int | None:
         """The key of the chunk `document_id#n`; None where there is none."""
-        raise NotImplementedError
+        document_id, mark, n = check_text(chunk_id, "chunk_id").rpartition("#")
+        if not mark or not n.isascii() or not n.isdigit() or (n[0] == "0" and n != "0"):
+            return None
+        found = self._connection.execute(
+            "SELECT key, chunks FROM documents WHERE id = ?", (document_id,)
+        ).fetchone()
+        return found[0] + int(n) if found and len(n) < 19 and int(n) < found[1] else None
 
     def document(self, document_id: str) -> StoredDocument | None:
         """A document without its text; None where there is none."""
-        raise NotImplementedError
+        found = self._connection.execute(
+            f"{_DOCUMENT} WHERE id = ?", (check_text(document_id, "document_id"),)
+        ).fetchone()
+        return _document(found) if found else None
 
     def documents(self, under: str | None = None) -> Iterator[StoredDocument]:
         """Documents by key; with `under`, those whose source is this path or lies below it."""
-        raise NotImplementedError
+        root = None if under is None else check_text(under, "under").rstrip("/")
+        found = self._connection.execute(
+            f"{_DOCUMENT} WHERE ?1 IS NULL OR coalesce(source, id) = ?1 "
+            "OR substr(coalesce(source, id), 1, length(?1) + 1) = ?1 || '/' ORDER BY key",
+            (root,),
+        )
+        return map(_document, found)
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """All chunks of a document, in order; empty where there is no such document."""
-        raise NotImplementedError
+        found = self._connection.execute(
+            "SELECT key, chunks FROM documents WHERE id = ?", (check_text(document_id, "document_id"),)
+        ).fetchone()
+        return self.rows(range(found[0], found[0] + found[1])) if found else []
 
     def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
         """The chunk and up to `before` and `after` chunks around it, of the same document, in order."""
-        raise NotImplementedError
+        first, count = self._connection.execute(
+            "SELECT d.key, d.chunks FROM chunks c JOIN documents d ON d.key = c.key - c.n WHERE c.key = ?",
+            (key,),
+        ).fetchone()
+        return self.rows(range(max(first, key - before), min(first + count, key + after + 1)))
 
     def counts(self) -> Counts:
         """How many documents and chunks; costs microseconds."""
-        raise NotImplementedError
+        return Counts(*self._connection.execute("SELECT documents, chunks FROM state").fetchone())
 
     def stream(self, first: int = 1, last: int | None = None) -> Iterator[Rows]:
-        """The rows with keys `first` to `last`, inclusive, as legs are given them, in batches of bounded size."""
-        raise NotImplementedError
+        """The rows with keys `first` to `last`, inclusive, as legs are given them, in batches of bounded size.
+
+        A document belongs to the range that holds its first chunk.
+        """
+        return rows_between(self._connection, first, (1 << 62) if last is None else last)
 
     def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
         """Cached vectors by content hash; absent where never put."""
-        raise NotImplementedError
+        model = self._connection.execute(
+            "SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)
+        ).fetchone()
+        if model is None:
+            return {}
+        wanted = [bytes.fromhex(name) for name in hashes]
+        found = select_in(
+            self._connection, "model, hash, vector", "embeddings", "hash", wanted, also=("model", model[0])
+        )
+        return {name.hex(): vector for _, name, vector in found}
+
+    def _documents_of(self, chunks: Iterable[tuple[Any, ...]]) -> dict[int, tuple[Any, ...]]:
+        owners = list({row[0] - row[1] for row in chunks})
+        found = select_in(self._connection, "key, id, source, title, metadata", "documents", "key", owners)
+        return {row[0]: row for row in found}
+
+    @staticmethod
+    def _in_order(keys: list[int], found: Mapping[int, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        try:
+            return [found[key] for key in keys]
+        except KeyError as error:
+            raise IndexDamagedError(
+                f"the record has no chunk of key {error.args[0]}, which a segment holds: `sleuth doctor --full` says more"
+            ) from None
+
+
+def _row(document: tuple[Any, ...], chunk: tuple[Any, ...]) -> Row:
+    _, document_id, source, title, metadata = document
+    key, n, page, start, line, lines, fields, own, text = chunk
+    named = from_json(fields)
+    merged = merge_metadata(
+        source or document_id,
+        title,
+        from_json(metadata),
+        page=page,
+        line=line,
+        lines=lines,
+        fields=named,
+        chunk=from_json(own),
+    )
+    return Row(
+        key,
+        f"{document_id}#{n}",
+        document_id,
+        n,
+        text,
+        merged,
+        named,
+        start,
+        start + len(text),
+        line,
+        line + lines,
+        page,
+    )
+
+
+def _document(found: tuple[Any, ...]) -> StoredDocument:
+    _, document_id, source, title, content_hash, size, modified_ns, chunks, metadata = found
+    merged = {"source": source or document_id, **({"title": title} if title else {}), **from_json(metadata)}
+    return StoredDocument(
+        document_id, source or document_id, title or "", content_hash.hex(), size, modified_ns, chunks, merged
+    )

@@ -14,23 +14,36 @@ can always be rebuilt; and the lock of the one writer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+import os
+import sqlite3
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType, TracebackType
 from typing import Any
 
+from sleuth.errors import IndexLockedError, StoreError
+from sleuth.store import checking, manifest, mark, mending, merging, opening, record, segments
+from sleuth.store.batch import content_hash
 from sleuth.store.legs import Leg
+from sleuth.store.lock import WriterLock
+from sleuth.store.manifest import SegmentMissingError, Views
+from sleuth.store.merging import Merges
+from sleuth.store.opening import LOCK, RECORD, SEGMENTS
+from sleuth.store.pool import Pool
 from sleuth.store.reading import Snapshot
 from sleuth.store.values import Finding, Repair, Status
 from sleuth.store.writing import Writer
 
-FORMAT = 1
+__all__ = ["FORMAT", "Store", "content_hash"]
+
+FORMAT = record.FORMAT
 """The version of the format of the index folder."""
 
-
-def content_hash(text: str) -> str:
-    """A hash of a text, 32 hex digits (BLAKE2b of its UTF-8)."""
-    raise NotImplementedError
+_LOG_BYTES = 4 << 20
+"""A log larger than this is copied into the record, in the background."""
+_MEND_TIMEOUT = 0.2
 
 
 class Store:
@@ -42,9 +55,25 @@ class Store:
         writable: whether this process may write; readers of a read-only folder may not.
     """
 
-    path: Path
-    settings: Mapping[str, Any]
-    writable: bool
+    def __init__(self, path: Path, *, writable: bool, immutable: bool = False) -> None:
+        """For `open`."""
+        self.path = path
+        self.writable = writable
+        self.settings: Mapping[str, Any] = {}
+        self._folder = path / SEGMENTS
+        file = path / RECORD
+        self._readers = Pool(
+            lambda: record.connect(file, write=False, immutable=immutable, shared=writable), str(path)
+        )
+        self._writers = Pool(lambda: record.connect(file, write=True), str(path))
+        self._views = Views(self._folder)
+        self._merges = Merges(self._merge_once)
+        self._locks: list[WriterLock] = []
+        self._swept = False
+        self._lost = ""
+        _STORES.add(self)
+
+    # --- opening
 
     @classmethod
     def open(
@@ -61,7 +90,26 @@ class Store:
             FormatVersionError: made by another version of the format.
             IndexDamagedError: the record does not open; the message says what remains.
         """
-        raise NotImplementedError
+        folder = Path(path)
+        if create and not opening.is_whole(folder):
+            opening.create(folder, settings or {})
+        noted = mark.read(folder)
+        writable, immutable = opening.probe(folder)
+        store = cls(folder, writable=writable, immutable=immutable)
+        try:
+            store._introduce(noted)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _introduce(self, noted: int | None) -> None:
+        """Read what the record says of itself; see whether it has all that was acknowledged."""
+        with self._connection() as connection:
+            stored = connection.execute("SELECT value FROM meta WHERE name = 'settings'").fetchone()
+            version = connection.execute("SELECT version FROM state").fetchone()[0]
+        self.settings = MappingProxyType(record.from_json(stored[0]))
+        self._lost = opening.lost(noted, version)
 
     def attach(self, legs: Sequence[Leg], *, deferred: Collection[str] = ()) -> list[Repair]:
         """Serve these legs from now on, and mend what they lack.
@@ -75,21 +123,28 @@ class Store:
         Returns:
             What was mended; empty for a healthy index.
         """
-        raise NotImplementedError
+        self._views.attach(legs, frozenset(deferred))
+        with self._connection() as connection:
+            problems = mending.problems(connection, self._views)
+        told = [Repair("record", self._lost)] if self._lost else []
+        if not problems:
+            return told
+        if not self.writable:
+            return told + mending.in_memory(problems, "this process may not write here")
+        try:
+            with self._writing(_MEND_TIMEOUT) as writer:
+                return told + self._mend(writer)
+        except IndexLockedError as error:
+            return told + mending.in_memory(problems, f"process {error.holder.get('pid', '?')} is writing")
 
-    def build(self, leg: str, progress: Callable[[int, int], None] | None = None, *, timeout: float = 10.0) -> int:
-        """Index the rows that this leg does not cover; each batch is committed, so it can be broken off and resumed.
+    def _mend(self, writer: Writer) -> list[Repair]:
+        with self._connection() as connection:
+            return mending.mend(connection, writer, self._views)
 
-        Args:
-            progress: called with rows done and rows to do.
-            timeout: seconds to wait for the writer's lock.
+    # --- writing
 
-        Returns:
-            Rows indexed.
-        """
-        raise NotImplementedError
-
-    def writer(self, *, timeout: float = 10.0) -> AbstractContextManager[Writer]:
+    @contextmanager
+    def writer(self, *, timeout: float = 10.0) -> Iterator[Writer]:
         """Become the one writer, over all threads and processes, for the length of a block.
 
         Args:
@@ -99,28 +154,193 @@ class Store:
             IndexLockedError: another writer holds the index; names it.
             StoreError: this process may not write here.
         """
-        raise NotImplementedError
+        with self._writing(timeout) as writer:
+            yield writer
+            writer.commit()
+
+    @contextmanager
+    def _writing(self, timeout: float) -> Iterator[Writer]:
+        if not self.writable:
+            raise StoreError(
+                f"{self.path} is read-only for this process: open it where it may write", path=str(self.path)
+            )
+        lock = WriterLock(self.path / LOCK)
+        lock.acquire(timeout)
+        self._locks.append(lock)
+        try:
+            with record.translated(self.path):
+                connection = self._writers.acquire()
+            legs = [name for name in self._views.legs if name not in self._views.deferred]
+            writer = Writer(connection, self.path, self._views, self._merges, legs)
+            try:
+                self._sweep(connection)
+                yield writer
+            except BaseException:
+                writer.end()
+                self._writers.discard(connection)  # a failed disk leaves connections in doubt
+                raise
+            writer.end()
+            self._writers.release(connection)
+        finally:
+            self._locks.remove(lock)
+            lock.release()
+
+    def _sweep(self, connection: sqlite3.Connection) -> None:
+        """Once for each opening: remove the files that a crash left behind."""
+        if self._swept:
+            return
+        with record.translated(self.path):
+            named = {entry.name for entry in manifest.entries(connection)}
+        for path in segments.orphans(self._folder, named):
+            with suppress(OSError):
+                path.unlink()
+        self._swept = True
+
+    def build(
+        self, leg: str, progress: Callable[[int, int], None] | None = None, *, timeout: float = 10.0
+    ) -> int:
+        """Index the rows that this leg does not cover; each batch is committed, so it can be broken off and resumed.
+
+        Args:
+            progress: called with rows done and rows to do.
+            timeout: seconds to wait for the writer's lock.
+
+        Returns:
+            Rows indexed.
+        """
+        with self._connection() as connection:
+            return mending.build(
+                connection, self._views, self._views.legs[leg], lambda: self._writing(timeout), progress
+            )
+
+    def compact(self, *, timeout: float = 10.0) -> None:
+        """Merge every leg into one segment, without deleted rows, and give free space back to the disk."""
+        self.wait()
+        with self._writing(timeout) as writer:
+            for name in self._views.legs:
+                self._merge_leg(name, whole=True)
+            writer.commit()
+        with self._connection(write=True) as connection:
+            opening.shrink(connection)
+        self._checkpoint(force=True)
+
+    def wait(self) -> None:
+        """Wait until the merges in the background are done; raises what they raised."""
+        self._merges.wait()
+
+    # --- in the background
+
+    def _merge_once(self) -> bool:
+        """One merge, or the last steps after merges; whether there may be more to do."""
+        for name in list(self._views.legs):
+            merged = self._merge_leg(name)
+            if merged:
+                self._merges.publish(merged, self._publish_now)
+                return True
+        self._checkpoint()
+        return False
+
+    def _merge_leg(self, name: str, *, whole: bool = False) -> merging.Merged | None:
+        """Merge what the plan says, or all of it; None where there is nothing to merge."""
+        leg = self._views.legs[name]
+        connection = self._readers.acquire()
+        with self._given_back(connection) as done, record.translated(self.path):
+            loaded = self._begin(connection)
+            views = {view.name: view for view in loaded.views.get(name, ())}
+            for run in merging.runs(connection, [e for e in manifest.entries(connection, name)], views):
+                chosen = merging.choose(run, views, whole=whole)
+                if chosen:
+                    merged = merging.merge(
+                        connection, leg, chosen, [views[entry.name] for entry in chosen], self._folder, done
+                    )
+                    if whole:
+                        self._merges.offer(merged)
+                    return merged
+        return None
+
+    def _publish_now(self) -> None:
+        """Publish finished merges, unless somebody else writes: then they will, or it is tried again."""
+        with suppress(IndexLockedError), self._writing(0.05) as writer:
+            writer.commit()
+
+    def _checkpoint(self, *, force: bool = False) -> None:
+        """Copy the log into the record: where it is long, or holds text that was deleted."""
+        deleted = self._merges.deleted
+        if not self.writable:
+            return
+        if force or deleted or opening.log_bytes(self.path) > _LOG_BYTES:
+            with self._connection(write=True) as connection:
+                if opening.checkpoint(connection, truncate=force or deleted) and deleted:
+                    self._merges.deleted = False
+
+    # --- reading
 
     def reader(self) -> AbstractContextManager[Snapshot]:
         """The newest committed version, unchanging for the length of a block. Never waits for a writer."""
-        raise NotImplementedError
+        return _Reading(self)
 
     @property
     def version(self) -> int:
         """The newest committed version."""
-        raise NotImplementedError
+        with self._connection() as connection:
+            version: int = connection.execute("SELECT version FROM state").fetchone()[0]
+            return version
 
-    def compact(self, *, timeout: float = 10.0) -> None:
-        """Merge every leg into one segment, without deleted rows, and give free space back to the disk."""
-        raise NotImplementedError
+    def _begin(self, connection: sqlite3.Connection) -> manifest.Loaded:
+        """Begin a transaction of the newest version for which all files are at hand."""
+        missing: tuple[int, str] | None = None
+        while True:
+            connection.execute("BEGIN")
+            generation = connection.execute("SELECT generation FROM state").fetchone()[0]
+            try:
+                return self._views.at(connection, generation)
+            except SegmentMissingError as error:
+                connection.execute("COMMIT")
+                if missing == (generation, error.name):  # not merged away: lost
+                    self._views.note_missing(error.name)
+                missing = generation, error.name
 
-    def wait(self) -> None:
-        """Wait until the merges in the background are done; raises what they raised."""
-        raise NotImplementedError
+    @contextmanager
+    def _connection(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection for a few statements."""
+        pool = self._writers if write else self._readers
+        with record.translated(self.path):
+            connection = pool.acquire()
+            with self._given_back(connection, pool):
+                yield connection
+
+    @contextmanager
+    def _given_back(
+        self, connection: sqlite3.Connection, pool: Pool | None = None
+    ) -> Iterator[Callable[[], None]]:
+        """Give a connection back at the end of the block, or as soon as the function that it yields is called."""
+        pool = pool or self._readers
+        given = False
+
+        def give_back() -> None:
+            nonlocal given
+            if not given:
+                given = True
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                pool.release(connection)
+
+        try:
+            yield give_back
+        except sqlite3.Error:
+            given = True
+            pool.discard(connection)
+            raise
+        finally:
+            give_back()
+
+    # --- health
 
     def status(self) -> Status:
         """Counts, sizes, versions, per leg; costs milliseconds."""
-        raise NotImplementedError
+        with self._connection() as connection:
+            connection.execute("BEGIN")
+            return checking.status(connection, self.path, self._views, self.settings, self._lost)
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every chunk is covered exactly once by every leg and that files are as they were written.
@@ -131,21 +351,79 @@ class Store:
         Returns:
             Findings, the worst first; only "ok" ones for a healthy index.
         """
-        raise NotImplementedError
+        return checking.check(self.path, self._connection, self._views, full=full)
 
     def repair(self, *, timeout: float = 10.0) -> list[Repair]:
         """Check fully, and mend what can be mended: segments from the record, then what is left of the record itself.
 
         Documents of which the record has lost a part are removed, and named, so that adding them again restores them.
         """
-        raise NotImplementedError
+        with self._writing(timeout) as writer:
+            told = checking.repair(self.path, self._connection, writer, self._views)
+            told += self._mend(writer)
+        self._lost = ""
+        return told
+
+    # --- closing
 
     def close(self) -> None:
-        """Let go of everything; merges that run are abandoned, to be done after a later commit. Closing twice is fine."""
-        raise NotImplementedError
+        """Let go of everything. A merge that runs is finished, others are left to a later commit. Closing twice is fine."""
+        self._merges.stop()
+        self._readers.close()
+        self._writers.close()
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def _after_fork(self) -> None:
+        for lock in self._locks:
+            lock.forget()
+        self._locks = []
+        self._views.after_fork()
+        self._merges.after_fork()
+
+
+class _Reading:
+    """A snapshot for the length of a block. A class, since a generator would cost as much as the rest of it."""
+
+    __slots__ = ("_connection", "_store")
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __enter__(self) -> Snapshot:
+        store = self._store
+        self._connection = connection = store._readers.acquire()
+        try:
+            loaded = store._begin(connection)
+            version = connection.execute("SELECT version FROM state").fetchone()[0]
+            return Snapshot(connection, version, loaded)
+        except BaseException as error:
+            store._readers.discard(connection)
+            if isinstance(error, sqlite3.Error):
+                raise record.translate(error, store.path) from error
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        store, connection = self._store, self._connection
+        if isinstance(error, sqlite3.Error):
+            store._readers.discard(connection)
+            raise record.translate(error, store.path) from error
+        connection.execute("ROLLBACK")
+        store._readers.release(connection)
+
+
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for store in list(_STORES):
+        store._after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

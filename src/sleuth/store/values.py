@@ -72,15 +72,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much one version holds.
-
-    Attributes:
-        text_bytes: of the chunks' texts, UTF-8, before compression.
-    """
+    """How much one version holds."""
 
     documents: int
     chunks: int
-    text_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sleuth.errors import ArgumentError, StoreError
+from sleuth.store import mark, record
+from sleuth.store.batch import NOTHING, Batch
+from sleuth.store.building import Built, build_beside
+from sleuth.store.manifest import Views, publish
+from sleuth.store.merging import Merges
+from sleuth.store.record import ChunkValues, DocumentValues
+from sleuth.store.scan import BATCH_BYTES
+from sleuth.store.segments import sync_folder
 from sleuth.store.values import Known
 
 if TYPE_CHECKING:
     from sleuth.types import Chunk
+
+_SLICE = 4096
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+@dataclass(slots=True)
+class _State:
+    """The row of `state`, as this transaction changes it."""
+
+    version: int
+    generation: int
+    next_key: int
+    documents: int
+    chunks: int
 
 
 class Writer:
@@ -18,9 +45,47 @@ class Writer:
     exception discards what was not committed.
     """
 
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, views: Views, merges: Merges, legs: Iterable[str]
+    ) -> None:
+        self._connection = connection
+        self._path = path
+        self._views = views
+        self._merges = merges
+        self._legs = [views.legs[name] for name in legs]
+        self._ended = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._state: _State | None = None
+        self._batch = Batch()
+        self._pending: dict[str, DocumentValues] = {}
+        self._batch_bytes = 0
+        self._pending_bytes = 0
+        self._built: list[Built] = []
+        self._changed = False  # rows
+        self._deleted = False
+        self._noted = False  # anything else
+
+    # --- what is there
+
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
         """What is stored of these documents, by id, changes of this writer included; absent where unknown."""
-        raise NotImplementedError
+        found = self._find([record.check_text(name, "document id") for name in ids])
+        return {name: Known(values[5].hex(), values[2], values[3]) for name, values in found.items()}
+
+    def _find(self, ids: Sequence[str]) -> dict[str, DocumentValues]:
+        """Stored and pending documents, by id."""
+        pending = self._pending
+        found = {name: pending[name] for name in ids if name in pending} if pending else {}
+        if self._begin().documents:
+            asked = [name for name in ids if name not in found]
+            with record.translated(self._path):
+                rows = record.select_in(self._connection, record.DOCUMENT_COLUMNS, "documents", "id", asked)
+                found.update((row[6], row) for row in rows)  # type: ignore[misc]
+        return found
+
+    # --- in
 
     def put(
         self,
@@ -50,7 +115,29 @@ class Writer:
         Raises:
             ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold.
         """
-        raise NotImplementedError
+        name, digest = record.check_text(document_id, "document_id"), _digest(content_hash)
+        own, own_text = _own_metadata(metadata, source, title)
+        origin = _text_or_none(source, name, "source")
+        heading = _text_or_none(title, "", "title")
+        rows, fields, details = _chunk_values(chunks)
+        old = self._find([name]).get(name)
+        if old is not None and old[5] == digest:
+            self._note(old, size, modified_ns)
+            return False
+        if old is not None:
+            self._remove([old])
+        state = self._begin()
+        key, state.next_key = state.next_key, state.next_key + max(1, len(rows))
+        document = _document(key, len(rows), size, modified_ns, digest, name, origin, heading, own_text)
+        self._batch.add(
+            document,
+            own,
+            [_chunk(key + n, n, *row) for n, row in enumerate(rows)],
+            {key + n: value for n, value in fields.items()},
+            {key + n: value for n, value in details.items()},
+        )
+        self._added([document], sum(len(row[-1]) for row in rows), len(rows))
+        return True
 
     def put_passages(
         self,
@@ -64,30 +151,184 @@ class Writer:
     ) -> int:
         """Add or replace many documents of one chunk each, column-wise: the fast way in for short texts.
 
-        As `put` for each with one chunk that is the whole text. All sequences have the length of `ids`; of equal ids the last
-        stands.
+        As `put` for each with one chunk that is the whole text. All sequences have the length of `ids`; of equal ids
+        the last stands.
 
         Returns:
             How many documents changed.
         """
-        raise NotImplementedError
+        for name, column in {"texts": texts, "hashes": hashes, "metadata": metadata, "sources": sources, "titles": titles}.items():  # fmt: skip
+            if column is not None and len(column) != len(ids):
+                raise ArgumentError(f"{name} must have the length of ids, {len(ids)}, got {len(column)}")
+        last = {record.check_text(name, "ids"): i for i, name in enumerate(ids)}
+        wanted = list(last.values())
+        for text in texts:
+            record.check_text(text, "texts")
+        changed = 0
+        for at in range(0, len(wanted), _SLICE):
+            changed += self._put_slice(
+                wanted[at : at + _SLICE], ids, texts, hashes, metadata, sources, titles
+            )
+        return changed
+
+    def _put_slice(
+        self,
+        wanted: list[int],
+        ids: Sequence[str],
+        texts: Sequence[str],
+        hashes: Sequence[str],
+        metadata: Sequence[Mapping[str, Any] | None] | None,
+        sources: Sequence[str | None] | None,
+        titles: Sequence[str] | None,
+    ) -> int:
+        digests = {i: _digest(hashes[i]) for i in wanted}
+        own = {i: _own_metadata(metadata[i] if metadata else None, sources[i] if sources else None,
+                                titles[i] if titles else "") for i in wanted}  # fmt: skip
+        origins = {i: _text_or_none(sources[i], ids[i], "sources") for i in wanted} if sources else {}
+        headings = {i: _text_or_none(titles[i], "", "titles") for i in wanted} if titles else {}
+        found = self._find([ids[i] for i in wanted])
+        if found:
+            wanted = [i for i in wanted if ids[i] not in found or found[ids[i]][5] != digests[i]]
+            self._remove([found[ids[i]] for i in wanted if ids[i] in found])
+        state = self._begin()
+        documents, size = [], 0
+        for key, i in enumerate(wanted, state.next_key):
+            text = texts[i]
+            mapping, mapping_text = own[i]
+            document = _document(
+                key, 1, 0, None, digests[i], ids[i], origins.get(i), headings.get(i), mapping_text
+            )
+            documents.append(document)
+            size += len(text)
+            chunk = _chunk(key, 0, None, 0, 1, text.count("\n"), None, None, text)
+            self._batch.add(document, mapping, (chunk,))
+        state.next_key += len(wanted)
+        self._added(documents, size, len(wanted))
+        return len(wanted)
+
+    def _added(self, documents: Sequence[DocumentValues], size: int, chunks: int) -> None:
+        """Count what came into the batch, and write the batch out when it is large."""
+        if not documents:
+            return
+        state = self._begin()
+        state.documents += len(documents)
+        state.chunks += chunks
+        self._pending.update((document[6], document) for document in documents)
+        self._changed = True
+        self._pending_bytes += size
+        self._batch_bytes += size
+        if self._batch_bytes >= BATCH_BYTES:
+            self._flush()
+
+    def _note(self, old: DocumentValues, size: int, modified_ns: int | None) -> None:
+        """Another size or time of a file whose content is the same."""
+        if (old[2], old[3]) == (size, modified_ns):
+            return
+        new = _document(old[0], old[1], size, modified_ns, *old[5:])
+        if old[6] in self._pending:
+            self._batch.replace(new)
+            self._pending[old[6]] = new
+            return
+        self._noted = True
+        self._execute(
+            "UPDATE documents SET size = ?, modified_ns = ?, checksum = ? WHERE key = ?", (*new[2:5], new[0])
+        )
+
+    # --- out
 
     def delete(self, document_ids: Iterable[str]) -> list[str]:
         """Remove documents with their text; the ids that were found, in the order given."""
-        raise NotImplementedError
+        names = list(dict.fromkeys(record.check_text(name, "document_ids") for name in document_ids))
+        found = self._find(names)
+        self._remove(list(found.values()))
+        return [name for name in names if name in found]
+
+    def _remove(self, documents: Sequence[DocumentValues]) -> None:
+        state = self._begin()
+        stored = []
+        for document in documents:
+            state.documents -= 1
+            state.chunks -= document[1]
+            if self._pending.pop(document[6], None) is None:
+                stored.append(document)
+            else:
+                self._batch.drop(document[0])
+        if not stored:
+            return
+        self._changed = self._deleted = True
+        connection, generation = self._connection, state.generation + 1
+        ranges = [(row[0], row[0] + row[1] - 1) for row in stored]
+        with record.translated(self._path):
+            connection.executemany("DELETE FROM chunks WHERE key BETWEEN ? AND ?", ranges)
+            connection.executemany("DELETE FROM documents WHERE key = ?", ((row[0],) for row in stored))
+            if connection.execute("SELECT EXISTS(SELECT 1 FROM segments)").fetchone()[0]:
+                dead = ((key, generation) for first, last in ranges for key in range(first, last + 1))
+                connection.executemany("INSERT INTO tombstones VALUES (?, ?)", dead)
+
+    # --- embeddings
 
     def put_embeddings(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
         """Keep vectors by content hash (hex), for `Snapshot.embeddings`."""
-        raise NotImplementedError
+        self._begin()
+        self._noted = True
+        with record.translated(self._path):
+            record.insert_embeddings(
+                self._connection, fingerprint, ((_digest(name), vector) for name, vector in vectors.items())
+            )
 
     def drop_embeddings(self, fingerprint: str) -> int:
         """Forget the vectors of one embedder; how many there were."""
-        raise NotImplementedError
+        self._begin()
+        self._noted = True
+        with record.translated(self._path):
+            return record.delete_embeddings(self._connection, fingerprint)
+
+    # --- for repairs
+
+    def forget_documents(self, keys: Sequence[int]) -> None:
+        """For the store itself: remove documents that the record has lost a part of, with what is left of them."""
+        generation = self._begin().generation + 1
+        self._changed = self._deleted = True
+        with record.translated(self._path):
+            for key in keys:
+                after = self._connection.execute(
+                    "SELECT min(key) FROM documents WHERE key > ?", (key,)
+                ).fetchone()[0]
+                last = (after or self._begin().next_key) - 1
+                self._connection.execute("DELETE FROM chunks WHERE key BETWEEN ? AND ?", (key, last))
+                self._connection.execute("DELETE FROM documents WHERE key = ?", (key,))
+                self._connection.executemany(
+                    "INSERT OR REPLACE INTO tombstones VALUES (?, ?)",
+                    ((k, generation) for k in range(key, last + 1)),
+                )
+
+    def forget_embeddings(self, keys: Sequence[int]) -> None:
+        """For the store itself: remove cached vectors."""
+        self._begin()
+        self._noted = True
+        with record.translated(self._path):
+            self._connection.executemany("DELETE FROM embeddings WHERE key = ?", ((key,) for key in keys))
+
+    def recount(self) -> bool:
+        """For the store itself: make the counters agree with the tables, and commit; whether they were wrong."""
+        state = self._begin()
+        with record.translated(self._path):
+            documents, chunks, next_key = self._connection.execute(
+                "SELECT count(*), coalesce(sum(chunks), 0), coalesce(max(key + max(chunks, 1)), 1) FROM documents"
+            ).fetchone()
+        expected = self._changed  # by the removal of documents
+        wrong = (state.documents, state.chunks) != (documents, chunks) or state.next_key < next_key
+        state.documents, state.chunks, state.next_key = documents, chunks, max(state.next_key, next_key)
+        self._noted = True
+        self._commit()
+        return wrong and not expected
+
+    # --- commit
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes of text put since the last commit: callers commit from time to time to bound memory."""
-        raise NotImplementedError
+        """Characters of text put since the last commit: callers commit from time to time to bound the log."""
+        return self._pending_bytes
 
     def commit(self) -> int:
         """Make everything so far durable and visible, in every leg that is not deferred, at once.
@@ -98,8 +339,189 @@ class Writer:
         Raises:
             StoreError: the disk is full or fails; nothing of this commit is visible, all earlier ones are kept.
         """
-        raise NotImplementedError
+        return self._commit()
+
+    def change_manifest(self, change: Callable[[sqlite3.Connection], list[Built]]) -> None:
+        """For the store itself: commit a change of segments that changes no row.
+
+        Args:
+            change: edits the manifest in the open transaction; returns what it published.
+        """
+        self._begin()
+        try:
+            with record.translated(self._path):
+                self._built += change(self._connection)
+            self._noted = True
+            self._commit()
+        except BaseException:
+            self.rollback()
+            raise
+
+    def _commit(self) -> int:
+        state = self._begin()
+        try:
+            self._flush()
+            merged = self._merges.apply(self._connection, self._path)
+        except BaseException:
+            self.rollback()
+            raise
+        if not (self._changed or self._noted or merged):
+            self.rollback()
+            return state.version
+        state.generation += 1
+        state.version += self._changed
+        try:
+            if any(built.held for built in self._built) or any(m.built and m.built.held for m in merged):
+                sync_folder(self._path / "segments")
+            self._execute(
+                "UPDATE state SET version = ?, generation = ?, next_key = ?, documents = ?, chunks = ?",
+                (state.version, state.generation, state.next_key, state.documents, state.chunks),
+            )
+        except BaseException:
+            self._merges.put_back(merged)
+            self.rollback()
+            raise
+        try:
+            self._execute("COMMIT")
+        except BaseException:
+            # The log may hold the whole commit although its sync failed: files stay until a sweep finds them orphaned.
+            self._abandon()
+            self._merges.forget(merged)
+            raise
+        mark.write(self._path, state.version)
+        for built in self._built:
+            built.release()
+        self._merges.done(merged, self._path)
+        deleted = self._deleted
+        self._reset()
+        self._merges.committed(deleted=deleted)
+        return state.version
 
     def rollback(self) -> None:
         """Forget what was not committed."""
-        raise NotImplementedError
+        for built in self._built:
+            built.discard()
+        self._abandon()
+
+    def _abandon(self) -> None:
+        for built in self._built:
+            built.release()
+        with suppress(sqlite3.Error):  # after a failed write SQLite may have rolled back by itself
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        self._reset()
+
+    def _flush(self) -> None:
+        """Write the batch into the record, and a segment of it for every leg; side by side, since both wait."""
+        batch, self._batch = self._batch, Batch()
+        self._batch_bytes = 0
+        self._pending = {}
+        if not batch.documents:
+            return
+        first, last = batch.documents[0][0], self._begin().next_key - 1
+        try:
+            with build_beside(self._legs, batch.rows, first, last, self._path / "segments") as built:
+                with record.translated(self._path):
+                    record.insert(self._connection, batch.documents, batch.chunks)
+        except BaseException:
+            self.rollback()
+            raise
+        self._built += built
+        with record.translated(self._path):
+            for segment in built:
+                publish(self._connection, segment.encoded)
+
+    def end(self) -> None:
+        """For the store itself: forget what was not committed, and refuse to go on."""
+        self.rollback()
+        self._ended = True
+
+    def _begin(self) -> _State:
+        if self._state is None:
+            if self._ended:
+                raise StoreError(
+                    "this writer is done: take another with Store.writer()", path=str(self._path)
+                )
+            self._execute("BEGIN IMMEDIATE")
+            with record.translated(self._path):
+                row = self._connection.execute(
+                    "SELECT version, generation, next_key, documents, chunks FROM state"
+                ).fetchone()
+            self._state = _State(*row)
+        return self._state
+
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> None:
+        with record.translated(self._path):
+            self._connection.execute(statement, values)
+
+
+def _document(
+    key: int, chunks: int, size: int, modified_ns: int | None, digest: bytes, name: str,
+    source: str | None, title: str | None, metadata: str | None,
+) -> DocumentValues:  # fmt: skip
+    checksum = record.document_checksum(key, chunks, size, modified_ns, digest, name, source, title, metadata)
+    return key, chunks, size, modified_ns, checksum, digest, name, source, title, metadata
+
+
+def _chunk(
+    key: int, n: int, page: int | None, start: int, line: int, lines: int,
+    fields: str | None, metadata: str | None, text: str,
+) -> ChunkValues:  # fmt: skip
+    checksum = record.chunk_checksum(key, n, page, start, line, lines, fields, metadata, text)
+    return key, n, page, start, line, lines, checksum, fields, metadata, text
+
+
+_ChunkFacts = tuple[int | None, int, int, int, str | None, str | None, str]
+
+
+def _chunk_values(
+    chunks: Sequence[Chunk],
+) -> tuple[list[_ChunkFacts], dict[int, Mapping[str, str]], dict[int, Mapping[str, Any]]]:
+    """Columns of chunks from `page` on, and by place the mappings behind their JSON."""
+    rows: list[_ChunkFacts] = []
+    fields: dict[int, Mapping[str, str]] = {}
+    details: dict[int, Mapping[str, Any]] = {}
+    for n, chunk in enumerate(chunks):
+        named_text = (
+            record.to_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields")
+            if chunk.fields
+            else None
+        )
+        if named_text:
+            fields[n] = record.from_json(named_text)
+        own, own_text = _normal(chunk.metadata, "chunk metadata") if chunk.metadata else (NOTHING, None)
+        if own_text:
+            details[n] = own  # type: ignore[assignment]
+        text = record.check_text(chunk.text, "chunk text")
+        lines = chunk.end_line - chunk.start_line
+        rows.append((chunk.page, chunk.start, chunk.start_line, lines, named_text, own_text, text))
+    return rows, fields, details
+
+
+def _own_metadata(
+    metadata: Mapping[str, Any] | None, source: str | None, title: str
+) -> tuple[Mapping[str, Any], str | None]:
+    """A document's metadata without what its columns hold, and its JSON."""
+    if not metadata:
+        return {}, None
+    held = {"source": source, "title": title or None}
+    return _normal({k: v for k, v in metadata.items() if k not in held or v != held[k]}, "metadata")
+
+
+def _normal(metadata: Mapping[str, Any], argument: str) -> tuple[Mapping[str, Any], str | None]:
+    """Metadata as it will be read back (tuples are lists then, keys are strings), and its JSON."""
+    text = record.to_json(metadata, argument)
+    plain = all(type(key) is str and type(value) in _SCALARS for key, value in metadata.items())
+    return (metadata if plain else record.from_json(text)), text
+
+
+def _text_or_none(text: str | None, default: str, argument: str) -> str | None:
+    """None, which takes no space, for a text that is its default."""
+    return None if text is None or text == default else record.check_text(text, argument)
+
+
+def _digest(content_hash: str) -> bytes:
+    try:
+        return bytes.fromhex(content_hash)
+    except (ValueError, TypeError):
+        raise ArgumentError(f"content_hash must be hex digits, got {content_hash!r}") from None

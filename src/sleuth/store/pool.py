@@ -1,0 +1,120 @@
+"""Which connection serves this reader?
+
+Connections are kept when a reader is done and given to the next one, of whatever thread. SQLite forbids carrying a
+connection over a fork, and a child that opens the same file while it has inherited ones would share their stale idea
+of which locks are held: so connections are closed before a fork, and the fork waits a moment for those in use.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable
+
+from sleuth.errors import StoreError
+
+_FORK_PATIENCE = 5.0
+
+
+class Pool:
+    """Connections for reading one record.
+
+    Args:
+        connect: makes a connection.
+        path: the index folder, for messages.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], path: str) -> None:
+        self._connect = connect
+        self._path = path
+        self._idle: list[sqlite3.Connection] = []
+        self._busy: dict[sqlite3.Connection, int] = {}
+        self._open = threading.Event()
+        self._open.set()
+        self._closed = False
+        _POOLS.add(self)
+
+    def acquire(self) -> sqlite3.Connection:
+        """A connection that nobody else uses.
+
+        Raises:
+            StoreError: the store is closed.
+        """
+        while True:
+            if self._closed:
+                raise StoreError(f"the index {self._path} is closed: open it again", path=self._path)
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                self._open.wait()
+                connection = self._connect()
+            self._busy[connection] = threading.get_ident()
+            if self._open.is_set():
+                return connection
+            self.release(connection)  # a fork is under way
+            self._open.wait()
+
+    def release(self, connection: sqlite3.Connection) -> None:
+        """Give a connection back, with no transaction open."""
+        if self._busy.pop(connection, None) is None:
+            return  # inherited through a fork: it must be neither used nor closed
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def discard(self, connection: sqlite3.Connection) -> None:
+        """Close a connection that failed."""
+        if self._busy.pop(connection, None) is not None:
+            connection.close()
+
+    def close(self) -> None:
+        """Close all that is idle; what is in use is closed when it is given back."""
+        self._closed = True
+        self._drain()
+
+    def before_fork(self) -> None:
+        """Hold readers back and close every connection; those that stay in use are left to the child unused."""
+        self._open.clear()
+        me = threading.get_ident()
+        deadline = time.monotonic() + _FORK_PATIENCE
+        while any(owner != me for owner in list(self._busy.values())) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self._drain()
+
+    def after_fork(self, *, child: bool) -> None:
+        """Let readers go on."""
+        if child:
+            _INHERITED.extend(self._busy)  # never closed: closing would meddle with the parent's locks
+            self._busy = {}
+            self._open = threading.Event()
+        self._open.set()
+
+    def _drain(self) -> None:
+        while self._idle:
+            try:
+                self._idle.pop().close()
+            except IndexError:
+                return
+
+
+_POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+_INHERITED: list[sqlite3.Connection] = []
+
+
+def _before() -> None:
+    for pool in list(_POOLS):
+        pool.before_fork()
+
+
+def _after(child: bool) -> None:
+    for pool in list(_POOLS):
+        pool.after_fork(child=child)
+
+
+os.register_at_fork(
+    before=_before, after_in_parent=lambda: _after(False), after_in_child=lambda: _after(True)
+)

@@ -1,0 +1,307 @@
+"""How is the record laid out, and how is it read and written?
+
+One SQLite database. A document's key is the key of its first chunk and its chunks have consecutive keys, so a chunk
+needs no column for its document (`key - n`) and neither table needs an index besides the one on ids. Keys are given
+once and never again, by the counter in `state`. Each row carries a CRC-32 of its values, since SQLite has none.
+
+Values reach SQLite as parameters only. The texts of statements are the constants of this package.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, StoreError
+
+FORMAT = 1
+APPLICATION = 0x534C5448
+"""What `file` and `PRAGMA application_id` tell of the database: "SLTH"."""
+
+BUSY_SECONDS = 30.0
+PAGE = 8192
+"""Bytes: a chunk of 512 tokens, 2.5 KB, wastes 4 % of such a page and 40 % of one of 4096."""
+
+SCHEMA = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE state(
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    version INTEGER NOT NULL, generation INTEGER NOT NULL, next_key INTEGER NOT NULL,
+    documents INTEGER NOT NULL, chunks INTEGER NOT NULL
+);
+INSERT INTO state VALUES (1, 0, 0, 1, 0, 0);
+CREATE TABLE documents(
+    key INTEGER PRIMARY KEY, chunks INTEGER NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER,
+    checksum INTEGER NOT NULL, content_hash BLOB NOT NULL, id TEXT NOT NULL UNIQUE,
+    source TEXT, title TEXT, metadata TEXT
+);
+CREATE TABLE chunks(
+    key INTEGER PRIMARY KEY, n INTEGER NOT NULL, page INTEGER, start INTEGER NOT NULL, line INTEGER NOT NULL,
+    lines INTEGER NOT NULL, checksum INTEGER NOT NULL, fields TEXT, metadata TEXT, text NOT NULL
+);
+CREATE TABLE segments(
+    name TEXT PRIMARY KEY, leg TEXT NOT NULL, fingerprint TEXT NOT NULL, first INTEGER NOT NULL,
+    last INTEGER NOT NULL, rows INTEGER NOT NULL, bytes INTEGER NOT NULL, checksum INTEGER NOT NULL, inline BLOB
+);
+CREATE TABLE tombstones(key INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
+CREATE INDEX tombstones_by_generation ON tombstones(generation);
+CREATE TABLE models(model INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);
+CREATE TABLE embeddings(
+    key INTEGER PRIMARY KEY, model INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,
+    checksum INTEGER NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, UNIQUE (model, hash)
+);
+"""
+
+DocumentValues = tuple[int, int, int, int | None, int, bytes, str, str | None, str | None, str | None]
+"""key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"""
+ChunkValues = tuple[int, int, int | None, int, int, int, int, str | None, str | None, str]
+"""key, n, page, start, line, lines, checksum, fields, metadata, text"""
+
+INSERT_DOCUMENT = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+DOCUMENT_COLUMNS = "key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"
+CHUNK_COLUMNS = "key, n, page, start, line, lines, checksum, fields, metadata, text"
+_MANY = 256
+
+
+def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit mode, usable from any one thread at a time.
+
+    `sqlite3.connect` itself sets the busy timeout before anything else runs. Checkpoints are left to the store.
+
+    Args:
+        shared: a reader that may make the files by which readers and writers take turns.
+    """
+    mode = "immutable=1&mode=ro" if immutable else ("mode=rw" if write or shared else "mode=ro")
+    connection = sqlite3.connect(
+        f"file:{quote(str(path.resolve()))}?{mode}",
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
+    )
+    try:
+        if write:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            connection.execute("PRAGMA journal_size_limit = 8388608")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA cache_size = -32768")
+        elif shared:
+            connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA cell_size_check = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def initialise(path: Path, settings: Mapping[str, Any]) -> None:
+    """Make the record at `path`, in one transaction; what a crash left of an earlier attempt is no obstacle."""
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute(f"PRAGMA page_size = {PAGE}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("PRAGMA user_version").fetchone()[0]:
+            for statement in SCHEMA.split(";\n"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.execute(
+                "INSERT INTO meta VALUES ('settings', ?)", (to_json(settings, "settings") or "{}",)
+            )
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def check_format(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the record was made whole: False for what a crash left of its creation.
+
+    Raises:
+        FormatVersionError: it was made by another version of the format.
+    """
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found == FORMAT:
+        return True
+    if not found and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        return False
+    raise FormatVersionError(
+        f"{path.parent} has format {found}, this version of Sleuth reads format {FORMAT}: "
+        "open it with the version that made it, or index the documents again in another folder",
+        path=str(path.parent),
+    )
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's failures as ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+
+
+@contextmanager
+def failing_disk(path: Path) -> Iterator[None]:
+    """The failures of the file system as ours."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"cannot write into {path}: {error.strerror}", path=str(path)) from error
+
+
+UNREADABLE = StoreError
+"""What `translate` makes of a record that SQLite cannot open, as on a read-only disk."""
+
+
+def translate(error: sqlite3.Error, path: Path) -> StoreError:
+    """The error of ours that says what SQLite's means for the index at `path`."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code in (1, 0):
+        return IndexDamagedError(
+            f"the record in {path} is damaged ({error}): `sleuth doctor --full` says what remains",
+            path=str(path),
+        )
+    kept = "everything committed before is kept"
+    if code == sqlite3.SQLITE_FULL:
+        return StoreError(
+            f"the disk under {path} is full; {kept}: free some space and try again", path=str(path)
+        )
+    if code == sqlite3.SQLITE_BUSY:
+        return StoreError(f"the record in {path} is busy ({error}): try again", path=str(path))
+    return StoreError(f"the record in {path} cannot be used ({error}); {kept}", path=str(path))
+
+
+def to_json(value: Mapping[str, Any] | None, argument: str) -> str | None:
+    """Compact JSON; None for an empty mapping, which then takes no space.
+
+    Raises:
+        ArgumentError: JSON cannot hold it, or UTF-8 cannot.
+    """
+    if not value:
+        return None
+    try:
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArgumentError(f"{argument} must be JSON values, got {_short(value)} ({error})") from error
+    return check_text(text, argument)
+
+
+def from_json(text: str | None) -> dict[str, Any]:
+    """What `to_json` was given."""
+    return json.loads(text) if text else {}
+
+
+def check_text(text: str, argument: str) -> str:
+    """The text, if UTF-8 can hold it.
+
+    Raises:
+        ArgumentError: it has a lone surrogate.
+    """
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ArgumentError(
+                f"{argument} must be text without lone surrogates, got {_short(text)} (character {error.start}): "
+                "decode files with errors='replace'"
+            ) from error
+    return text
+
+
+def document_checksum(
+    key: int, chunks: int, size: int, modified_ns: int | None, content_hash: bytes,
+    id: str, source: str | None, title: str | None, metadata: str | None,
+) -> int:  # fmt: skip
+    """CRC-32 of a row of `documents`."""
+    return zlib.crc32(
+        f"{key}|{chunks}|{size}|{modified_ns}|{id}\0{source}\0{title}\0{metadata}".encode(),
+        zlib.crc32(content_hash),
+    )
+
+
+def chunk_checksum(
+    key: int, n: int, page: int | None, start: int, line: int, lines: int,
+    fields: str | None, metadata: str | None, text: str,
+) -> int:  # fmt: skip
+    """CRC-32 of a row of `chunks`."""
+    return zlib.crc32(f"{key}|{n}|{page}|{start}|{line}|{lines}|{fields}\0{metadata}\0{text}".encode())
+
+
+def select_in(
+    connection: sqlite3.Connection,
+    columns: str,
+    table: str,
+    column: str,
+    values: Sequence[Any],
+    *,
+    also: tuple[str, Any] | None = None,
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of `table` whose `column` is one of `values`, in no order. The names are constants of this package.
+
+    The list is padded to a few lengths, so that SQLite prepares few statements.
+
+    Args:
+        also: a second column and the value that it must have.
+    """
+    condition, more = (f"{also[0]} = ? AND ", (also[1],)) if also else ("", ())
+    for at in range(0, len(values), _MANY):
+        some = values[at : at + _MANY]
+        size = min(_MANY, 1 << (len(some) - 1).bit_length())
+        padded = (*more, *some, *([None] * (size - len(some))))
+        marks = ",".join("?" * size)
+        yield from connection.execute(
+            f"SELECT {columns} FROM {table} WHERE {condition}{column} IN ({marks})", padded
+        )
+
+
+def insert(
+    connection: sqlite3.Connection, documents: Iterable[DocumentValues], chunks: Iterable[ChunkValues]
+) -> None:
+    """Add rows, in order of key."""
+    connection.executemany(INSERT_DOCUMENT, documents)
+    connection.executemany(INSERT_CHUNK, chunks)
+
+
+def insert_embeddings(
+    connection: sqlite3.Connection, fingerprint: str, vectors: Iterable[tuple[bytes, bytes]]
+) -> None:
+    """Keep vectors by content hash, under a model that is noted where it is new."""
+    connection.execute("INSERT OR IGNORE INTO models(fingerprint) VALUES (?)", (fingerprint,))
+    model = connection.execute("SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()[0]
+    connection.executemany(
+        "INSERT OR REPLACE INTO embeddings(model, checksum, hash, vector) VALUES (?, ?, ?, ?)",
+        ((model, zlib.crc32(vector, zlib.crc32(name)), name, vector) for name, vector in vectors),
+    )
+
+
+def bad_embeddings(connection: sqlite3.Connection) -> list[int]:
+    """Keys of cached vectors that are not as they were written."""
+    found = connection.execute("SELECT key, checksum, hash, vector FROM embeddings")
+    return [key for key, checksum, name, vector in found if zlib.crc32(vector, zlib.crc32(name)) != checksum]
+
+
+def delete_embeddings(connection: sqlite3.Connection, fingerprint: str) -> int:
+    """Forget a model and its vectors; how many there were."""
+    model = connection.execute("SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()
+    if model is None:
+        return 0
+    gone = connection.execute("DELETE FROM embeddings WHERE model = ?", model).rowcount
+    connection.execute("DELETE FROM models WHERE model = ?", model)
+    return gone
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,94 @@
+"""How are rows read back from the record?"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store.batch import make_rows, spread_ranks
+from sleuth.store.legs import Rows
+from sleuth.store.record import CHUNK_COLUMNS, DOCUMENT_COLUMNS, ChunkValues, DocumentValues, from_json
+
+BATCH_BYTES = 64 << 20
+"""Characters of text in a batch of rows, about: bounds the memory of a rebuild and of a long commit."""
+
+
+def rows_between(
+    connection: sqlite3.Connection, first: int, last: int, batch_bytes: int = BATCH_BYTES
+) -> Iterator[Rows]:
+    """The rows with keys `first` to `last`, inclusive, as legs are given them; whole documents, in order of key."""
+    documents: list[DocumentValues] = []
+    chunks: list[ChunkValues] = []
+    size = 0
+    for document, own in documents_between(connection, first, last):
+        documents.append(document)
+        chunks.extend(own)
+        size += sum(len(chunk[9]) for chunk in own)
+        if size >= batch_bytes:
+            yield _to_rows(documents, chunks)
+            documents, chunks, size = [], [], 0
+    if chunks:
+        yield _to_rows(documents, chunks)
+
+
+def documents_between(
+    connection: sqlite3.Connection, first: int, last: int
+) -> Iterator[tuple[DocumentValues, list[ChunkValues]]]:
+    """Documents with keys in a range, each with its chunks; two cursors that walk side by side."""
+    documents = connection.execute(
+        f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
+    )
+    chunks = connection.execute(
+        f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
+    )
+    for document in documents:
+        own = list(islice(chunks, document[1]))
+        if len(own) != document[1] or any(chunk[0] - chunk[1] != document[0] for chunk in own):
+            raise IndexDamagedError(
+                f"the record has lost chunks of {document[6]!r}: `sleuth doctor --full` says what remains"
+            )
+        yield document, own
+
+
+def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray[np.uint32] | None:
+    """Tie ranks of rows that the record holds.
+
+    Args:
+        keys: shape (n,), ascending; whole documents, all of those between the first and the last.
+
+    Returns:
+        Shape (n,); None where they are in order of id.
+    """
+    if not len(keys):
+        return None
+    first, last = int(keys[0]), int(keys[-1])
+    unsorted = connection.execute(
+        "SELECT EXISTS(SELECT 1 FROM (SELECT id, lag(id) OVER (ORDER BY key) AS before FROM documents "
+        "WHERE key BETWEEN ? AND ?) WHERE id < before)",
+        (first, last),
+    ).fetchone()[0]
+    if not unsorted:
+        return None
+    by_id = connection.execute(
+        "SELECT key, chunks FROM documents WHERE key BETWEEN ? AND ? AND chunks > 0 ORDER BY id",
+        (first, last),
+    )
+    found = np.fromiter(by_id, np.dtype((np.int64, 2)))
+    if found[:, 1].sum() != len(keys):
+        raise IndexDamagedError(f"the record holds {found[:, 1].sum()} rows where segments hold {len(keys)}")
+    by_key = np.argsort(found[:, 0])
+    place = np.empty(len(found), np.int64)
+    place[by_key] = np.arange(len(found))
+    return spread_ranks(place, found[by_key, 1])
+
+
+def _to_rows(documents: list[DocumentValues], chunks: list[ChunkValues]) -> Rows:
+    metadata = {row[0]: from_json(row[9]) for row in documents if row[9]}
+    fields = {row[0]: from_json(row[7]) for row in chunks if row[7]}
+    own = {row[0]: from_json(row[8]) for row in chunks if row[8]}
+    return make_rows(documents, chunks, metadata.get, fields.get, own.get)
