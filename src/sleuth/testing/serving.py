@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
@@ -27,11 +27,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer to send."""
+    """An answer to send.
+
+    Attributes:
+        pieces: sent in place of `body`, each as soon as it comes; a ConnectionResetError among them ends the
+            connection there.
+    """
 
     status: int
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
+    pieces: Iterable[bytes] | None = None
 
 
 class _Server(ThreadingHTTPServer):
@@ -85,6 +91,21 @@ class LocalServer:
         return self.answer(request)
 
 
+def _framing(reply: Reply) -> dict[str, str]:
+    if reply.pieces is None:
+        return {"Content-Length": str(len(reply.body))}
+    return {"Transfer-Encoding": "chunked"}
+
+
+def _framed(reply: Reply) -> Iterable[bytes]:
+    if reply.pieces is None:
+        yield reply.body
+        return
+    for piece in reply.pieces:
+        yield b"%x\r\n%b\r\n" % (len(piece), piece)
+    yield b"0\r\n\r\n"
+
+
 def _handler(owner: LocalServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -99,10 +120,11 @@ def _handler(owner: LocalServer) -> type[BaseHTTPRequestHandler]:
                     self.close_connection = True
                     return
                 self.send_response(reply.status)
-                for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
+                for name, value in {**_framing(reply), **reply.headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(reply.body)
+                for piece in _framed(reply):
+                    self.wfile.write(piece)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True  # the client gave up waiting, as some tests want it to
 

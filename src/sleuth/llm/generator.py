@@ -1,0 +1,64 @@
+"""What does a language model make of documents: an answer, a summary, a judgement?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sleuth.llm.ollama import DEFAULT_URL, Ollama
+from sleuth.protocols import Generator
+from sleuth.types import Document
+
+
+class LLMGenerator:
+    """Answers from documents, summarises them and judges answers, with any generator.
+
+    Args:
+        model: a model that Ollama runs.
+        llm: any other generator; `model`, `base_url` and `timeout` then do not matter.
+        base_url: where Ollama runs.
+        timeout: seconds of silence after which a call fails.
+    """
+
+    def __init__(
+        self,
+        model: str = "llama3.1",
+        *,
+        llm: Generator | None = None,
+        base_url: str = DEFAULT_URL,
+        timeout: float = 300.0,
+    ) -> None:
+        self.llm: Generator = Ollama(model, base_url, timeout=timeout) if llm is None else llm
+
+    def generate_answer(self, question: str, context_docs: Sequence[Document]) -> str:
+        """The model's answer to a question from the documents.
+
+        Raises:
+            GenerationError: the model did not answer.
+        """
+        context = "\n\n".join(f"Source: {doc.metadata}\nContent: {doc.page_content}" for doc in context_docs)
+        return self.llm.complete(
+            f"Use the following context to answer the question:\n\n{context}\n\nQuestion: {question}\nAnswer:"
+        )
+
+    def summarize_docs(self, docs: Sequence[Document]) -> str:
+        """The model's summary of the documents in bullet points.
+
+        Raises:
+            GenerationError: the model did not answer.
+        """
+        context = "\n\n".join(doc.page_content for doc in docs)
+        return self.llm.complete(
+            f"Summarize the following text in concise bullet points:\n\n{context}\n\nSummary:"
+        )
+
+    def evaluate_relevance(self, question: str, answer: str) -> str:
+        """The model's rating of an answer, 1 to 10 with a reason, in its own words.
+
+        Raises:
+            GenerationError: the model did not answer.
+        """
+        return self.llm.complete(
+            f"Question: {question}\nAnswer: {answer}\n\n"
+            "Rate the relevance of the answer to the question on a scale of 1 to 10.\n"
+            "Provide a brief explanation for your rating."
+        )

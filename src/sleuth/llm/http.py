@@ -1,0 +1,286 @@
+"""How is JSON asked for over HTTP, and how does a request that fails end?
+
+The standard library's urllib, with what it leaves out: an answer that never ends, one that ends too early,
+one that comes a byte at a time. `timeout` bounds the silence of a server, and the time that a whole answer
+may take.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from sleuth import retry
+from sleuth.errors import ArgumentError, RemoteError
+
+LIMIT = 64 * 1024 * 1024
+"""Bytes: an answer longer than this is cut off as endless. 1,000 vectors of 4,096 numbers take about 50
+MB."""
+
+_PIECE = 64 * 1024
+_MESSAGE = 500
+
+
+class StatusError(Exception):
+    """An answer with another status than 200.
+
+    Attributes:
+        message: the server's own, shortened.
+        after: seconds its `Retry-After` asks for.
+        structured: whether the message came as `{"error": …}`, so from the service and not from a router
+            before it.
+    """
+
+    def __init__(
+        self, status: int, message: str, *, after: float | None = None, structured: bool = False
+    ) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+        self.message = message
+        self.after = after
+        self.structured = structured
+
+
+class AnswerError(Exception):
+    """An answer with status 200 that is not what was asked for: an error, no JSON, an end too early."""
+
+
+@dataclass(frozen=True)
+class JsonClient:
+    """Asks one service.
+
+    Attributes:
+        base_url: without a slash at its end.
+        timeout: seconds.
+        describe: makes the error that callers see of the url and what was raised here.
+        secret_headers: sent to `base_url` only, not where it redirects to; never shown.
+        again: says of a failure whether the request may be sent once more.
+        retries: at most so many, all within `timeout`.
+    """
+
+    base_url: str
+    timeout: float
+    describe: Callable[[str, Exception], RemoteError]
+    again: Callable[[Exception], retry.Again | None]
+    secret_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    retries: int = 2
+
+    def post(self, path: str, payload: Mapping[str, Any]) -> Any:
+        """The JSON that answers `payload`."""
+        return self._ask(path, payload, lambda response, deadline: parse(read_all(response, deadline)))
+
+    def get(self, path: str) -> Any:
+        """The JSON at `path`."""
+        return self._ask(path, None, lambda response, deadline: parse(read_all(response, deadline)))
+
+    def lines(self, path: str, payload: Mapping[str, Any]) -> Iterator[bytes]:
+        """The lines of a streamed answer as they come, without their ends. Not asked again once it
+        answered.
+        """
+        url = self.base_url + path
+        response = self._ask(path, payload, lambda response, deadline: response, keep_open=True)
+        try:
+            with response:
+                yield from read_lines(response, self.timeout)
+        except (OSError, http.client.HTTPException, AnswerError) as cause:
+            raise self.describe(url, cause) from cause
+
+    def _ask(
+        self,
+        path: str,
+        payload: Mapping[str, Any] | None,
+        read: Callable[[Any, retry.Deadline], Any],
+        *,
+        keep_open: bool = False,
+    ) -> Any:
+        url = self.base_url + path
+
+        def attempt(deadline: retry.Deadline) -> Any:
+            response = send(url, payload, self.secret_headers, min(self.timeout, deadline.remaining()))
+            if keep_open:
+                return read(response, deadline)
+            with response:
+                return read(response, deadline)
+
+        try:
+            return retry.call(
+                attempt,
+                again=self.again,
+                retries=self.retries,
+                base=0.5,
+                deadline=retry.Deadline(self.timeout),
+                budget=retry.budget_of(self.base_url),
+            )
+        except (OSError, http.client.HTTPException, StatusError, AnswerError) as cause:
+            raise self.describe(url, cause) from cause
+
+
+def send(
+    url: str, payload: Mapping[str, Any] | None, secret_headers: Mapping[str, str], timeout: float
+) -> Any:
+    """Sends a request and returns the open response of status 200.
+
+    Raises:
+        StatusError: any other status.
+    """
+    data = None if payload is None else json.dumps(payload).encode("utf-8")
+    # base_url is checked to be HTTP
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})  # noqa: S310
+    for name, value in secret_headers.items():
+        request.add_unredirected_header(name, value)
+    try:
+        response = urllib.request.urlopen(request, timeout=timeout)  # noqa: S310
+    except urllib.error.HTTPError as error:
+        with error:
+            raise status_failure(error.code, error, error.headers.get("Retry-After")) from None
+    if response.status != 200:
+        with response:
+            raise status_failure(response.status, response, None)
+    return response
+
+
+def status_failure(status: int, response: Any, after: str | None) -> StatusError:
+    """The failure that an answer with this status stands for, with the message in its body."""
+    try:
+        body = response.read(_PIECE)
+    except (OSError, http.client.HTTPException):
+        body = b""
+    text = body.decode("utf-8", "replace").strip()
+    try:
+        message = error_message(json.loads(text))
+    except (ValueError, RecursionError):
+        message = None
+    said = message if message is not None else text or http.client.responses.get(status, "no message")
+    return StatusError(
+        status, said[:_MESSAGE], after=retry.retry_after(after), structured=message is not None
+    )
+
+
+def error_message(answer: Any) -> str | None:
+    """What `{"error": "…"}` or `{"error": {"message": "…"}}` says; None for an answer that is no error."""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if isinstance(error, dict):
+        error = error.get("message") or json.dumps(error)
+    return str(error)[:_MESSAGE] if error else None
+
+
+def parse(body: bytes) -> Any:
+    """The JSON of an answer.
+
+    Raises:
+        AnswerError: no JSON, or an error in place of an answer.
+    """
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError) as cause:
+        start = body[:80].decode("utf-8", "replace")
+        raise AnswerError(f"answered with something that is not JSON: {start!r}") from cause
+    message = error_message(answer)
+    if message is not None:
+        raise AnswerError(f"answered with an error: {message}")
+    return answer
+
+
+def read_all(response: Any, deadline: retry.Deadline) -> bytes:
+    """The whole body.
+
+    Raises:
+        AnswerError: longer than `LIMIT`.
+        TimeoutError: still coming at the deadline.
+        IncompleteRead: ended before the length that was announced.
+    """
+    if not isinstance(response, http.client.HTTPResponse):
+        return bytes(response.read())  # an opener that the program installed may answer without a socket
+    body = bytearray()
+    while piece := response.read1(_PIECE):
+        body += piece
+        if len(body) > LIMIT:
+            raise AnswerError(f"answered with more than {LIMIT:,} bytes")
+        if deadline.passed():
+            raise TimeoutError
+    announced = response.headers.get("Content-Length")
+    if announced is not None and announced.isdigit() and len(body) < int(announced):
+        raise http.client.IncompleteRead(bytes(body[:80]), int(announced) - len(body))
+    return bytes(body)
+
+
+def read_lines(response: http.client.HTTPResponse, timeout: float) -> Iterator[bytes]:
+    """The lines of a body as they come; blank ones are left out.
+
+    Raises:
+        AnswerError: more than `LIMIT` bytes.
+        TimeoutError: no whole line within `timeout` seconds.
+    """
+    rest, total, last = b"", 0, monotonic()
+    while piece := response.read1(_PIECE):
+        total += len(piece)
+        if total > LIMIT:
+            raise AnswerError(f"answered with more than {LIMIT:,} bytes")
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from (line for line in whole if line.strip())
+        if whole:
+            last = monotonic()
+        elif monotonic() - last > timeout:
+            raise TimeoutError
+    if rest.strip():
+        yield rest
+
+
+def again_when_refused(error: Exception) -> retry.Again | None:
+    """Send again only what the server refused to begin: 429 and 503."""
+    if isinstance(error, StatusError) and error.status in (429, 503):
+        return retry.Again(error.after)
+    return None
+
+
+def again_when_pure(error: Exception) -> retry.Again | None:
+    """Send again what changes nothing, however far it came: 429, 5xx, broken connections. Never after a
+    timeout.
+    """
+    if isinstance(error, StatusError) and (error.status == 429 or error.status >= 500):
+        return retry.Again(error.after)
+    if is_broken(error):
+        return retry.Again()
+    return None
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Whether nothing came in time."""
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    return isinstance(reason, TimeoutError)
+
+
+def is_broken(error: BaseException) -> bool:
+    """Whether a connection that had been made ended too early."""
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(reason, ConnectionRefusedError):
+        return False
+    return isinstance(reason, (ConnectionError, http.client.HTTPException))
+
+
+def checked_url(base_url: str) -> str:
+    """A base url without the slash at its end.
+
+    Raises:
+        ArgumentError: no HTTP address.
+    """
+    if not isinstance(base_url, str) or not base_url.startswith(("http://", "https://")):
+        raise ArgumentError(f"base_url must begin with http:// or https://, got {base_url!r}")
+    return base_url.rstrip("/")
+
+
+def checked_timeout(timeout: float) -> float:
+    """A timeout that is a positive number.
+
+    Raises:
+        ArgumentError: it is not.
+    """
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
+        raise ArgumentError(f"timeout must be a number of seconds above 0, got {timeout!r}")
+    return timeout

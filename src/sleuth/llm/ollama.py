@@ -1,0 +1,342 @@
+"""What does a model that Ollama runs say, and where does it place a text?
+
+Requests are those of https://github.com/ollama/ollama/blob/main/docs/api.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from sleuth import retry
+from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
+from sleuth.llm.http import (
+    AnswerError,
+    JsonClient,
+    StatusError,
+    again_when_pure,
+    again_when_refused,
+    checked_timeout,
+    checked_url,
+    error_message,
+    is_broken,
+    is_timeout,
+)
+from sleuth.llm.vectors import close, unit, vector, vectors
+
+
+class _Default(str):
+    """The default address, told apart from the same address given by the caller."""
+
+    __slots__ = ()
+
+
+DEFAULT_URL: str = _Default("http://localhost:11434")
+
+
+def host_url(host: str) -> str:
+    """The address that a value of OLLAMA_HOST means: `host`, `host:port` or a URL, as Ollama reads it.
+
+    The port is 11434, or the scheme's own where there is a scheme; 0.0.0.0 and [::] are where a server
+    listens, and are asked at localhost.
+    """
+    host = host.strip().strip("\"'")
+    parts = urlsplit(host if "://" in host else f"//{host}", scheme="")
+    scheme = parts.scheme or "http"
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 11434)
+    name = parts.hostname or "localhost"
+    name = "localhost" if name in ("0.0.0.0", "::") else name  # noqa: S104 - read, not bound
+    name = f"[{name}]" if ":" in name else name
+    return f"{scheme}://{name}:{port}{parts.path.rstrip('/')}"
+
+
+def resolve_url(base_url: str) -> str:
+    """`base_url`; in place of the default, what OLLAMA_HOST says.
+
+    Raises:
+        ArgumentError: no HTTP address.
+    """
+    host = os.environ.get("OLLAMA_HOST", "")
+    if isinstance(base_url, _Default) and host.strip():
+        return checked_url(host_url(host))
+    return checked_url(str(base_url))
+
+
+@dataclass(frozen=True)
+class _Describe:
+    """Makes errors of failures: what happened, where, and the command that mends it."""
+
+    error: type[RemoteError]
+    model: str
+    timeout: float
+
+    def __call__(self, url: str, cause: Exception) -> RemoteError:
+        status = cause.status if isinstance(cause, StatusError) else None
+        return self.error(self.message(url, cause), service="ollama", url=url, status=status)
+
+    def message(self, url: str, cause: Exception) -> str:
+        """One sentence."""
+        if isinstance(cause, StatusError):
+            return f"Ollama at {url} {self._of_status(cause)}"
+        if isinstance(cause, AnswerError):
+            return f"Ollama at {url} {self._missing_model(str(cause)) or cause}"
+        if is_timeout(cause):
+            return f"Ollama at {url} did not answer within {self.timeout:g} s; give a longer timeout"
+        if is_broken(cause):
+            return f"Ollama at {url} broke the connection: {cause!r}"
+        why = getattr(cause, "reason", cause)
+        return f"Ollama does not answer at {url} ({why}); start it with: ollama serve"
+
+    def _of_status(self, cause: StatusError) -> str:
+        if missing := self._missing_model(cause.message):
+            return missing
+        if cause.status in (429, 503):
+            return f"is busy ({cause}); it runs, but its queue is full: try again later"
+        return f"answered {cause}"
+
+    def _missing_model(self, said: str) -> str:
+        found = re.search(r"model\b.*\bnot found", said, re.DOTALL | re.IGNORECASE)
+        return f"has no model {self.model!r}; get it with: ollama pull {self.model}" if found else ""
+
+
+class Ollama:
+    """A model that Ollama runs.
+
+    Args:
+        model: such as "llama3.1".
+        base_url: the server; where it is not given, OLLAMA_HOST is honoured.
+        timeout: seconds of silence after which a call fails; loading a large model counts.
+        options: parameters of the model, such as `{"num_ctx": 8192, "temperature": 0}`. Ollama cuts a prompt
+            that is longer than `num_ctx` without a word.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str = DEFAULT_URL,
+        *,
+        timeout: float = 300.0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.model = _checked_model(model)
+        self.base_url = resolve_url(base_url)
+        self.timeout = checked_timeout(timeout)
+        self.options = dict(options or {})
+        describe = _Describe(GenerationError, model, timeout)
+        self._client = JsonClient(self.base_url, timeout, describe, again_when_refused)
+
+    def __repr__(self) -> str:
+        return f"Ollama(model={self.model!r}, base_url={self.base_url!r})"
+
+    def complete(self, prompt: str) -> str:
+        """The whole answer.
+
+        Raises:
+            GenerationError: no server, no model, an error, a timeout, or an answer without a response.
+        """
+        answer = self._client.post("/api/generate", self._payload(prompt, stream=False))
+        return self._response(answer)
+
+    def stream(self, prompt: str) -> Iterator[str]:
+        """The answer in pieces as the model writes them.
+
+        Raises:
+            GenerationError: as `complete`, after the pieces that arrived; also where the stream ends without
+                being done.
+        """
+        done = False
+        for line in self._client.lines("/api/generate", self._payload(prompt, stream=True)):
+            piece = self._parse_line(line)
+            if text := self._response(piece):
+                yield text
+            done = piece.get("done") is True
+            if done:
+                break
+        if not done:
+            raise self._failure("ended its stream before it was done")
+
+    def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
+        payload: dict[str, Any] = {"model": self.model, "prompt": prompt, "stream": stream}
+        return {**payload, "options": self.options} if self.options else payload
+
+    def _parse_line(self, line: bytes) -> dict[str, Any]:
+        try:
+            piece = json.loads(line)
+        except (ValueError, RecursionError) as cause:
+            shown = line[:80].decode("utf-8", "replace")
+            raise self._failure(f"streamed a line that is not JSON: {shown!r}") from cause
+        message = error_message(piece)
+        if message is not None:
+            raise self._failure(f"answered with an error: {message}")
+        if not isinstance(piece, dict):
+            raise self._failure(f"streamed a line that is no object: {str(piece)[:80]!r}")
+        return piece
+
+    def _response(self, answer: Any) -> str:
+        response = answer.get("response") if isinstance(answer, dict) else None
+        if not isinstance(response, str):
+            raise self._failure(f"answered without a response: {str(answer)[:80]!r}")
+        return response
+
+    def _failure(self, what: str) -> RemoteError:
+        return self._client.describe(f"{self.base_url}/api/generate", AnswerError(what))
+
+
+class OllamaEmbedder:
+    """An embedding model that Ollama runs.
+
+    Ollama's `/api/embeddings` gives a vector as the model made it, `/api/embed` a batch scaled to length 1. A
+    document and a query with the same text must have the same vector, so batches are used where both ways
+    agree or `normalize` makes them; elsewhere documents are embedded one by one.
+
+    Args:
+        model: such as "nomic-embed-text".
+        base_url: the server; where it is not given, OLLAMA_HOST is honoured.
+        timeout: seconds that one request may take.
+        batch_size: texts per request to `/api/embed`.
+        normalize: scale every vector to length 1, which lets every model be asked in batches.
+    """
+
+    def __init__(
+        self,
+        model: str = "nomic-embed-text",
+        base_url: str = DEFAULT_URL,
+        *,
+        timeout: float = 120.0,
+        batch_size: int = 64,
+        normalize: bool = False,
+    ) -> None:
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise ArgumentError(f"batch_size must be an integer of at least 1, got {batch_size!r}")
+        self.model = _checked_model(model)
+        self.base_url = resolve_url(base_url)
+        self.timeout = checked_timeout(timeout)
+        self.batch_size = batch_size
+        self.normalize = normalize
+        self._client = JsonClient(
+            self.base_url, timeout, _Describe(EmbeddingError, model, timeout), again_when_pure
+        )
+        self._batches: bool | None = None
+
+    def __repr__(self) -> str:
+        return f"OllamaEmbedder(model={self.model!r}, base_url={self.base_url!r})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model and whether its vectors are scaled; the model sets their length."""
+        return f"ollama:{self.model}:{'unit' if self.normalize else 'raw'}"
+
+    def _get_embedding(self, text: str) -> list[float]:
+        answer = self._client.post("/api/embeddings", {"model": self.model, "prompt": text})
+        with self._checks("/api/embeddings"):
+            return vector(answer.get("embedding") if isinstance(answer, dict) else None)
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of a text, shape (dimension,).
+
+        Raises:
+            EmbeddingError: no server, no model, an error, a timeout, or an answer without a vector.
+        """
+        found = self._get_embedding(text)
+        return unit(found) if self.normalize else found
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector per text, in order, shape (len(texts), dimension).
+
+        Raises:
+            EmbeddingError: as `embed_query`.
+        """
+        if len(texts) > 1 and self._may_batch(texts[0]):
+            starts = range(0, len(texts), self.batch_size)
+            found = [row for start in starts for row in self._batch(texts[start : start + self.batch_size])]
+        else:
+            found = [self._get_embedding(text) for text in texts]
+        with self._checks("/api/embeddings"):
+            found = vectors(found, len(texts))
+        return [unit(row) for row in found] if self.normalize else found
+
+    def _may_batch(self, text: str) -> bool:
+        if self._batches is None:
+            try:
+                (batched,) = self._batch([text])
+            except EmbeddingError as error:
+                if not _is_missing_endpoint(error):
+                    raise
+                self._batches = False
+            else:
+                self._batches = self.normalize or close(self._get_embedding(text), batched)
+        return self._batches
+
+    def _batch(self, texts: list[str]) -> list[list[float]]:
+        answer = self._client.post("/api/embed", {"model": self.model, "input": texts})
+        with self._checks("/api/embed"):
+            return vectors(answer.get("embeddings") if isinstance(answer, dict) else None, len(texts))
+
+    @contextmanager
+    def _checks(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except AnswerError as cause:
+            raise self._client.describe(self.base_url + path, cause) from cause
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaStatus:
+    """Whether a server answers, and what it has.
+
+    Attributes:
+        models: names of the models that are pulled, sorted.
+        problem: why it does not answer; "" where it does.
+    """
+
+    url: str
+    version: str = ""
+    models: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def running(self) -> bool:
+        """Whether it answered."""
+        return not self.problem
+
+
+def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> OllamaStatus:
+    """What a server says of itself. Never raises for a server that fails: that is the answer."""
+    url = resolve_url(base_url)
+    client = JsonClient(url, timeout, _Describe(RemoteError, "", timeout), _never, retries=0)
+    try:
+        version = client.get("/api/version")
+        listed = client.get("/api/tags")
+    except RemoteError as error:
+        return OllamaStatus(url, problem=str(error))
+    models = listed.get("models") if isinstance(listed, dict) else None
+    if not isinstance(models, list):
+        return OllamaStatus(url, problem=f"{url}/api/tags answered without a list of models")
+    names = sorted(str(model["name"]) for model in models if isinstance(model, dict) and "name" in model)
+    return OllamaStatus(
+        url, str(version.get("version", "")) if isinstance(version, dict) else "", tuple(names)
+    )
+
+
+def _never(error: Exception) -> retry.Again | None:
+    return None
+
+
+def _is_missing_endpoint(error: EmbeddingError) -> bool:
+    """Whether a server is too old for `/api/embed`: a 404 of its router, or an answer in the older form."""
+    cause = error.__cause__
+    if isinstance(cause, StatusError):
+        return cause.status in (404, 405) and not cause.structured
+    return isinstance(cause, AnswerError) and "vectors" in str(cause)
+
+
+def _checked_model(model: str) -> str:
+    if not isinstance(model, str) or not model.strip():
+        raise ArgumentError(f"model must be the name of a model, got {model!r}")
+    return model

@@ -1,0 +1,226 @@
+"""What does a model behind an OpenAI-compatible endpoint say?
+
+Requests are those of `POST /chat/completions` and `POST /embeddings`, which vLLM, llama.cpp, LM Studio,
+Ollama and many hosted services speak too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
+from sleuth.llm.http import (
+    AnswerError,
+    JsonClient,
+    StatusError,
+    again_when_pure,
+    again_when_refused,
+    checked_timeout,
+    checked_url,
+    error_message,
+    is_broken,
+    is_timeout,
+)
+from sleuth.llm.vectors import vectors
+
+DEFAULT_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True)
+class _Describe:
+    error: type[RemoteError]
+    timeout: float
+    secret: str = field(default="", repr=False)
+
+    def __call__(self, url: str, cause: Exception) -> RemoteError:
+        status = cause.status if isinstance(cause, StatusError) else None
+        message = self.message(url, cause)
+        # Some services repeat the key in their message.
+        message = message.replace(self.secret, "***") if self.secret else message
+        return self.error(message, service="openai-compatible", url=url, status=status)
+
+    def message(self, url: str, cause: Exception) -> str:
+        """One sentence."""
+        if isinstance(cause, StatusError):
+            return f"{url} {self._of_status(cause)}"
+        if isinstance(cause, AnswerError):
+            return f"{url} {cause}"
+        if is_timeout(cause):
+            return f"{url} did not answer within {self.timeout:g} s; give a longer timeout"
+        if is_broken(cause):
+            return f"{url} broke the connection: {cause!r}"
+        return f"{url} cannot be reached ({getattr(cause, 'reason', cause)}); is base_url right?"
+
+    def _of_status(self, cause: StatusError) -> str:
+        if cause.status in (401, 403):
+            return f"refused the key ({cause}); set OPENAI_API_KEY, or give api_key"
+        if cause.status in (429, 503):
+            return f"is busy ({cause}): try again later"
+        return f"answered {cause}"
+
+
+def _connect(
+    error: type[RemoteError], base_url: str | None, api_key: str | None, timeout: float
+) -> JsonClient:
+    url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL)
+    key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    again = again_when_pure if error is EmbeddingError else again_when_refused
+    return JsonClient(url, checked_timeout(timeout), _Describe(error, timeout, key), again, headers)
+
+
+class OpenAIGenerator:
+    """A chat model behind an OpenAI-compatible endpoint.
+
+    Args:
+        model: its name there.
+        base_url: up to and with `/v1`; OPENAI_BASE_URL, else OpenAI's, where it is None.
+        api_key: OPENAI_API_KEY where it is None; "" for a server that wants none. Never shown.
+        timeout: seconds of silence after which a call fails.
+        options: further fields of the request, such as `{"temperature": 0}`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        *,
+        api_key: str | None = None,
+        timeout: float = 300.0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.model = model
+        self.options = dict(options or {})
+        self._client = _connect(GenerationError, base_url, api_key, timeout)
+        self.base_url = self._client.base_url
+
+    def __repr__(self) -> str:
+        return f"OpenAIGenerator(model={self.model!r}, base_url={self.base_url!r})"
+
+    def complete(self, prompt: str) -> str:
+        """The whole answer.
+
+        Raises:
+            GenerationError: the endpoint failed, or answered without a message.
+        """
+        answer = self._client.post("/chat/completions", self._payload(prompt, stream=False))
+        try:
+            content = answer["choices"][0]["message"]["content"]
+        except (KeyError, IndexError, TypeError) as cause:
+            raise self._failure(f"answered without a message: {str(answer)[:80]!r}") from cause
+        if not isinstance(content, str):
+            raise self._failure(f"answered without a text: {str(answer)[:80]!r}")
+        return content
+
+    def stream(self, prompt: str) -> Iterator[str]:
+        """The answer in pieces as the model writes them.
+
+        Raises:
+            GenerationError: as `complete`, after the pieces that arrived; also where the stream ends too
+                early.
+        """
+        done = False
+        for line in self._client.lines("/chat/completions", self._payload(prompt, stream=True)):
+            if not line.startswith(b"data:"):
+                continue  # comments and event names of the stream format
+            data = line[5:].strip()
+            if data == b"[DONE]":
+                done = True
+                break
+            choice = self._choice(data)
+            if text := (choice.get("delta") or {}).get("content"):
+                yield text
+            done = done or choice.get("finish_reason") is not None
+        if not done:
+            raise self._failure("ended its stream before it was done")
+
+    def _choice(self, data: bytes) -> dict[str, Any]:
+        try:
+            event = json.loads(data)
+        except (ValueError, RecursionError) as cause:
+            shown = data[:80].decode("utf-8", "replace")
+            raise self._failure(f"streamed an event that is not JSON: {shown!r}") from cause
+        message = error_message(event)
+        if message is not None:
+            raise self._failure(f"answered with an error: {message}")
+        choices = event.get("choices") if isinstance(event, dict) else None
+        return choices[0] if choices and isinstance(choices[0], dict) else {}
+
+    def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
+        messages = [{"role": "user", "content": prompt}]
+        return {"model": self.model, "messages": messages, "stream": stream, **self.options}
+
+    def _failure(self, what: str) -> RemoteError:
+        return self._client.describe(f"{self.base_url}/chat/completions", AnswerError(what))
+
+
+class OpenAIEmbedder:
+    """An embedding model behind an OpenAI-compatible endpoint.
+
+    Args:
+        model: its name there.
+        base_url, api_key, timeout: as of `OpenAIGenerator`.
+        batch_size: texts per request.
+        dimension: asks for vectors of this length, where the model can shorten them.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        *,
+        api_key: str | None = None,
+        timeout: float = 120.0,
+        batch_size: int = 64,
+        dimension: int | None = None,
+    ) -> None:
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise ArgumentError(f"batch_size must be an integer of at least 1, got {batch_size!r}")
+        self.model = model
+        self.batch_size = batch_size
+        self.dimension = dimension
+        self._client = _connect(EmbeddingError, base_url, api_key, timeout)
+        self.base_url = self._client.base_url
+
+    def __repr__(self) -> str:
+        return f"OpenAIEmbedder(model={self.model!r}, base_url={self.base_url!r})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model and the length that was asked for."""
+        return f"openai:{self.model}:{self.dimension or 'full'}"
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of a text, shape (dimension,).
+
+        Raises:
+            EmbeddingError: the endpoint failed, or answered without a vector.
+        """
+        return self._batch([text])[0]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector per text, in order, shape (len(texts), dimension).
+
+        Raises:
+            EmbeddingError: as `embed_query`.
+        """
+        starts = range(0, len(texts), self.batch_size)
+        return [row for start in starts for row in self._batch(texts[start : start + self.batch_size])]
+
+    def _batch(self, texts: list[str]) -> list[list[float]]:
+        payload: dict[str, Any] = {"model": self.model, "input": texts}
+        if self.dimension is not None:
+            payload["dimensions"] = self.dimension
+        answer = self._client.post("/embeddings", payload)
+        try:
+            rows = sorted(answer["data"], key=lambda row: row["index"])
+            return vectors([row["embedding"] for row in rows], len(texts))
+        except (KeyError, TypeError) as cause:
+            failure = AnswerError(f"answered without vectors: {str(answer)[:80]!r}")
+            raise self._client.describe(f"{self.base_url}/embeddings", failure) from cause
+        except AnswerError as cause:
+            raise self._client.describe(f"{self.base_url}/embeddings", cause) from cause

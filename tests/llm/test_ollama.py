@@ -1,0 +1,328 @@
+"""The Ollama clients against a local server that speaks its protocol, on good days and bad ones."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from time import monotonic
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth import protocols
+from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
+from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder, ollama_status, open_embedder, open_generator
+from sleuth.llm import http as llm_http
+from sleuth.llm.ollama import host_url, resolve_url
+from sleuth.testing.faults import FaultServer
+from sleuth.testing.ollama import Fault, OllamaServer
+
+REFUSED = "http://127.0.0.1:9"
+
+
+def ask(server: OllamaServer, **options: float) -> str:
+    return Ollama("llama3.1", server.url, **options).complete("say\nhello there, world")  # type: ignore[arg-type]
+
+
+def stream(server: OllamaServer, **options: float) -> str:
+    pieces = Ollama("llama3.1", server.url, **options).stream("say\nhello there, world")  # type: ignore[arg-type]
+    return "".join(pieces)
+
+
+both = pytest.mark.parametrize("call", [ask, stream])
+
+
+@both
+def test_answers(server: OllamaServer, call: Callable[..., str]) -> None:
+    """Whole or streamed, the answer is the model's."""
+    assert call(server) == "hello there, world"
+
+
+def test_requests(server: OllamaServer) -> None:
+    """Requests are exactly those of the protocol; options are sent where they are given."""
+    ask(server)
+    stream(server)
+    list(Ollama("llama3.1", server.url + "/", options={"num_ctx": 8192}).stream("x"))
+    assert [request.path for request in server.requests] == ["/api/generate"] * 3
+    assert server.requests[0].headers["content-type"] == "application/json"
+    first, second, third = server.payloads("/api/generate")
+    assert first == {"model": "llama3.1", "prompt": "say\nhello there, world", "stream": False}
+    assert second == {"model": "llama3.1", "prompt": "say\nhello there, world", "stream": True}
+    assert third["options"] == {"num_ctx": 8192}
+
+
+def test_stream_gives_pieces(server: OllamaServer) -> None:
+    """A stream comes in the pieces that the server sends, before it is done."""
+    assert list(Ollama("llama3.1", server.url).stream("a b c")) == ["a ", "b ", "c"]
+
+
+def test_unreachable_says_how_to_start() -> None:
+    """A refused connection names the address and the command that starts the server."""
+    for call in (Ollama("m", REFUSED).complete, OllamaEmbedder("m", REFUSED).embed_query):
+        with pytest.raises(RemoteError, match=rf"{REFUSED}/api/\w+ .*start it with: ollama serve") as caught:
+            call("x")
+        assert caught.value.service == "ollama"
+        assert caught.value.status is None
+
+
+@both
+def test_missing_model_says_how_to_pull(server: OllamaServer, call: Callable[..., str]) -> None:
+    """A model that is not there names the command that gets it, with the status."""
+    server.models.clear()
+    with pytest.raises(
+        GenerationError, match=r"no model 'llama3.1'; get it with: ollama pull llama3.1"
+    ) as caught:
+        call(server)
+    assert caught.value.status == 404
+    with pytest.raises(EmbeddingError, match=r"ollama pull nomic-embed-text"):
+        OllamaEmbedder(base_url=server.url).embed_documents(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("busy", r"is busy \(503: server busy, please try again"),
+        ("crash", r"answered 500: model runner has unexpectedly stopped"),
+        ("error-body", r"answered with an error: llama runner process has terminated"),
+        ("malformed", r"not JSON"),
+        ("hollow", r"without a response"),
+        ("die", r"broke the connection"),
+        ("reset", r"broke the connection"),
+        ("hang", r"did not answer within 0.5 s"),
+    ],
+)
+@both
+def test_failures_are_told(server: OllamaServer, call: Callable[..., str], fault: Fault, says: str) -> None:
+    """Each way to fail has its own message, with the server's words where it has any."""
+    server.fail(fault, always=True)
+    with pytest.raises(GenerationError, match=says) as caught:
+        call(server, timeout=0.5)
+    assert server.url in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"), [("undone", "before it was done"), ("late-error", "while running")]
+)
+def test_streams_that_break_raise_after_their_pieces(server: OllamaServer, fault: Fault, says: str) -> None:
+    """A stream that ends without being done, or with an error, gives its pieces and then raises."""
+    server.fail(fault)
+    pieces = []
+    with pytest.raises(GenerationError, match=says):
+        for piece in Ollama("llama3.1", server.url).stream("a b"):
+            pieces.append(piece)  # noqa: PERF402 - what came before the error is wanted
+    assert pieces == ["a ", "b"]
+
+
+@both
+def test_endless_answers_are_cut(
+    server: OllamaServer, call: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer without end stops at the limit."""
+    monkeypatch.setattr(llm_http, "LIMIT", 1_000_000)
+    server.fail("endless")
+    with pytest.raises(GenerationError, match="more than 1,000,000 bytes"):
+        call(server)
+
+
+def test_a_drip_does_not_outlast_the_timeout(server: OllamaServer) -> None:
+    """A whole answer that comes a byte at a time ends at the timeout; so does a line of a stream."""
+    server.fail("drip", always=True)
+    for call in (ask, stream):
+        start = monotonic()
+        with pytest.raises(GenerationError, match="did not answer within"):
+            call(server, timeout=0.4)
+        assert monotonic() - start < 2
+
+
+def test_a_busy_server_is_asked_again(server: OllamaServer) -> None:
+    """A full queue is waited for, and the answer that comes then counts."""
+    server.fail("busy", "rate")
+    assert ask(server) == "hello there, world"
+    assert len(server.payloads("/api/generate")) == 3
+
+
+def test_generation_that_began_is_not_repeated(server: OllamaServer) -> None:
+    """An answer that broke off, or a server that crashed, costs a model's time: it is not asked again."""
+    for fault in ("crash", "die", "reset"):
+        server.fail(fault)
+        with pytest.raises(GenerationError):
+            ask(server)
+    assert len(server.payloads("/api/generate")) == 3
+
+
+def test_embedding_is_repeated(server: OllamaServer) -> None:
+    """An embedding is the same each time, so what broke is asked for again."""
+    server.fail("reset", "crash")
+    assert OllamaEmbedder(base_url=server.url).embed_query("x")
+    assert len(server.payloads("/api/embeddings")) == 3
+
+
+def test_embedder_requests(server: OllamaServer) -> None:
+    """A query is one request to /api/embeddings, as specified."""
+    found = OllamaEmbedder(base_url=server.url).embed_query("why?")
+    assert server.payloads("/api/embeddings") == [{"model": "nomic-embed-text", "prompt": "why?"}]
+    assert len(server.requests) == 1
+    assert math.isclose(math.hypot(*found), 20.0)
+
+
+def test_batches_where_both_ways_agree() -> None:
+    """A model whose vectors have length 1 already is asked in batches, after one comparison."""
+    with OllamaServer(length=1.0) as server:
+        embedder = OllamaEmbedder(base_url=server.url, batch_size=4)
+        texts = [f"text number {i}" for i in range(10)]
+        found = embedder.embed_documents(texts)
+        assert [len(batch["input"]) for batch in server.payloads("/api/embed")] == [1, 4, 4, 2]
+        assert len(server.payloads("/api/embeddings")) == 1
+        embedder.embed_documents(texts)
+        assert len(server.payloads("/api/embeddings")) == 1
+        assert found[3] == pytest.approx(embedder.embed_query(texts[3]))
+
+
+def test_query_and_document_have_one_vector(server: OllamaServer) -> None:
+    """Where the server scales batches only, documents are embedded one by one, so that equal texts stay
+    equal.
+    """
+    embedder = OllamaEmbedder(base_url=server.url)
+    texts = ["one text", "another text", "a third"]
+    assert embedder.embed_documents(texts) == [embedder.embed_query(text) for text in texts]
+
+
+def test_normalize_makes_batches_possible(server: OllamaServer) -> None:
+    """With normalize every vector has length 1 and documents go in batches."""
+    embedder = OllamaEmbedder(base_url=server.url, normalize=True)
+    found = embedder.embed_documents(["one text", "another text"])
+    assert server.payloads("/api/embeddings") == []
+    assert found[1] == pytest.approx(embedder.embed_query("another text"))
+    assert math.isclose(math.hypot(*found[0]), 1.0)
+    assert embedder.fingerprint != OllamaEmbedder(base_url=server.url).fingerprint
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_servers_without_batches(normalize: bool) -> None:
+    """A server that has no /api/embed is asked one text at a time, and not asked for it again."""
+    with OllamaServer(batches=False) as server:
+        embedder = OllamaEmbedder(base_url=server.url, normalize=normalize)
+        texts = ["a b", "c d", "e f"]
+        assert embedder.embed_documents(texts) == [embedder.embed_query(text) for text in texts]
+        embedder.embed_documents(texts)
+        assert len(server.payloads("/api/embed")) == 1
+
+
+def test_busy_embedder_does_not_switch_endpoints(server: OllamaServer) -> None:
+    """A full queue is busy, not an older server: the batch fails as busy and the next one works."""
+    server.fail("busy", "busy", "busy")
+    embedder = OllamaEmbedder(base_url=server.url, normalize=True)
+    with pytest.raises(EmbeddingError, match="is busy"):
+        embedder.embed_documents(["a", "b"])
+    assert len(embedder.embed_documents(["a", "b"])) == 2
+    assert server.payloads("/api/embeddings") == []
+
+
+def test_empty_texts(server: OllamaServer) -> None:
+    """No texts make no request; an empty text has no vector in Ollama, and says so."""
+    embedder = OllamaEmbedder(base_url=server.url)
+    assert embedder.embed_documents([]) == []
+    assert server.requests == []
+    with pytest.raises(EmbeddingError, match="without a vector"):
+        embedder.embed_query("")
+
+
+def test_malformed_vectors_are_refused(server: OllamaServer) -> None:
+    """An answer without a vector, or that breaks off, is an EmbeddingError."""
+    for fault in ("hollow", "malformed", "error-body"):
+        server.fail(fault)
+        with pytest.raises(EmbeddingError):
+            OllamaEmbedder(base_url=server.url).embed_query("x")
+
+
+def test_protocols(server: OllamaServer) -> None:
+    """The clients are generators and embedders."""
+    assert isinstance(Ollama("m", server.url), protocols.Generator)
+    assert isinstance(OllamaEmbedder("m", server.url), protocols.Embedder)
+
+
+def test_status(server: OllamaServer) -> None:
+    """The status says version and models, or why there is none; it never raises."""
+    status = ollama_status(server.url)
+    assert (status.running, status.version) == (True, "0.9.6")
+    assert status.models == ("llama3.1:latest", "nomic-embed-text:latest")
+    down = ollama_status(REFUSED)
+    assert not down.running
+    assert "ollama serve" in down.problem
+    with FaultServer() as faults:
+        for fault in ("wrong-type", "garbage", "truncate", "hang"):
+            assert not ollama_status(faults.url(fault), timeout=0.3).running
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("example.org", "http://example.org:11434"),
+        ("example.org:8080", "http://example.org:8080"),
+        ("http://example.org", "http://example.org:80"),
+        ("https://example.org", "https://example.org:443"),
+        ("https://example.org:8443/ollama/", "https://example.org:8443/ollama"),
+        ("0.0.0.0", "http://localhost:11434"),  # noqa: S104 - read, not bound
+        (":7000", "http://localhost:7000"),
+        ("[::1]:7000", "http://[::1]:7000"),
+        ('"10.0.0.7"', "http://10.0.0.7:11434"),
+    ],
+)
+def test_ollama_host(host: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OLLAMA_HOST is read as Ollama reads it, where no address is given; a given one wins."""
+    assert host_url(host) == url
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    assert Ollama("m").base_url == url
+    assert OllamaEmbedder("m").base_url == url
+    assert Ollama("m", "http://localhost:11434").base_url == "http://localhost:11434"
+    assert LLMGenerator("m").llm.base_url == url  # type: ignore[attr-defined]
+
+
+def test_bad_arguments() -> None:
+    """Bad arguments name the rule and the value."""
+    for make, says in (
+        (lambda: Ollama(""), "model must be the name of a model, got ''"),
+        (lambda: Ollama("m", "ftp://x"), "base_url must begin with http:// or https://, got 'ftp://x'"),
+        (lambda: Ollama("m", timeout=0), "timeout must be a number of seconds above 0, got 0"),
+        (lambda: OllamaEmbedder(batch_size=0), "batch_size must be an integer of at least 1, got 0"),
+        (lambda: open_generator("openai:"), "model must be a name such as"),
+    ):
+        with pytest.raises(ArgumentError, match=says):
+            make()
+
+
+def test_names() -> None:
+    """A plain name is a model of Ollama, tags and all; openai: is the other kind."""
+    assert (
+        repr(open_generator("llama3.1:8b"))
+        == "Ollama(model='llama3.1:8b', base_url='http://localhost:11434')"
+    )
+    assert open_generator("ollama:llama3.1:8b").model == "llama3.1:8b"
+    assert open_generator("openai:gpt-x", base_url="http://h/v1").base_url == "http://h/v1"
+    embedder = open_embedder("nomic-embed-text")
+    assert embedder.fingerprint == "ollama:nomic-embed-text:unit"
+    assert open_embedder("openai:e").fingerprint == "openai:e:full"
+    assert resolve_url("http://h:1/") == "http://h:1"
+
+
+def test_bad_peers_leave_nothing_behind() -> None:
+    """A hundred calls to servers of bad manners end in an error each and leave no thread."""
+    before = threading.active_count()
+    with FaultServer() as faults:
+        for fault in ("refuse", "reset", "truncate", "wrong-type", "garbage", "redirect"):
+            for _ in range(17):
+                with pytest.raises(GenerationError):
+                    Ollama("m", faults.url(fault), timeout=2).complete("x")
+    assert threading.active_count() <= before
+
+
+@settings(max_examples=30, deadline=None)
+@given(text=st.text(st.characters(codec="utf-8"), min_size=1, max_size=80))
+def test_any_text_survives(text: str) -> None:
+    """Prompts and answers of any characters arrive as they were, whole and streamed."""
+    with OllamaServer(reply=lambda prompt: prompt) as server:
+        client = Ollama("llama3.1", server.url)
+        assert client.complete(text) == text
+        assert "".join(client.stream(text)) == text

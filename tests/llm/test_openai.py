@@ -1,0 +1,159 @@
+"""The OpenAI-compatible clients against a local server that speaks that protocol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sleuth import protocols
+from sleuth.errors import EmbeddingError, GenerationError
+from sleuth.llm import OpenAIEmbedder, OpenAIGenerator
+from sleuth.testing.ollama import embed
+from sleuth.testing.serving import LocalServer, Reply, Request
+
+KEY = "sk-very-secret"
+
+
+class OpenAIServer(LocalServer):
+    """Chat completions that repeat the last message, and embeddings that count words, out of order."""
+
+    next: Reply | None = None
+    done = True
+
+    def answer(self, request: Request) -> Reply | None:
+        if self.next is not None:
+            reply, self.next = self.next, None
+            return reply
+        if request.headers.get("authorization") != f"Bearer {KEY}":
+            said = request.headers.get("authorization")
+            return _json({"error": {"message": f"Incorrect API key provided: {said}"}}, 401)
+        payload = json.loads(request.body)
+        if request.path == "/v1/embeddings":
+            rows = [{"index": i, "embedding": embed(text)} for i, text in enumerate(payload["input"])]
+            return _json({"data": rows[::-1]})
+        text = payload["messages"][-1]["content"]
+        if payload["stream"]:
+            return Reply(200, pieces=self.events(text))
+        return _json({"choices": [{"message": {"role": "assistant", "content": text}}]})
+
+    def events(self, text: str) -> Iterator[bytes]:
+        yield b": a comment\n\n"
+        for word in text.split(" "):
+            event = {"choices": [{"delta": {"content": word + " "}, "finish_reason": None}]}
+            yield b"data: " + json.dumps(event).encode() + b"\r\n\r\n"
+        if self.done:
+            yield b"data: [DONE]\n\n"
+
+
+def _json(value: Any, status: int = 200) -> Reply:
+    return Reply(status, json.dumps(value).encode())
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as running:
+        yield running
+
+
+@pytest.fixture
+def generator(server: OpenAIServer) -> OpenAIGenerator:
+    return OpenAIGenerator("gpt-x", f"{server.url}/v1", api_key=KEY, timeout=5, options={"temperature": 0})
+
+
+def test_complete_and_stream(server: OpenAIServer, generator: OpenAIGenerator) -> None:
+    """A prompt goes as one user message, and the answer comes whole or in pieces."""
+    assert generator.complete("a b") == "a b"
+    assert list(generator.stream("a b")) == ["a ", "b "]
+    assert isinstance(generator, protocols.Generator)
+    assert json.loads(server.requests[0].body) == {
+        "model": "gpt-x",
+        "messages": [{"role": "user", "content": "a b"}],
+        "stream": False,
+        "temperature": 0,
+    }
+
+
+def test_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Address and key come from the environment where they are not given."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    assert OpenAIGenerator("gpt-x").complete("hi") == "hi"
+
+
+def test_the_key_is_never_shown(server: OpenAIServer, generator: OpenAIGenerator) -> None:
+    """Neither repr nor errors hold the key, not even where the server repeats it."""
+    wrong = OpenAIGenerator("gpt-x", f"{server.url}/v1", api_key="sk-wrong-secret")
+    with pytest.raises(GenerationError, match=r"refused the key .*OPENAI_API_KEY") as caught:
+        wrong.complete("x")
+    shown = [str(caught.value), repr(wrong), repr(wrong._client), repr(generator)]
+    assert caught.value.status == 401
+    assert not any("secret" in text for text in shown)
+
+
+def test_the_key_does_not_follow_redirects(server: OpenAIServer, generator: OpenAIGenerator) -> None:
+    """A server that redirects elsewhere does not pass the key on."""
+    with OpenAIServer() as elsewhere:
+        server.next = Reply(302, headers={"Location": f"{elsewhere.url}/v1/chat/completions"})
+        with pytest.raises(GenerationError):
+            generator.complete("x")
+        assert [request.headers.get("authorization") for request in elsewhere.requests] == [None]
+
+
+def test_broken_streams(server: OpenAIServer, generator: OpenAIGenerator) -> None:
+    """A stream that ends too early, holds an error or no JSON raises after its pieces."""
+    server.done = False
+    with pytest.raises(GenerationError, match="before it was done"):
+        list(generator.stream("a b"))
+    for body, says in (
+        (b'data: {"error": {"message": "overloaded"}}\n\n', "overloaded"),
+        (b"data: {\n", "not JSON"),
+    ):
+        server.next = Reply(200, body)
+        with pytest.raises(GenerationError, match=says):
+            list(generator.stream("a b"))
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (Reply(200, b"{}"), "without a message"),
+        (_json({"choices": [{"message": {"content": None}}]}), "without a text"),
+        (_json({"error": {"message": "no such model"}}, 404), "answered 404: no such model"),
+        (Reply(200, b"<html>"), "not JSON"),
+    ],
+)
+def test_failures(server: OpenAIServer, generator: OpenAIGenerator, reply: Reply, says: str) -> None:
+    """Each failure is told with the server's own message where it has one."""
+    server.next = reply
+    with pytest.raises(GenerationError, match=says):
+        generator.complete("x")
+
+
+def test_embedder(server: OpenAIServer) -> None:
+    """Vectors come in the order of the texts, in batches, however the server orders them."""
+    embedder = OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY, batch_size=2, dimension=64)
+    texts = ["one", "two", "three"]
+    assert embedder.embed_documents(texts) == [embed(text) for text in texts]
+    assert embedder.embed_query("two") == embed("two")
+    assert embedder.embed_documents([]) == []
+    assert [len(json.loads(request.body)["input"]) for request in server.requests] == [2, 1, 1]
+    assert json.loads(server.requests[0].body)["dimensions"] == 64
+    assert isinstance(embedder, protocols.Embedder)
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (Reply(200, b'{"data": [{"embedding": [1]}]}'), "without vectors"),
+        (_json({"data": []}), "1 texts with 0 vectors"),
+        (Reply(200, b'{"data": [{"index": 0, "embedding": [NaN]}]}'), "vector that holds nan"),
+    ],
+)
+def test_embedder_failures(server: OpenAIServer, reply: Reply, says: str) -> None:
+    """An answer without proper vectors is an EmbeddingError."""
+    server.next = reply
+    with pytest.raises(EmbeddingError, match=says):
+        OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY).embed_query("x")

@@ -1,0 +1,181 @@
+"""Document 004, documents, generators and embedders: its examples, requests and prompts."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import MagicMock, patch
+
+import pytest
+
+from sleuth.errors import EmbeddingError, GenerationError
+from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder
+from sleuth.testing.ollama import OllamaServer
+from sleuth.types import Document
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    with OllamaServer(reply=lambda prompt: f"<{prompt}>") as running:
+        monkeypatch.setenv("OLLAMA_HOST", running.url)
+        yield running
+
+
+def test_document() -> None:
+    """A document keeps its text and metadata; its repr shows 50 characters."""
+    doc = Document(
+        page_content="Python is a programming language.", metadata={"source": "intro.pdf", "page": 1}
+    )
+    assert doc.page_content == "Python is a programming language."
+    assert doc.metadata == {"source": "intro.pdf", "page": 1}
+    shown = "Document(page_content='Python is a programming language....', metadata={'source': 'intro.pdf', 'page': 1})"
+    assert repr(doc) == shown
+    assert Document("x").metadata == {}
+    assert Document("x").metadata is not Document("y").metadata
+    assert repr(Document("y" * 80)) == f"Document(page_content='{'y' * 50}...', metadata={{}})"
+
+
+def test_ollama_complete(server: OllamaServer) -> None:
+    """complete sends model, prompt and stream False to /api/generate and returns the response."""
+    ollama = Ollama(model="llama3.1", base_url=server.url)
+    response = ollama.complete("What is Python?")
+    assert response == "<What is Python?>"
+    (request,) = server.requests
+    assert (request.method, request.path) == ("POST", "/api/generate")
+    assert request.headers["content-type"] == "application/json"
+    assert json.loads(request.body) == {"model": "llama3.1", "prompt": "What is Python?", "stream": False}
+
+
+def test_generate_answer(server: OllamaServer) -> None:
+    """The prompt of an answer is the document's, to the letter."""
+    generator = LLMGenerator(model="llama3.1")
+    docs = [
+        Document(page_content="Python was created in 1991.", metadata={"source": "wiki"}),
+        Document(page_content="Python is interpreted.", metadata={"source": "docs"}),
+    ]
+    answer = generator.generate_answer("When was Python created?", docs)
+    assert answer == (
+        "<Use the following context to answer the question:\n"
+        "\n"
+        "Source: {'source': 'wiki'}\n"
+        "Content: Python was created in 1991.\n"
+        "\n"
+        "Source: {'source': 'docs'}\n"
+        "Content: Python is interpreted.\n"
+        "\n"
+        "Question: When was Python created?\n"
+        "Answer:>"
+    )
+
+
+def test_summarize_docs(server: OllamaServer) -> None:
+    """The prompt of a summary is the document's, to the letter, without metadata."""
+    generator = LLMGenerator()
+    docs = [
+        Document(page_content="Python is versatile.", metadata={}),
+        Document(page_content="Python has extensive libraries.", metadata={}),
+    ]
+    summary = generator.summarize_docs(docs)
+    assert summary == (
+        "<Summarize the following text in concise bullet points:\n"
+        "\n"
+        "Python is versatile.\n"
+        "\n"
+        "Python has extensive libraries.\n"
+        "\n"
+        "Summary:>"
+    )
+
+
+def test_evaluate_relevance(server: OllamaServer) -> None:
+    """The prompt of a judgement is the document's, to the letter."""
+    generator = LLMGenerator()
+    evaluation = generator.evaluate_relevance(
+        question="What is Python?", answer="Python is a high-level programming language."
+    )
+    assert evaluation == (
+        "<Question: What is Python?\n"
+        "Answer: Python is a high-level programming language.\n"
+        "\n"
+        "Rate the relevance of the answer to the question on a scale of 1 to 10.\n"
+        "Provide a brief explanation for your rating.>"
+    )
+
+
+def test_embedder(server: OllamaServer) -> None:
+    """A query is one request to /api/embeddings whose vector comes back; documents get one vector each."""
+    embedder = OllamaEmbedder(model="nomic-embed-text")
+    query_vector = embedder.embed_query("What is machine learning?")
+    (request,) = server.requests
+    assert request.path == "/api/embeddings"
+    assert json.loads(request.body) == {"model": "nomic-embed-text", "prompt": "What is machine learning?"}
+    assert query_vector == embedder._get_embedding("What is machine learning?")
+    docs = ["Document 1 text", "Document 2 text", "Document 3 text"]
+    doc_vectors = embedder.embed_documents(docs)
+    assert doc_vectors == [embedder.embed_query(text) for text in docs]
+
+
+def test_signatures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names, order and defaults of the parameters are those of the document."""
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    ollama = inspect.signature(Ollama).parameters
+    assert list(ollama)[:2] == ["model", "base_url"]
+    assert ollama["base_url"].default == "http://localhost:11434"
+    embedder = inspect.signature(OllamaEmbedder).parameters
+    assert list(embedder)[:2] == ["model", "base_url"]
+    assert embedder["model"].default == "nomic-embed-text"
+    assert embedder["base_url"].default == "http://localhost:11434"
+    generator = LLMGenerator()
+    assert isinstance(generator.llm, Ollama)
+    assert (generator.llm.model, generator.llm.base_url) == ("llama3.1", "http://localhost:11434")
+    assert list(inspect.signature(LLMGenerator.generate_answer).parameters) == [
+        "self",
+        "question",
+        "context_docs",
+    ]
+    assert list(inspect.signature(LLMGenerator.summarize_docs).parameters) == ["self", "docs"]
+    assert list(inspect.signature(LLMGenerator.evaluate_relevance).parameters) == [
+        "self",
+        "question",
+        "answer",
+    ]
+
+
+def test_any_generator() -> None:
+    """LLMGenerator takes any generator in place of Ollama's."""
+
+    class Loud:
+        def complete(self, prompt: str) -> str:
+            return prompt.upper()
+
+        def stream(self, prompt: str) -> Iterator[str]:
+            yield self.complete(prompt)
+
+    assert LLMGenerator(llm=Loud()).summarize_docs([]).endswith("SUMMARY:")
+
+
+def test_requests_go_through_urlopen() -> None:
+    """The standard library's urlopen sends every request, as the document says."""
+    answers: list[dict[str, Any]] = [{"response": "hello"}, {"embedding": [0.5, 1]}]
+    for made, expected in ((Ollama("m").complete, "hello"), (OllamaEmbedder("m").embed_query, [0.5, 1])):
+        with patch("urllib.request.urlopen") as urlopen:
+            response = MagicMock(status=200)
+            response.read.return_value = json.dumps(answers.pop(0)).encode()
+            response.__enter__.return_value = response
+            urlopen.return_value = response
+            assert made("x") == expected
+            assert urlopen.call_args.args[0].get_method() == "POST"
+
+
+def test_errors(server: OllamaServer) -> None:
+    """A status other than 200 and a server that is not there raise with a description."""
+    server.fail("crash")
+    with pytest.raises(GenerationError, match="500"):
+        Ollama("llama3.1").complete("x")
+    nowhere = "http://127.0.0.1:9"
+    with pytest.raises(GenerationError, match="ollama serve"):
+        Ollama("llama3.1", nowhere).complete("x")
+    with pytest.raises(EmbeddingError, match="ollama serve"):
+        OllamaEmbedder(base_url=nowhere).embed_query("x")
