@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _charset = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _DROPPED: Final = (
     "script, style, noscript, template, svg, canvas, iframe, object, nav, aside, button, select, input,"
-    " textarea, dialog, [hidden], [aria-hidden=true], [role=navigation], [role=search], a.headerlink, body > header, body > footer"
+    " textarea, dialog, [hidden], [aria-hidden=true], [role=navigation], [role=search], a.headerlink,"
+    " body > header, body > footer"
 )
 _MAIN: Final = ("main", "[role=main]", "article")
 _HEADINGS: Final = {f"h{level}": "#" * level + " " for level in range(1, 7)}
@@ -92,6 +93,7 @@ class _Writer:
 
     def write(self, root: LexborNode) -> str:
         node: LexborNode | None = root
+        end = root.mem_id  # nodes compare by what they hold, which takes time
         while node is not None:
             child = self._enter(node)
             if child is not None:
@@ -99,7 +101,7 @@ class _Writer:
                 continue
             while node is not None:
                 self._leave(node)
-                if node == root:
+                if node.mem_id == end:
                     return "".join(self.parts).strip("\n")
                 if node.next is not None:
                     node = node.next
