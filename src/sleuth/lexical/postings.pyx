@@ -384,3 +384,40 @@ def tally_segment(
                             long_counts[term] += 1
                             large += count >= 255
     return large
+
+
+def group_by_term(const int64_t[::1] ends, const uint32_t[::1] terms, const double[::1] values, int64_t n_terms):
+    """Values given by row, by term instead.
+
+    Args:
+        ends: row i has terms[ends[i - 1]:ends[i]], and values of the same shape.
+
+    Returns:
+        (starts, rows, values): term t is in rows[starts[t]:starts[t + 1]], ascending.
+    """
+    starts_array = np.zeros(n_terms + 1, np.int64)
+    rows_array, out_array = np.empty(terms.shape[0], np.uint32), np.empty(terms.shape[0], np.float64)
+    cdef int64_t[::1] starts = starts_array
+    cdef uint32_t[::1] rows = rows_array
+    cdef double[::1] out = out_array
+    cdef int64_t i, j = 0, at
+    with nogil:
+        for i in range(terms.shape[0]):
+            starts[terms[i]] += 1
+        for i in range(n_terms):
+            at = starts[i]
+            starts[i] = j
+            j += at
+        starts[n_terms] = j
+        j = 0
+        for i in range(ends.shape[0]):
+            while j < ends[i]:
+                at = starts[terms[j]]
+                starts[terms[j]] = at + 1
+                rows[at] = <uint32_t>i
+                out[at] = values[j]
+                j += 1
+        for i in range(n_terms, 0, -1):
+            starts[i] = starts[i - 1]
+        starts[0] = 0
+    return starts_array, rows_array, out_array

@@ -116,7 +116,7 @@ class LexicalSearcher:
         self._ids = ids
         names = tuple(leg.fields)
         known = {id(s.view): s for s in previous._segments} if previous else {}
-        self._segments = [known.get(id(view)) or _Segment(view, names) for view in segments]
+        self._segments: list[_Segment] = [known.get(id(view)) or _Segment(view, names) for view in segments]
         self._by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
         self.statistics = {name: self._statistics(name) for name in names}
         self._analyzers = {name: get_analyzer(spec.analyzer) for name, spec in leg.fields.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +54,8 @@ def _break_ties(
 ) -> None:
     """Sorts by id, in place, the stretches of equal score that hold more than one segment."""
     ranked = scores[order]
-    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]])) if len(order) else []
-    for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
+    cuts = [0, *(np.flatnonzero(ranked[1:] != ranked[:-1]) + 1).tolist(), len(order)]
+    for start, end in pairwise(cuts):
         tied = order[start:end]
         if len(tied) > 1 and len(np.unique(segments[tied])) > 1:
             names = ids(keys[tied])

@@ -130,22 +130,21 @@ class Analyzer:
                 out.append(run if run not in stop and len(run) <= MAX_TOKEN else ())
             else:
                 out.append(tuple(token for _, _, token in find(run) if self._wanted(token)))
-        return self._finished(out) if self._finish else out
-
-    def _finished(self, expanded: list[str | tuple[str, ...]]) -> list[str | tuple[str, ...]]:
-        assert self._finish is not None
-        flat = [t for e in expanded for t in ((e,) if isinstance(e, str) else e)]
-        done = iter(self._finish(flat))
-        return [next(done) if isinstance(e, str) else tuple(next(done) for _ in e) for e in expanded]
+        return _finished(out, self._finish) if self._finish else out
 
     def _prepare(self, text: str) -> str:
         """Cuts long runs of unspaced scripts beforehand, so that runs stay words. Keeps the tokens."""
         if not words.has_unspaced(text):
             return text
-        return " ".join(
-            match[0] if match[0].isascii() else " ".join(token for _, _, token in self._find(match[0]))
-            for match in self._run.finditer(text)
-        )
+        return self._run.sub(lambda match: words.spaced(match[0]), text)
+
+
+def _finished(
+    expanded: list[str | tuple[str, ...]], finish: Callable[[list[str]], list[str]]
+) -> list[str | tuple[str, ...]]:
+    flat = [t for e in expanded for t in ((e,) if isinstance(e, str) else e)]
+    done = iter(finish(flat))
+    return [next(done) if isinstance(e, str) else tuple(next(done) for _ in e) for e in expanded]
 
 
 _CAPITALS = {ord(c): c.lower() for c in _LETTERS.upper()}
@@ -234,7 +233,9 @@ _ANALYZERS = {
     analyzer.name: analyzer
     for analyzer in (
         Analyzer("code", 1, extra="_", keep_case=True, find=_find_code),
+        Analyzer("code-english", 1, extra="_", keep_case=True, find=_find_code, finish=_stem, stop=ENGLISH),
         Analyzer("english", 1, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
+        Analyzer("names", 1, extra="_", keep_case=True, find=_find_words),
         Analyzer("plain", 1, extra="_", find=_find_words),
     )
 }
@@ -244,7 +245,8 @@ def get_analyzer(name: str) -> Analyzer:
     """The built-in analyzer of that name.
 
     `english` stems (Snowball), drops accents, clitics and stop words; `plain` keeps words as they are written, folded
-    (NFKC, casefold); `code` keeps identifiers whole and adds their parts.
+    (NFKC, casefold); `code` keeps identifiers whole and adds their parts, `code-english` stems those and drops stop
+    words; `names` keeps identifiers exactly as they are written.
 
     Raises:
         ArgumentError: there is none.

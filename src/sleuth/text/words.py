@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
+from itertools import pairwise
 
 JOINERS = frozenset("\u00ad\u200c\u200d\u2060\ufeff")
 """Invisible characters inside a word; they are dropped."""
 APOSTROPHES = frozenset("'\u2019\u02bc\uff07")
+_FIXED = dict.fromkeys(JOINERS, "j") | dict.fromkeys(APOSTROPHES, "'") | {"_": "w"}
 _UNSPACED = (
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x1000, 0x109F),  # Myanmar
@@ -44,28 +46,22 @@ def kind(char: str) -> str:
     """What a character is: "w" word, "m" mark, "j" joiner, "'" apostrophe, "c" unspaced script, "e" emoji,
     " " separator.
     """
-    if char in JOINERS:
-        return "j"
-    if char in APOSTROPHES:
-        return "'"
-    if char == "_":
-        return "w"
+    if char in _FIXED:
+        return _FIXED[char]
     code = ord(char)
     category = unicodedata.category(char)
     if category[0] == "M" or 0x1160 <= code <= 0x11FF or 0x1F3FB <= code <= 0x1F3FF:
         return "m"
+    if category == "So" and _within(code, _EMOJI):
+        return "e"
+    plain = unicodedata.normalize("NFKC", char)
     if category[0] in "LN":
-        plain = unicodedata.normalize("NFKC", char)
-        if plain != char and len(plain) == 1:
+        plain = char if len(plain) > 1 else plain
+        if plain != char:
             return kind(plain)
-        return "c" if _within(code, _UNSPACED) else "w"
-    if category == "So":
-        if _within(code, _EMOJI):
-            return "e"
-        plain = unicodedata.normalize("NFKC", char)
-        if plain != char and any(c.isalnum() for c in plain):
-            return "c" if _within(ord(plain[0]), _UNSPACED) else "w"
-    return " "
+    elif category != "So" or not any(c.isalnum() for c in plain):
+        return " "
+    return "c" if _within(ord(plain[0]), _UNSPACED) else "w"
 
 
 def fold(text: str) -> str:
@@ -110,13 +106,9 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
                 end -= 1
             found += _word(run[start:end], start, end)
         elif what == "c":
-            units: list[tuple[int, int]] = []
-            while i < n and kind(run[i]) == "c":
-                start, i = i, i + 1
-                while i < n and kind(run[i]) in "mj":
-                    i += 1
-                units.append((start, i))
-            found += _pairs(run, units)
+            units = _units(run, i)
+            i = units[-1][1]
+            found += [(a, b, _unit(run[a:b])) for a, b in _pairs(units)]
         elif what == "e":
             i = _end_of_emoji(run, i)
             found.append(
@@ -150,11 +142,38 @@ def _cut(folded: str) -> list[str]:
     return [part.strip("'") for part in out]
 
 
-def _pairs(run: str, units: list[tuple[int, int]]) -> list[Piece]:
-    if len(units) == 1:
-        start, end = units[0]
-        return [(start, end, _unit(run[start:end]))]
-    return [(a[0], b[1], _unit(run[a[0] : b[1]])) for a, b in zip(units, units[1:], strict=False)]
+def _units(run: str, i: int) -> list[tuple[int, int]]:
+    """Places of the characters of an unspaced script from i on, each with its marks."""
+    units: list[tuple[int, int]] = []
+    n = len(run)
+    while i < n and kind(run[i]) == "c":
+        start, i = i, i + 1
+        while i < n and kind(run[i]) in "mj":
+            i += 1
+        units.append((start, i))
+    return units
+
+
+def _pairs(units: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Places of neighbours; of a single unit that stands alone."""
+    return [(a, b) for (a, _), (_, b) in pairwise(units)] if len(units) > 1 else units
+
+
+def spaced(run: str) -> str:
+    """The run with its unspaced stretches written as pairs with spaces between: the same tokens in shorter runs."""
+    if run.isascii():
+        return run
+    out: list[str] = []
+    i = 0
+    while i < len(run):
+        if kind(run[i]) == "c":
+            units = _units(run, i)
+            out.append(" " + " ".join(run[a:b] for a, b in _pairs(units)) + " ")
+            i = units[-1][1]
+        else:
+            out.append(run[i])
+            i += 1
+    return "".join(out)
 
 
 def _unit(text: str) -> str:

@@ -1,0 +1,162 @@
+"""Which of these few thousand texts, given as a list, match a query best by TF-IDF and cosine?
+
+The formulas and tokens are those of scikit-learn's `TfidfVectorizer()` defaults: words of two characters and more in
+lower case, idf = ln((1 + n) / (1 + df)) + 1, weight = tf * idf, rows and query of length 1.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import ArgumentError
+from sleuth.lexical.postings import group_by_term
+from sleuth.text.tokens import TermCounter
+
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+_FOLD = bytes(
+    i if i >= 128 else ord(chr(i).lower()) if chr(i).isalnum() or chr(i) == "_" else 0 for i in range(256)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """TF-IDF weights by term, rows of length 1.
+
+    Attributes:
+        hashes: of each content, shape (n,), int64: what was indexed, so that a changed list is noticed.
+        numbers: of terms.
+        idf: shape (n_terms,).
+        starts: shape (n_terms + 1,): term t has rows[starts[t]:starts[t + 1]], with weights of the same shape.
+    """
+
+    hashes: NDArray[np.int64]
+    numbers: Mapping[str, int]
+    idf: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    weights: NDArray[np.float64]
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """Cosine of the query and each row, shape (n,)."""
+        scores = np.zeros(len(self.hashes))
+        times = Counter(_words(query))
+        known = [
+            (number, count) for word, count in times.items() if (number := self.numbers.get(word)) is not None
+        ]
+        length = math.sqrt(sum((count * self.idf[number]) ** 2 for number, count in known))
+        for number, count in known:
+            span = slice(self.starts[number], self.starts[number + 1])
+            scores[self.rows[span]] += self.weights[span] * (count * self.idf[number] / length)
+        return scores
+
+
+class _Cache:
+    """The indexes of the lists that were searched last. It holds neither the lists nor their texts."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._lock = threading.Lock()
+        self._held: OrderedDict[int, _Index] = OrderedDict()
+
+    def index(self, contents: list[str]) -> _Index:
+        """The index of these texts, made where they were not searched lately."""
+        hashes = np.fromiter(map(hash, contents), np.int64, len(contents))
+        key = hash(hashes.tobytes())
+        with self._lock:
+            found = self._held.get(key)
+            if found is not None and np.array_equal(found.hashes, hashes):
+                self._held.move_to_end(key)
+                return found
+        made = _make_index(contents, hashes)
+        with self._lock:
+            self._held[key] = made
+            self._held.move_to_end(key)
+            while len(self._held) > self._room:
+                self._held.popitem(last=False)
+        return made
+
+
+_cache = _Cache(room=4)
+
+
+def retrieve_local_docs(
+    query: str, evidence: Sequence[Mapping[str, Any]], k: int = 5
+) -> list[dict[str, Any]]:
+    """The best `k` documents of a list by TF-IDF and cosine similarity.
+
+    The same list searched again is not indexed again; a list that changed is noticed.
+
+    Args:
+        query: free text.
+        evidence: documents with `id` and `content`; other keys are kept.
+        k: at least 1; more than there are documents gives all that match.
+
+    Returns:
+        Copies of the documents with `score`, in (0, 1], best first, equal scores in order of the evidence. Documents
+        that share no word with the query are left out.
+
+    Raises:
+        ArgumentError: k below 1, a document without id, a content that is not a string. It is a ValueError.
+    """
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ArgumentError(f"k must be an int of 1 and more, got {k!r}")
+    if not isinstance(query, str):
+        raise ArgumentError(f"query must be a string, got {query!r}")
+    contents = [_content(document, i) for i, document in enumerate(evidence)]
+    if not contents or not query.strip():
+        return []
+    scores = _cache.index(contents).scores(query)
+    found = np.flatnonzero(scores)
+    best = found[np.argsort(-scores[found], kind="stable")[:k]]
+    return [{**evidence[i], "score": float(scores[i])} for i in best.tolist()]
+
+
+def _content(document: Mapping[str, Any], i: int) -> str:
+    try:
+        document["id"]
+        content = document["content"]
+    except (KeyError, TypeError) as error:
+        raise ArgumentError(f"evidence[{i}] must have an id and a content, got {document!r}") from error
+    if not isinstance(content, str):
+        raise ArgumentError(f"evidence[{i}]['content'] must be a string, got {content!r}")
+    return content
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _expand(runs: list[str]) -> list[str | tuple[str, ...]]:
+    return [run if len(run) > 1 else () for run in runs]
+
+
+def _prepare(text: str) -> str:
+    return " ".join(_words(text))
+
+
+def _make_index(contents: list[str], hashes: NDArray[np.int64]) -> _Index:
+    counter = TermCounter(_FOLD, _expand, _prepare)
+    ends, terms, counts, _ = counter.count([contents], [1])
+    n = len(contents)
+    df = np.bincount(terms, minlength=len(counter))
+    idf = np.log((1 + n) / (1 + df)) + 1
+    weights = counts * idf[terms]
+    rows = np.repeat(np.arange(n), np.diff(ends, prepend=0))
+    lengths = np.sqrt(np.bincount(rows, weights * weights, minlength=n))
+    weights /= lengths[rows]
+    starts, sorted_rows, sorted_weights = group_by_term(ends, terms, weights, len(counter))
+    data, offsets = counter.dictionary()
+    text = data.tobytes()
+    cuts = offsets.tolist()
+    numbers = {text[a:b].decode("utf-8", "surrogatepass"): i for i, (a, b) in enumerate(pairwise(cuts))}
+    return _Index(hashes, numbers, idf, starts, sorted_rows, sorted_weights)

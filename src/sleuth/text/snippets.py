@@ -1,0 +1,120 @@
+"""Which stretch of a text shows best why it was found?"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sleuth.errors import ArgumentError
+from sleuth.text.analyzers import Analyzer, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A stretch of a text.
+
+    Attributes:
+        text: exactly `original[start:start + len(text)]`.
+        spans: start and end, in `text`, of the words that match; ascending, without overlap.
+        start: where it begins in the original, in characters.
+    """
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    start: int = 0
+
+
+def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snippet:
+    """The window of about `width` characters that holds most distinct words of the query, then most matches.
+
+    It never cuts a word or a combining sequence: it may be shorter than `width`, and longer only where one
+    matching word is.
+
+    Raises:
+        ArgumentError: `width` below 1.
+    """
+    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
+        raise ArgumentError(f"width must be an int of 1 and more, got {width!r}")
+    wanted = set(analyzer.tokens(query))
+    matches = [span for span in analyzer.spans(text) if span[2] in wanted] if wanted else []
+    if matches:
+        low, high = _best_window(matches, width)
+        start, end = _widen(text, low, high, width)
+    else:
+        start, end = _widen(text, 0, 0, width)
+    inside = [(a - start, b - start) for a, b, _ in matches if start <= a and b <= end]
+    return Snippet(text[start:end], _merged(inside), start)
+
+
+def _best_window(matches: Sequence[Span], width: int) -> tuple[int, int]:
+    """Start and end of the matches that fit into `width` and hold most distinct tokens, then most matches."""
+    matches = sorted(matches)
+    counts: dict[str, int] = {}
+    best, window = (0, 0), matches[0][:2]
+    low = 0
+    for high, (_, end, token) in enumerate(matches):
+        counts[token] = counts.get(token, 0) + 1
+        while low < high and end - matches[low][0] > width:
+            first = matches[low][2]
+            counts[first] -= 1
+            if not counts[first]:
+                del counts[first]
+            low += 1
+        worth = (len(counts), high - low + 1)
+        if worth > best:
+            best, window = worth, (matches[low][0], max(m[1] for m in matches[low : high + 1]))
+    return window
+
+
+def _widen(text: str, low: int, high: int, width: int) -> tuple[int, int]:
+    """The window grown to `width` around what it holds, then drawn in to borders between words."""
+    room = max(0, width - (high - low))
+    start = max(0, low - room // 2)
+    end = min(len(text), max(high, start + width))
+    start = min(low, max(0, end - width))
+    while start < low and not _is_border(text, start):
+        start += 1
+    while start < low and text[start].isspace() and _is_boundary(text, start + 1):
+        start += 1
+    while end > high and not _is_border(text, end):
+        end -= 1
+    while end > high and text[end - 1].isspace():
+        end -= 1
+    if end <= start:
+        end = min(len(text), width)
+        start = 0
+        while end < len(text) and not _is_boundary(text, end):
+            end += 1
+    return start, end
+
+
+def _is_border(text: str, i: int) -> bool:
+    """Whether cutting before character i cuts neither a word nor a combining sequence."""
+    if i <= 0 or i >= len(text):
+        return True
+    return _is_boundary(text, i) and not (_in_word(text[i - 1]) and _in_word(text[i]))
+
+
+def _is_boundary(text: str, i: int) -> bool:
+    """Whether character i begins a user-visible character."""
+    return not _extends(text[i]) and text[i - 1] != "\u200d"
+
+
+def _extends(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M" or char == "\u200d" or "\U0001f3fb" <= char <= "\U0001f3ff"
+
+
+def _in_word(char: str) -> bool:
+    """Letters of scripts with spaces: between ideographs a cut is a border."""
+    return (char.isalnum() or char in "_'\u2019" or _extends(char)) and not "\u2e80" <= char <= "\ud7ff"
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    out: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if out and start < out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return tuple(out)

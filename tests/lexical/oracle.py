@@ -1,0 +1,74 @@
+"""BM25 and TF-IDF the obvious way, in float64, for rows given as token lists."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sleuth.lexical.leg import LexicalLeg
+from sleuth.store.legs import Rows, SegmentView, pack
+from sleuth.text.analyzers import get_analyzer
+
+Row = Mapping[str, str]
+
+
+def rows_of(rows: Sequence[Row], first: int = 0, ranks: Sequence[int] | None = None) -> Rows:
+    """Rows with keys from `first` on."""
+    names = sorted({name for row in rows for name in row})
+    return Rows(
+        keys=np.arange(first, first + len(rows), dtype=np.int64),
+        tie_ranks=None if ranks is None else np.array(ranks, np.uint32),
+        texts={name: [row.get(name, "") for row in rows] for name in names},
+    )
+
+
+def view_of(leg: LexicalLeg, rows: Rows, name: str = "s", live: Sequence[bool] | None = None) -> SegmentView:
+    """A segment of these rows."""
+    data = leg.build(rows)
+    bitmap = None if live is None else pack(np.array(live, bool))
+    return SegmentView(name, rows.keys, rows.tie_ranks, bitmap, data.arrays, data.meta)
+
+
+def field_tokens(leg: LexicalLeg, row: Row, field: str) -> Counter[str]:
+    """Weighted counts of the tokens of a row in a field."""
+    spec = leg.fields[field]
+    counts: Counter[str] = Counter()
+    for source, weight in spec.sources.items():
+        for token in get_analyzer(spec.analyzer).tokens(row.get(source, "")):
+            counts[token] += weight
+    return counts
+
+
+def scores(
+    leg: LexicalLeg,
+    rows: Sequence[Row],
+    query: str,
+    *,
+    weighting: str = "bm25",
+    weights: Mapping[str, float] | None = None,
+) -> list[float]:
+    """The score of every row, all rows being live."""
+    out = [0.0] * len(rows)
+    for field, spec in leg.fields.items():
+        held = [field_tokens(leg, row, field) for row in rows]
+        lengths = [sum(counts.values()) for counts in held]
+        filled = [length for length in lengths if length]
+        n, average = len(filled), sum(filled) / len(filled) if filled else 0.0
+        for token, times in Counter(get_analyzer(spec.analyzer).tokens(query)).items():
+            df = sum(token in counts for counts in held)
+            for i, counts in enumerate(held):
+                if not counts[token]:
+                    continue
+                tf, length = counts[token], lengths[i]
+                weight = times * (weights or {}).get(field, 1.0)
+                if weighting == "bm25":
+                    idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
+                    norm = leg.k1 * (1 - leg.b + leg.b * length / average)
+                    out[i] += weight * idf * tf / (tf + norm)
+                else:
+                    idf = 1 + math.log((n + 1) / (df + 1))
+                    out[i] += weight * idf * idf * math.sqrt(tf) / math.sqrt(length)
+    return out

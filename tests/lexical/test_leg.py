@@ -1,0 +1,139 @@
+"""Building, streaming and merging give one and the same index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, postings
+from sleuth.lexical.leg import field_arrays
+from sleuth.store.legs import SegmentData, SegmentView
+from tests.lexical import oracle
+
+LEG = LexicalLeg({"text": FieldSpec("plain"), "name": FieldSpec("code", {"title": 2, "text": 1})})
+words = st.one_of(st.sampled_from(["x", "yy", "getName", "naïve", "漢字"]), st.text(max_size=6))
+row = st.fixed_dictionaries({"title": words, "text": st.lists(words, max_size=40).map(" ".join)})
+
+
+def content(data: SegmentData | SegmentView, n: int) -> dict[str, Any]:
+    """What a segment says, whatever its layout."""
+    told: dict[str, Any] = {}
+    for name in LEG.fields:
+        field = postings.FieldPostings(field_arrays(data.arrays, name))
+        told[name] = {
+            field.term(i): list(zip(*(a.tolist() for a in field.postings(i)), strict=True))
+            for i in range(len(field))
+        }
+        assert all(field.find(term) >= 0 for term in told[name])
+        told[name + " lengths"] = field.arrays["lengths"].tolist()
+        assert len(field.arrays["lengths"]) == n
+    return told
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=st.lists(row, max_size=60), cut=st.integers(0, 60), dead=st.sets(st.integers(0, 59)))
+def test_merging_is_building_at_once(rows: list[dict[str, str]], cut: int, dead: set[int]) -> None:
+    """Segments merged without their dead rows hold what the live rows built at once hold."""
+    cut = min(cut, len(rows))
+    live = [i not in dead for i in range(len(rows))]
+    parts = [
+        oracle.view_of(LEG, oracle.rows_of(rows[:cut]), "a", live[:cut]),
+        oracle.view_of(LEG, oracle.rows_of(rows[cut:], cut), "b", live[cut:]),
+    ]
+    kept = [row for row, alive in zip(rows, live, strict=True) if alive]
+    merged, built = LEG.merge(parts), LEG.build(oracle.rows_of(kept))
+    assert content(merged, len(kept)) == content(built, len(kept))
+    assert merged.meta == built.meta
+
+
+def test_a_segment_holds_counts_of_every_size() -> None:
+    """Counts beyond a nibble and beyond a byte survive in lists and in dense terms, through a merge as well."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(400):
+        counts = {
+            "often": int(rng.choice([1, 15, 16, 254, 255, 256, 300])),
+            f"rare{i % 150}": int(rng.integers(1, 600)),
+        }
+        rows.append({"title": "", "text": " ".join(" ".join([word] * n) for word, n in counts.items())})
+    expected: dict[str, list[tuple[int, int]]] = {"often": [], **{f"rare{i}": [] for i in range(150)}}
+    for i, r in enumerate(rows):
+        for word in ("often", f"rare{i % 150}"):
+            expected[word].append((i, r["text"].split().count(word)))
+    built = LEG.build(oracle.rows_of(rows))
+    views = [
+        oracle.view_of(LEG, oracle.rows_of(rows[:170])),
+        oracle.view_of(LEG, oracle.rows_of(rows[170:], 170)),
+    ]
+    assert len(built.arrays["text.dense_terms"]) >= 1
+    assert len(built.arrays["text.docs"]) > 0
+    for data in (built, LEG.merge(views)):
+        assert content(data, 400)["text"] == expected
+
+
+def test_batches_do_not_matter() -> None:
+    """A builder fed in batches gives the arrays of one build, to the byte."""
+    rows = [{"title": f"t{i}", "text": f"word{i % 7} word{i % 11} common"} for i in range(300)]
+    at_once = LEG.build(oracle.rows_of(rows))
+    builder = LEG.builder()
+    for start in range(0, 300, 37):
+        builder.add(oracle.rows_of(rows[start : start + 37]).texts)
+    streamed = builder.finish()
+    assert at_once.meta == streamed.meta
+    assert at_once.arrays.keys() == streamed.arrays.keys()
+    for name, array in at_once.arrays.items():
+        np.testing.assert_array_equal(array, streamed.arrays[name])
+
+
+def test_a_field_that_no_row_has_is_empty() -> None:
+    """Rows without a text have length 0 there, and the field is searched without harm."""
+    leg = LexicalLeg({"text": FieldSpec("plain"), "heading": FieldSpec("plain", {"heading": 1})})
+    view = oracle.view_of(leg, oracle.rows_of([{"text": "a b"}, {"text": "b"}]))
+    assert view.arrays["heading.lengths"].tolist() == [0, 0]
+    assert LexicalSearcher(leg, [view]).search("b", 5).keys.tolist() == [1, 0]
+
+
+def test_the_fingerprint_names_what_shapes_the_arrays() -> None:
+    """Analyzers, sources and parameters change the fingerprint."""
+    legs = [
+        LexicalLeg(),
+        LexicalLeg(k1=1.5),
+        LexicalLeg(b=0.5),
+        LexicalLeg({"text": FieldSpec("plain")}),
+        LexicalLeg({"text": FieldSpec("english", {"title": 2, "text": 1})}),
+    ]
+    assert len({leg.fingerprint for leg in legs}) == len(legs)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LexicalLeg(k1=-1),
+        lambda: LexicalLeg(b=1.5),
+        lambda: LexicalLeg({}),
+        lambda: FieldSpec("german"),
+        lambda: FieldSpec("plain", {}),
+        lambda: FieldSpec("plain", {"text": 0}),
+        lambda: FieldSpec("plain", {"text": 1.5}),  # type: ignore[dict-item]
+    ],
+)
+def test_settings_that_break_a_rule_are_refused(make: Any) -> None:
+    """Bad settings raise ArgumentError when they are made, not when they are used."""
+    with pytest.raises(ArgumentError, match="must"):
+        make()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(st.characters()), max_size=20))
+def test_any_text_can_be_indexed(texts: list[str]) -> None:
+    """No text breaks a build, lone surrogates and NUL included; each finds itself by its own tokens."""
+    view = oracle.view_of(LEG, oracle.rows_of([{"text": text} for text in texts]))
+    searcher = LexicalSearcher(LEG, [view])
+    for i, text in enumerate(texts):
+        if oracle.field_tokens(LEG, {"text": text}, "text"):
+            assert i in searcher.search(text, len(texts)).keys.tolist()

@@ -1,0 +1,138 @@
+"""TF-IDF over a list of texts against scikit-learn."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.lexical import local, retrieve_local_docs
+
+words = st.one_of(
+    st.sampled_from(["The", "cat", "CATS", "a", "x_y", "naïve", "Straße", "İs", "漢字", "½2"]),
+    st.text(max_size=5),
+)
+texts = st.lists(words, max_size=15).map(" ".join)
+
+
+def reference(query: str, contents: list[str]) -> Any:
+    """Cosine similarities by scikit-learn; zeros where it refuses an empty vocabulary."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer()
+    try:
+        matrix = vectorizer.fit_transform(contents)
+    except ValueError:
+        return np.zeros(len(contents))
+    return (matrix @ vectorizer.transform([query]).T).toarray().ravel()
+
+
+@settings(max_examples=150, deadline=None)
+@given(contents=st.lists(texts, min_size=1, max_size=20), query=texts, k=st.integers(1, 25))
+def test_scores_are_those_of_scikit_learn(contents: list[str], query: str, k: int) -> None:
+    """Scores equal scikit-learn's to 1e-6, best first, ties in order, zeros left out."""
+    evidence = [{"id": i, "content": text, "more": [i]} for i, text in enumerate(contents)]
+    expected = reference(query, contents)
+    found = retrieve_local_docs(query, evidence, k)
+    assert len(found) == min(k, int(np.count_nonzero(expected > 1e-12)))
+    for item in found:
+        assert item["score"] == pytest.approx(expected[item["id"]], abs=1e-6)
+        assert item.keys() == {"id", "content", "more", "score"}
+    assert [-item["score"] for item in found] == sorted(-item["score"] for item in found)
+    rest = np.delete(expected, [item["id"] for item in found])
+    assert not found or not len(rest) or rest.max() <= found[-1]["score"] + 1e-9 or len(found) < k
+
+
+def test_equal_documents_stand_in_order_of_the_evidence() -> None:
+    """Of equal scores the earlier document comes first."""
+    evidence = [{"id": 9 - i, "content": "same words"} for i in range(5)]
+    assert [item["id"] for item in retrieve_local_docs("words", evidence)] == [9, 8, 7, 6, 5]
+
+
+def test_the_input_is_not_changed() -> None:
+    """Results are copies; the evidence keeps its dicts as they were."""
+    evidence = [{"id": 1, "content": "a cat", "score": "mine"}]
+    found = retrieve_local_docs("cat", evidence)
+    assert evidence == [{"id": 1, "content": "a cat", "score": "mine"}]
+    assert found[0]["score"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("query", "evidence"),
+    [
+        ("cat", []),
+        ("", [{"id": 1, "content": "cat"}]),
+        ("dog", [{"id": 1, "content": "cat"}]),
+        ("cat", [{"id": 1, "content": ""}]),
+    ],
+)
+def test_nothing_to_find_is_an_empty_list(query: str, evidence: list[dict[str, Any]]) -> None:
+    """No evidence, no query, no common word: []."""
+    assert retrieve_local_docs(query, evidence) == []
+
+
+@pytest.mark.parametrize(
+    ("evidence", "k", "message"),
+    [
+        ([{"id": 1, "content": "x"}], 0, "k must be an int of 1 and more, got 0"),
+        ([{"id": 1, "content": "x"}], True, "got True"),
+        ([{"content": "x"}], 5, "must have an id"),
+        ([{"id": 1}], 5, "must have an id and a content"),
+        ([{"id": 1, "content": None}], 5, "must be a string, got None"),
+    ],
+)
+def test_bad_input_is_a_value_error_that_names_it(
+    evidence: list[dict[str, Any]], k: int, message: str
+) -> None:
+    """k below 1, a missing id and a content that is no string are ValueErrors."""
+    with pytest.raises(ValueError, match=message):
+        retrieve_local_docs("x", evidence, k)
+
+
+def test_the_same_list_is_not_indexed_again_and_a_changed_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexing happens once per content; a changed document, in place, is noticed."""
+    made: list[str] = []
+    make = local._make_index
+
+    def watched(contents: list[str], hashes: Any) -> Any:
+        made.append("index")
+        return make(contents, hashes)
+
+    monkeypatch.setattr(local, "_make_index", watched)
+    evidence = [{"id": i, "content": f"unique text {i} of this test"} for i in range(50)]
+    for _ in range(3):
+        retrieve_local_docs("text", evidence)
+    assert len(made) == 1
+    evidence[7]["content"] = "something else entirely"
+    assert retrieve_local_docs("entirely", evidence)[0]["id"] == 7
+    assert len(made) == 2
+
+
+def test_the_cache_keeps_no_list_alive() -> None:
+    """Neither the list nor its documents outlive their owner for the cache's sake."""
+
+    class Doc(dict[str, Any]):
+        pass
+
+    evidence = [Doc(id=1, content="kept for a moment only")]
+    watch = weakref.ref(evidence[0])
+    retrieve_local_docs("moment", evidence)
+    del evidence
+    gc.collect()
+    assert watch() is None
+
+
+def test_scikit_learn_is_not_imported() -> None:
+    """The function stands on its own kernels."""
+    code = (
+        "import sys; from sleuth.lexical import retrieve_local_docs as r; r('a cat', [{'id': 1, 'content': 'cat'}]);"
+        "sys.exit(any(m.split('.')[0] in ('sklearn', 'scipy') for m in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,265 @@
+"""Block-max search against the obvious scorer: same rows, same scores, ties by id."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.store.legs import SegmentView, pack, unpack
+from tests.lexical import oracle
+
+WORDS = ["a1", "b2", "c3", "d4", "e5", "f6", "g7", "h8"]
+LEG = LexicalLeg({"text": FieldSpec("plain")})
+TWO = LexicalLeg(
+    {"text": FieldSpec("plain", {"title": 3, "text": 1}), "path": FieldSpec("code", {"path": 1})},
+    k1=0.9,
+    b=0.4,
+)
+
+texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+rows_of_two = st.fixed_dictionaries({"title": texts, "text": texts, "path": texts})
+
+
+def names_of(keys: Any) -> list[str]:
+    """Ids in another order than keys."""
+    return [f"{(int(key) * 7919) % 1000:03d}-{key}" for key in keys]
+
+
+def ranks_of(keys: Any) -> list[int]:
+    names = names_of(keys)
+    order = sorted(range(len(names)), key=lambda i: names[i])
+    return [order.index(i) for i in range(len(names))]
+
+
+def segments_of(
+    leg: LexicalLeg, rows: list[dict[str, str]], cuts: list[int], live: list[bool]
+) -> list[SegmentView]:
+    borders = sorted({0, len(rows), *(cut % (len(rows) + 1) for cut in cuts)})
+    views = []
+    for number, (a, b) in enumerate(zip(borders, borders[1:], strict=False)):
+        some_dead = not all(live[a:b])
+        views.append(
+            oracle.view_of(
+                leg,
+                oracle.rows_of(rows[a:b], a, ranks_of(range(a, b))),
+                f"s{number}",
+                live[a:b] if some_dead else None,
+            )
+        )
+    return views
+
+
+def ranked(scores: list[float], keys: list[int], k: int) -> list[tuple[int, float]]:
+    """Best first, ties of float32 scores by id."""
+    found = [
+        (np.float32(score), name, key) for score, key, name in zip(scores, keys, names_of(keys), strict=True)
+    ]
+    found = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))
+    return [(key, float(score)) for score, _, key in found[:k]]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.lists(rows_of_two, min_size=1, max_size=70),
+    cuts=st.lists(st.integers(0, 100), max_size=3),
+    dead=st.sets(st.integers(0, 69), max_size=20),
+    barred=st.sets(st.integers(0, 69), max_size=40),
+    query=texts,
+    k=st.sampled_from([1, 2, 5, 10, 69, 70, 1000]),
+    weighting=st.sampled_from(["bm25", "tfidf"]),
+    path_weight=st.sampled_from([0.0, 0.5, 2.0]),
+)
+def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, by name
+    rows: list[dict[str, str]],
+    cuts: list[int],
+    dead: set[int],
+    barred: set[int],
+    query: str,
+    k: int,
+    weighting: Any,
+    path_weight: float,
+) -> None:
+    """Over any segments, deletions, filters, weights and k, hits are those of the obvious scorer of live rows."""
+    live = [i not in dead for i in range(len(rows))]
+    views = segments_of(TWO, rows, cuts, live)
+    searcher = LexicalSearcher(TWO, views, ids=names_of)
+    allowed = [pack(np.array([int(key) not in barred for key in view.keys], bool)) for view in views]
+    kept = [i for i in range(len(rows)) if live[i]]
+    weights = {"path": path_weight}
+    expected = oracle.scores(TWO, [rows[i] for i in kept], query, weighting=weighting, weights=weights)
+    hits = searcher.search(query, k, allowed=allowed, weighting=weighting, weights=weights)
+    visible = [(score, key) for score, key in zip(expected, kept, strict=True) if key not in barred]
+    best = ranked([score for score, _ in visible], [key for _, key in visible], k)
+    assert len(hits) == len(best)
+    np.testing.assert_allclose(hits.scores, [score for _, score in best], rtol=1e-5)
+    by_key = dict(zip(kept, expected, strict=True))
+    assert all(
+        abs(by_key[int(key)] - score) < 1e-5 * score
+        for key, score in zip(hits.keys, hits.scores, strict=True)
+    )
+    found = list(zip((-hits.scores).tolist(), names_of(hits.keys), strict=True))
+    assert found == sorted(found)
+    np.testing.assert_array_equal(
+        searcher.scores(query, hits.keys, weighting=weighting, weights=weights), hits.scores
+    )
+
+
+def test_equal_rows_score_alike_and_stand_in_order_of_id() -> None:
+    """Rows with the same words, in several segments, get bit-equal scores and are ordered by id."""
+    rows = [{"text": "a1 b2 c3 d4"}] * 90
+    searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [17, 50], [True] * 90), ids=names_of)
+    hits = searcher.search("d4 a1 c3", 40)
+    assert len(set(hits.scores.tolist())) == 1
+    assert hits.keys.tolist() == sorted(range(90), key=lambda key: names_of([key])[0])[:40]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000), k=st.sampled_from([1, 10, 100]), narrow=st.sampled_from([0.0, 0.5, 0.995])
+)
+def test_every_path_gives_the_same_bits(seed: int, k: int, narrow: float) -> None:
+    """Pruned, exhaustive and row-by-row search agree to the bit on corpora with lists and dense terms."""
+    rng = np.random.default_rng(seed)
+    rows = [" ".join(f"w{min(int(x), 400)}" for x in rng.zipf(1.3, rng.integers(0, 30))) for _ in range(3000)]
+    view = oracle.view_of(
+        LEG, oracle.rows_of([{"text": row} for row in rows], 0, rng.permutation(3000).tolist())
+    )
+    searcher = LexicalSearcher(LEG, [view])
+    query = " ".join(f"w{min(int(x), 400)}" for x in rng.zipf(1.2, 5))
+    terms = searcher._kernel_terms(searcher._weigh(query, "bm25", None), 0)
+    mask = pack(rng.random(3000) >= narrow)
+    found = [
+        blockmax.search(terms, 3000, k, mask, view.tie_ranks, path=path)
+        for path in ("blocks", "all", "few", "auto")
+    ]
+    for ordinals, scores in found[1:]:
+        np.testing.assert_array_equal(ordinals, found[0][0])
+        np.testing.assert_array_equal(scores, found[0][1])
+    assert all(unpack(mask, 3000)[found[0][0]])
+
+
+def test_block_maxima_stay_bounds_when_the_average_grows() -> None:
+    """A segment of short rows beside one of long rows is still searched exactly."""
+    rng = np.random.default_rng(3)
+    short = [{"text": " ".join(rng.choice(WORDS, 3))} for _ in range(500)]
+    long = [{"text": " ".join(rng.choice([*WORDS, *[f"x{i}" for i in range(50)]], 400))} for _ in range(500)]
+    rows = short + long
+    searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [500], [True] * 1000))
+    expected = np.array(oracle.scores(LEG, rows, "a1 b2 c3"), np.float32)
+    hits = searcher.search("a1 b2 c3", 20)
+    np.testing.assert_allclose(hits.scores, np.sort(expected)[::-1][:20], rtol=1e-5)
+
+
+def test_repeated_words_count_as_often_as_they_come() -> None:
+    """A query word that comes twice counts twice."""
+    searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1 b2"}, {"text": "b2"}], [], [True] * 2))
+    keys = np.array([0, 1], np.int64)
+    np.testing.assert_allclose(searcher.scores("a1 a1", keys), 2 * searcher.scores("a1", keys))
+
+
+@pytest.mark.parametrize("query", ["", "   ", "unknown words only", "\0", "\ud800", "!?"])
+def test_a_query_without_known_words_finds_nothing(query: str) -> None:
+    """Empty and unknown queries give no hits, and scores of 0."""
+    searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1 b2"}], [], [True]))
+    assert len(searcher.search(query, 10)) == 0
+    assert searcher.scores(query, np.array([0], np.int64)).tolist() == [0.0]
+
+
+def test_no_segments_and_empty_segments_find_nothing() -> None:
+    """An index without rows answers with no hits."""
+    assert len(LexicalSearcher(LEG, []).search("a1", 10)) == 0
+    empty = oracle.view_of(LEG, oracle.rows_of([]))
+    assert len(LexicalSearcher(LEG, [empty]).search("a1", 10)) == 0
+    blank = oracle.view_of(LEG, oracle.rows_of([{"text": ""}, {"text": "  "}]))
+    assert len(LexicalSearcher(LEG, [blank]).search("a1", 10)) == 0
+
+
+def test_a_very_long_query_is_answered() -> None:
+    """Ten thousand words are a query like any other."""
+    rng = np.random.default_rng(5)
+    rows = [{"text": " ".join(f"t{x}" for x in rng.integers(0, 9000, 50))} for _ in range(300)]
+    searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [100], [True] * 300))
+    query = " ".join(f"t{x}" for x in rng.integers(0, 12000, 10_000))
+    expected = np.sort(np.array(oracle.scores(LEG, rows, query)))[::-1][:10]
+    np.testing.assert_allclose(searcher.search(query, 10).scores, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("k", [-1, 1.5, "3", None, True])
+def test_k_must_be_a_count(k: Any) -> None:
+    """A k that is no count is refused, and named."""
+    searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1"}], [], [True]))
+    with pytest.raises(ArgumentError, match="k must be"):
+        searcher.search("a1", k)
+
+
+def test_k_of_nothing_and_k_beyond_all() -> None:
+    """k of 0 gives none; k of a billion gives every match."""
+    searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1"}] * 5, [2], [True] * 5))
+    assert len(searcher.search("a1", 0)) == 0
+    assert len(searcher.search("a1", 10**9)) == 5
+
+
+def test_unknown_fields_weights_and_bitmaps_are_refused() -> None:
+    """What cannot be honoured is an error that lists what there is."""
+    searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1"}], [], [True]))
+    bad: list[dict[str, Any]] = [
+        {"weights": {"body": 1.0}},
+        {"weights": {"text": -1.0}},
+        {"weighting": "bm11"},
+        {"allowed": []},
+        {"allowed": [np.zeros(9, np.uint64)]},
+    ]
+    for options in bad:
+        with pytest.raises(ArgumentError, match="must"):
+            searcher.search("a1", 3, **options)
+    with pytest.raises(ArgumentError, match="text"):
+        searcher.search({"body": {"a1": 1.0}}, 3)
+    with pytest.raises(ArgumentError, match="above 0"):
+        searcher.search({"text": {"a1": 0.0}}, 3)
+
+
+def test_weighed_terms_are_the_query_they_came_from() -> None:
+    """`terms` of a query, given back, is that query; a doubled weight doubles the score."""
+    rows = [{"text": "a1 b2 c3"}, {"text": "a1 a1 d4"}, {"text": "e5"}]
+    searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [1], [True] * 3))
+    terms = searcher.terms("a1 d4 a1 zz")
+    assert terms == {"text": {"a1": 2, "d4": 1}}
+    a, b = searcher.search("a1 d4 a1 zz", 3), searcher.search(terms, 3)
+    np.testing.assert_array_equal(a.keys, b.keys)
+    np.testing.assert_array_equal(a.scores, b.scores)
+    doubled = searcher.search({"text": {"a1": 4.0, "d4": 2.0}}, 3)
+    np.testing.assert_allclose(doubled.scores, 2 * a.scores, rtol=1e-6)
+
+
+@pytest.mark.parametrize("weighting", ["bm25", "tfidf"])
+def test_an_explanation_adds_up(weighting: Any) -> None:
+    """The parts sum to the score that search gives, and name what entered them."""
+    rows = [{"title": "a1", "text": "b2 b2 c3", "path": "alpha_beta.py"}, {"text": "a1 d4"}]
+    searcher = LexicalSearcher(TWO, segments_of(TWO, rows, [1], [True] * 2))
+    hits = searcher.search("b2 alpha py", 2, weighting=weighting)
+    told = searcher.explain("b2 alpha py", int(hits.keys[0]), weighting=weighting)
+    assert told.value == pytest.approx(float(hits.scores[0]), rel=1e-6)
+    assert sum(part.value for part in told.parts) == pytest.approx(told.value, rel=1e-5)
+    assert {part.name for part in told.parts} == {"text:b2", "path:alpha", "path:py"}
+    assert told.parts[0].facts.keys() >= {"field", "tf", "df", "idf", "doc_len"}
+    assert "k1=0.9, b=0.4" in told.formula or weighting == "tfidf"
+    assert searcher.explain("a1", 77).parts == ()
+
+
+def test_threads_get_what_one_gets() -> None:
+    """Searches at the same time do not disturb each other."""
+    rng = np.random.default_rng(11)
+    rows = [{"text": " ".join(rng.choice(WORDS, 6))} for _ in range(4000)]
+    searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [1500], [True] * 4000))
+    queries = [" ".join(rng.choice(WORDS, 3)) for _ in range(200)]
+    alone = [searcher.search(query, 15).keys.tolist() for query in queries]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda query: searcher.search(query, 15).keys.tolist(), queries))
+    assert together == alone

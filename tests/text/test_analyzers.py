@@ -1,0 +1,153 @@
+"""What tokens a text gives, where they stand, and that the kernel counts the same ones."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError
+from sleuth.text.analyzers import get_analyzer
+
+NAMES = ["english", "plain", "code", "code-english", "names"]
+ODD = (
+    "naïve Ångström ﬁ ½ Ⅳ ㎏ ℃ x² İi ß ﬀ ｶﾞ Ｗide 漢字かな"
+    " 한국어 ไทย कार्यक्रम 🚀👩‍👩‍👧🇩🇪🇫🇷👍🏽 1️⃣"
+    " it’s don't 'tis _a__b_ getHTTPResponse2 \u00ad\u200d\u0301"
+)
+anything = st.one_of(
+    st.text(st.characters(), max_size=40),
+    st.text(st.sampled_from(ODD + " \0\ud800.-"), max_size=40),
+    st.text(st.characters(max_codepoint=0x2FF), max_size=40),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "tokens"),
+    [
+        ("english", "The running dogs' tails", ["run", "dog", "tail"]),
+        ("english", "Don't read O'Reilly's book", ["do", "read", "o", "reilli", "book"]),
+        ("english", "Café résumé CAFE\u0301", ["cafe", "resum", "cafe"]),
+        ("english", "it’s “quoted”—twice", ["quot", "twice"]),
+        ("plain", "The snake_case of C3PO", ["the", "snake_case", "of", "c3po"]),
+        ("plain", "Straße ﬁne Ⅳ x² Ｗｉｄｅ", ["strasse", "fine", "iv", "x2", "wide"]),
+        ("plain", "½ 5㎏", ["1", "2", "5kg"]),
+        ("plain", "東京都へ", ["東京", "京都", "都へ"]),
+        ("plain", "猫 ｶﾞﾗｽ", ["猫", "ガラ", "ラス"]),
+        ("plain", "कार्यक्रम", ["कार्यक्रम"]),
+        ("plain", "hi🚀🚀 👍🏽", ["hi", "🚀", "🚀", "👍"]),
+        ("plain", "🇩🇪🇫🇷", ["🇩🇪", "🇫🇷"]),
+        ("plain", "a\ud800b\0c", ["a", "b", "c"]),
+        ("plain", "so\u00adft zero\u200bwidth", ["soft", "zero", "width"]),
+        ("code", "getHTTPResponse_2", ["gethttpresponse_2", "get", "http", "response", "2"]),
+        ("code", "__init__ x86_64 lower", ["init", "x86_64", "x", "86", "64", "lower"]),
+        ("code", "größe_max", ["grösse_max", "grösse", "max"]),
+    ],
+)
+def test_tokens_of_known_texts(name: str, text: str, tokens: list[str]) -> None:
+    """Each analyzer gives the tokens that its description promises."""
+    assert get_analyzer(name).tokens(text) == tokens
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=anything, name=st.sampled_from(NAMES))
+@example(text=ODD, name="english")
+@example(text=ODD, name="plain")
+@example(text=ODD, name="code")
+def test_spans_are_the_tokens_with_their_places(text: str, name: str) -> None:
+    """Spans hold the tokens in order, inside the text, never empty."""
+    analyzer = get_analyzer(name)
+    spans = analyzer.spans(text)
+    assert [token for _, _, token in spans] == analyzer.tokens(text)
+    assert all(0 <= start < end <= len(text) for start, end, _ in spans)
+    assert all(token for _, _, token in spans)
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts=st.lists(anything, max_size=6), name=st.sampled_from(NAMES), weight=st.integers(1, 3))
+@example(texts=[ODD, ODD.upper(), ODD * 2], name="english", weight=2)
+@example(texts=[ODD, "plain ascii", ""], name="plain", weight=1)
+@example(texts=[ODD, ODD.upper()], name="code", weight=1)
+def test_the_kernel_counts_what_tokens_gives(texts: list[str], name: str, weight: int) -> None:
+    """Counting many texts in the kernel agrees with `tokens` of each, ASCII or not."""
+    analyzer = get_analyzer(name)
+    counter = analyzer.counter()
+    ends, terms, counts, lengths = counter.count([texts, texts], [weight, 1])
+    data, starts = counter.dictionary()
+    words = [
+        bytes(data[starts[i] : starts[i + 1]]).decode("utf-8", "surrogatepass") for i in range(len(counter))
+    ]
+    assert len(set(words)) == len(words)
+    first = 0
+    for text, end, length in zip(texts, ends, lengths, strict=True):
+        held = {words[t]: int(c) for t, c in zip(terms[first:end], counts[first:end], strict=True)}
+        expected = Counter(analyzer.tokens(text))
+        assert held == {token: n * (weight + 1) for token, n in expected.items()}
+        assert length == expected.total() * (weight + 1)
+        first = end
+
+
+def test_many_batches_count_like_one() -> None:
+    """Counting goes on over calls and over the kernel's own batches; numbers of terms stay."""
+    texts = [f"word{i % 13} other{i} " + "filler " * 300 for i in range(4000)]
+    counter = get_analyzer("plain").counter()
+    ends, terms, counts, lengths = counter.count([texts], [1])
+    again = counter.count([texts[:10]], [1])
+    assert ends[-1] == len(terms) == len(counts) == 3 * 4000
+    assert set(lengths.tolist()) == {302}
+    np.testing.assert_array_equal(again[1], terms[:30])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8))
+def test_case_and_compatible_forms_do_not_matter(word: str) -> None:
+    """NFC and NFD spellings of letters give the same tokens."""
+    plain = get_analyzer("plain")
+    composed, decomposed = (unicodedata.normalize(form, word) for form in ("NFC", "NFD"))
+    assert plain.tokens(composed) == plain.tokens(decomposed)
+
+
+def test_spans_point_at_the_words_of_the_original() -> None:
+    """Places are true in the original text, whatever normalisation did."""
+    text = "“Straße” — ﬁne CAFÉS, 東京都"
+    found = [(text[start:end], token) for start, end, token in get_analyzer("english").spans(text)]
+    assert found == [
+        ("Straße", "strass"),
+        ("ﬁne", "fine"),
+        ("CAFÉS", "cafe"),
+        ("東京", "東京"),
+        ("京都", "京都"),
+    ]
+
+
+def test_parts_of_identifiers_have_places_of_their_own() -> None:
+    """The parts of an identifier point inside it."""
+    spans = get_analyzer("code").spans("x = parse_args2()")
+    assert [("x = parse_args2()"[a:b], t) for a, b, t in spans] == [
+        ("x", "x"),
+        ("parse_args2", "parse_args2"),
+        ("parse", "parse"),
+        ("args", "args"),
+        ("2", "2"),
+    ]
+
+
+def test_encoded_data_is_left_out() -> None:
+    """Tokens of more than a hundred characters are no words."""
+    for name in NAMES:
+        assert get_analyzer(name).tokens("q" * 101 + " short") == ["short"]
+
+
+def test_an_unknown_analyzer_is_refused_with_the_known_names() -> None:
+    """The error lists the names there are."""
+    with pytest.raises(ArgumentError, match=r"one of code, .*plain, got 'latin'"):
+        get_analyzer("latin")
+
+
+def test_fingerprints_differ() -> None:
+    """No two analyzers can be taken for one another."""
+    assert len({get_analyzer(name).fingerprint for name in NAMES}) == len(NAMES)
