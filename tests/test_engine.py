@@ -130,7 +130,7 @@ def test_the_async_twin_agrees(engine: Engine) -> None:
 
 def test_missing_index(tmp_path: Path) -> None:
     """Opening what is not there says so."""
-    with pytest.raises(IndexNotFoundError, match="sleuth index"):
+    with pytest.raises(IndexNotFoundError, match="create=True"):
         Engine.open(tmp_path / "nothing")
 
 

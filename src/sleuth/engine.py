@@ -18,6 +18,7 @@ from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
 from sleuth.settings import IndexSettings
+from sleuth.store.alignment import align
 from sleuth.store.columns import ColumnsLeg, ColumnsSearcher
 from sleuth.store.store import Store
 from sleuth.types import Ranking, RetrievedItem
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.ingest.jobs import AddReport, IndexProgress, IndexReport
     from sleuth.ingest.options import ReadOptions
+    from sleuth.store.legs import Bitmap
     from sleuth.store.reading import Snapshot
-    from sleuth.store.values import Finding, Repair, Row
+    from sleuth.store.values import Finding, Repair, Row, StoredDocument
     from sleuth.text.snippets import Snippet
     from sleuth.types import Document
 
@@ -49,6 +51,13 @@ class _Searchers:
             lexical, snapshot.segments("lexical"), ids=order, previous=previous and previous.lexical
         )
         self.columns = ColumnsSearcher(snapshot.segments("columns"))
+        self._views = {name: snapshot.segments(name) for name in ("columns", "lexical")}
+
+    def allowed(self, tree: Filter | None, leg: str) -> list[Bitmap] | None:
+        """The rows that a filter lets answer, over the segments of a leg; None for all."""
+        if tree is None:
+            return None
+        return align(self.columns.bitmap(tree), self._views["columns"], self._views[leg])
 
 
 class Engine:
@@ -192,8 +201,7 @@ class Engine:
         tree = as_filter(filter)
         with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
-            allowed = None if tree is None else searchers.columns.bitmap(tree)
-            hits = searchers.lexical.search(query, k, allowed=allowed)
+            hits = searchers.lexical.search(query, k, allowed=searchers.allowed(tree, "lexical"))
             keys = hits.keys.tolist()
             rows = snapshot.rows(keys)
             items = [_item(row, score) for row, score in zip(rows, hits.scores.tolist(), strict=True)]
@@ -219,6 +227,13 @@ class Engine:
             key = snapshot.key_of(id)
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
         return [_item(row, None) for row in rows]
+
+    def documents(self, under: str | None = None) -> list[StoredDocument]:
+        """The documents of the newest version, without their text; with `under`, those whose source is this path
+        or lies below it.
+        """
+        with self._store.reader() as snapshot:
+            return list(snapshot.documents(under))
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
         """The window of at most `width` characters that shows best why a passage matches, with its matches."""
@@ -248,7 +263,6 @@ class Engine:
             "path": str(status.path),
             "documents": status.counts.documents,
             "passages": status.counts.chunks,
-            "text_bytes": status.counts.text_bytes,
             "record_bytes": status.record_bytes,
             "format": status.format,
             "version": status.version,

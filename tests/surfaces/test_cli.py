@@ -144,7 +144,7 @@ def test_status_and_doctor(indexed: Path) -> None:
     assert "lexical" in sleuth("status", cwd=indexed).stdout
     assert json.loads(sleuth("status", "--json", cwd=indexed).stdout)["documents"] == 2
     assert sleuth("doctor", "--full", cwd=indexed).returncode == 0
-    segment = next((indexed / ".sleuth" / "segments").glob("*lexical*"))
+    segment = next((indexed / ".sleuth" / "segments").glob("*"))
     data = bytearray(segment.read_bytes())
     data[len(data) // 2] ^= 0xFF
     segment.write_bytes(data)
@@ -158,7 +158,7 @@ def test_a_locked_index_names_its_holder(indexed: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = sleuth("delete", "x", "--timeout", "0.2", cwd=indexed)
     assert done.returncode == 4
-    assert "writer.lock" in done.stderr or "held" in done.stderr
+    assert "is being written by another process" in done.stderr
 
 
 def test_help_has_examples() -> None:

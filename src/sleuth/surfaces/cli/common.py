@@ -43,7 +43,8 @@ def exit_code(error: Exception) -> int:
 
 def fail(error: Exception) -> None:
     """Print a failure on standard error."""
-    print(f"sleuth: {error}", file=sys.stderr)
+    remedy = "; or index files first: sleuth index PATH" if isinstance(error, errors.IndexNotFoundError) else ""
+    print(f"sleuth: {error}{remedy}", file=sys.stderr)
 
 
 def console(*, stderr: bool = False) -> Console:

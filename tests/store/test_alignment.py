@@ -1,0 +1,41 @@
+"""Sets of rows keep their rows when they move from one leg's segments to another's."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis import given
+
+from sleuth.store.alignment import align
+from sleuth.store.legs import SegmentView, pack, unpack
+
+
+def views(keys: list[int], cuts: list[int]) -> list[SegmentView]:
+    """Segments of these keys, cut at these keys."""
+    parts = np.split(np.array(keys, np.int64), np.searchsorted(keys, sorted(cuts)))
+    return [SegmentView(str(i), part, None, None, {}, {}) for i, part in enumerate(parts)]
+
+
+keys = st.lists(st.integers(1, 200), unique=True, max_size=80).map(sorted)
+cuts = st.lists(st.integers(1, 200), max_size=4)
+
+
+@given(keys, keys, cuts, cuts, st.sets(st.integers(1, 200)))
+def test_align_keeps_the_set(
+    mine: list[int], yours: list[int], here: list[int], there: list[int], chosen: set[int]
+) -> None:
+    """The aligned set is the chosen rows that both legs hold, however each is cut."""
+    source, target = views(mine, here), views(yours, there)
+    bitmaps = [pack(np.isin(view.keys, list(chosen))) for view in source]
+    aligned = align(bitmaps, source, target)
+    found = [
+        int(k) for view, bits in zip(target, aligned, strict=True) for k in view.keys[unpack(bits, len(view))]
+    ]
+    assert found == sorted(chosen & set(mine) & set(yours))
+
+
+def test_equal_segments_cost_nothing() -> None:
+    """Where both legs have the same segments, the bitmaps are passed on as they are."""
+    source = views(list(range(1, 130)), [60])
+    bitmaps = [pack(np.ones(len(view), np.bool_)) for view in source]
+    assert all(a is b for a, b in zip(align(bitmaps, source, source), bitmaps, strict=True))
