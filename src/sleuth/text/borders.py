@@ -89,8 +89,9 @@ class Outline:
         index = bisect_right(self.headings, position) - 1
         if index < 0:
             return ""
-        while index + 1 < len(self.headings) and position <= self.headings[index + 1] <= self.bodies[index]:
-            index += 1
+        for _ in range(_RUN):
+            if index + 1 < len(self.headings) and position <= self.headings[index + 1] <= self.bodies[index]:
+                index += 1
         return self.paths[index]
 
     def heading_after(self, position: int, default: int) -> int:
@@ -107,6 +108,9 @@ class Outline:
 
 
 EMPTY = Outline()
+
+_RUN = 6
+"""Headings without text between them that count as one, at most: Markdown has as many levels."""
 
 _Heading = tuple[int, int, int, str]  # start, start of the text below, level, title
 

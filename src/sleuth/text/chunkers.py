@@ -142,10 +142,9 @@ def _single(text: str) -> list[Chunk]:
 def _text_start(text: str, position: int) -> int:
     """Where the text after the blanks at `position` starts, with the indentation of its line."""
     end = skip_blanks(text, position)
-    line = max(text.rfind("\n", position, end), text.rfind("\f", position, end)) + 1
+    line = 1 + max(text.rfind("\n", max(position - 1, 0), end), text.rfind("\f", max(position - 1, 0), end))
     if line == 0 and position != 0:
         return end
-    line = max(line, position)
     return line if end - line <= borders.BLANK_RUN else end
 
 

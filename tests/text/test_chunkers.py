@@ -1,0 +1,341 @@
+"""What holds of every chunk, whatever the text; and which borders are chosen."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError
+from sleuth.text.chunkers import CODE_TYPES, Chunker, count_tokens
+from sleuth.types import Chunk, Document
+
+TYPES = ["", "text", "markdown", "rst", "html", "pdf", "python", "json"]
+
+# fmt: off
+PIECES = [
+    "word", "Sentence ends.", "Really?", "No!", "Dr. Who", "\n", "\n\n", "\n \t\n", "\r\n", "\f", " ", "  ", "\t", "    code",
+    "# Title", "## Sub #", "###### Deep", "#", "Over\n====", "Under\n-----", "```", "```python", "~~~~", "| a | b |",
+    "|---|---|", "- item", "* item", "12. item", ".. note::", "::", "+---+", "=====", "-----", "x" * 50, " " * 300,
+    "\n" * 12, "漢字。", "かな", "한국어", "é", "e\u0301", "👩‍👩‍👧", "\ud800", "\0", "\x1c", "\u2028", "\xa0", "\u200b", "…", "”", "def f():",
+    "    return 1", "}", "</p>",
+]
+# fmt: on
+texts = st.one_of(
+    st.text(max_size=300),
+    st.lists(st.sampled_from(PIECES), max_size=120).map("".join),
+    st.lists(st.sampled_from(PIECES), max_size=120).map(" ".join),
+    st.lists(st.sampled_from(PIECES), max_size=120).map("\n".join),
+)
+chunkers = st.integers(8, 60).flatmap(
+    lambda size: st.builds(Chunker, st.just(size), st.integers(0, size // 4))
+)
+
+
+def check_laws(document: Document, chunker: Chunker) -> list[Chunk]:
+    """Every law that `Chunker` states, by the plainest means."""
+    text = document.page_content
+    chunks = chunker.split(document)
+    for chunk in chunks:
+        assert chunk.text == text[chunk.start : chunk.end]
+        assert chunk.text.strip()
+        assert chunk.text == chunk.text.rstrip()
+        assert chunk.start_line == 1 + text[: chunk.start].count("\n")
+        assert chunk.end_line == 1 + text[: chunk.end].count("\n")
+        assert count_tokens(chunk.text) <= chunker.limit
+    covered = 0
+    for chunk in chunks:
+        assert not text[covered : chunk.start].strip()
+        covered = chunk.end
+    assert not text[covered:].strip()
+    for before, after in pairwise(chunks):
+        assert before.start < after.start
+        assert text[before.end : after.end].strip()
+        assert count_tokens(text[after.start : before.end]) <= chunker.overlap
+    return chunks
+
+
+@settings(max_examples=600, deadline=None)
+@given(texts, st.sampled_from(TYPES), chunkers)
+def test_laws(text: str, kind: str, chunker: Chunker) -> None:
+    """Slices, lines, coverage, order, size, overlap and progress hold for every text, type and size."""
+    check_laws(Document(text, {"type": kind}), chunker)
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts, st.sampled_from(TYPES), chunkers)
+def test_deterministic(text: str, kind: str, chunker: Chunker) -> None:
+    """Equal documents give equal chunks, all at once or one at a time."""
+    document = Document(text, {"type": kind})
+    assert chunker.split(document) == chunker.split(Document(text, {"type": kind}))
+    assert chunker.split(document) == list(chunker.iterate(document))
+
+
+@given(chunkers)
+def test_fingerprint_round_trips(chunker: Chunker) -> None:
+    """A fingerprint is the chunker, as text."""
+    assert Chunker.parse(chunker.fingerprint) == chunker
+
+
+def test_settings_are_checked() -> None:
+    """A size below 8, an overlap above a quarter and an unknown fingerprint are refused."""
+    for size, overlap in ((7, 0), (0, 0), (40, 11), (40, -1)):
+        with pytest.raises(ArgumentError, match="must be"):
+            Chunker(size, overlap)
+    with pytest.raises(ArgumentError, match="fingerprint must be"):
+        Chunker.parse("chunker-0(size=40,overlap=4)")
+
+
+@given(st.text(max_size=60))
+def test_count_tokens_of_plain_text(text: str) -> None:
+    """Without Chinese, Japanese or Korean, a word counts one for each 8 signs begun."""
+    if (
+        re.search(
+            "[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff]", text
+        )
+        is None
+    ):
+        assert count_tokens(text) == sum(-(-len(word) // 8) for word in text.split())
+
+
+def test_count_tokens_of_dense_scripts() -> None:
+    """Each Chinese, Japanese and Korean sign counts one; what stands between counts as elsewhere."""
+    assert count_tokens("漢字とkana") == 4
+    assert count_tokens("한국어 is Korean") == 5
+
+
+def test_blank_documents_have_no_chunks() -> None:
+    """Nothing comes of nothing."""
+    for text in ("", " ", "\n\n\t", "\f\f", "\u2028\xa0"):
+        for kind in TYPES:
+            assert Chunker().split(Document(text, {"type": kind})) == []
+
+
+def test_short_document_is_one_chunk() -> None:
+    """A text that fits is one chunk, without the blank lines around it."""
+    assert Chunker().split(Document("\n\n  one\ntwo \n")) == [Chunk("  one\ntwo", 2, 11, 3, 4)]
+
+
+def test_a_type_that_is_no_string_is_plain_text() -> None:
+    """Metadata of users may hold anything under "type"."""
+    assert len(Chunker().split(Document("# A\n\ntext", {"type": ["markdown"]}))) == 1
+
+
+def words(count: int, start: int = 0) -> str:
+    return " ".join(f"w{start + i}" for i in range(count))
+
+
+def test_headings_divide() -> None:
+    """A section starts a new chunk, which carries its path."""
+    text = f"# Guide\n\n{words(30)}\n\n## Install\n\n{words(30)}\n\n## Use `it`\n\n{words(30)}\n\n# End\n\n{words(30)}\n"
+    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
+    assert [chunk.fields.get("heading") for chunk in chunks] == [
+        "Guide",
+        "Guide > Install",
+        "Guide > Use it",
+        "End",
+    ]
+    assert chunks[1].text.startswith("## Install")
+
+
+def test_headings_that_follow_each_other_are_one_path() -> None:
+    """A chunk that starts with a chapter and its first section belongs to the section."""
+    text = f"# Guide\n\n## Install\n\n{words(30)}"
+    assert Chunker(60, 0).split(Document(text, {"type": "markdown"}))[0].fields == {
+        "heading": "Guide > Install"
+    }
+
+
+def test_small_sections_share_a_chunk() -> None:
+    """Sections of a few words do not become chunks of a few words."""
+    text = "\n\n".join(f"## S{i}\n\nfew words" for i in range(30))
+    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
+    assert len(chunks) < 12
+
+
+def test_underlined_headings() -> None:
+    """Markdown headings may be underlined."""
+    text = f"Guide\n=====\n\n{words(30)}\n\nInstall\n-------\n\n{words(30)}"
+    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
+    assert [chunk.fields["heading"] for chunk in chunks] == ["Guide", "Guide > Install"]
+
+
+def test_reST_headings() -> None:  # noqa: N802
+    """Levels of reStructuredText follow the order in which underlines are first used."""
+    text = (
+        f"=====\nGuide\n=====\n\n{words(30)}\n\nInstall\n-------\n\n{words(30)}\n\nUse\n---\n\n{words(30)}\n\n"
+        f"Deep\n^^^^\n\n{words(30)}\n\n=====\nOther\n=====\n\n{words(30)}"
+    )
+    chunks = check_laws(Document(text, {"type": "rst"}), Chunker(40, 0))
+    paths = [chunk.fields["heading"] for chunk in chunks]
+    assert paths == ["Guide", "Guide > Install", "Guide > Use", "Guide > Use > Deep", "Other"]
+
+
+def test_hash_in_code_is_no_heading() -> None:
+    """Comments in fenced code are not headings, and the code stays whole where it fits."""
+    code = "```python\n# not a heading\n\nx = 1\n\n# nor this\n```"
+    text = f"# Guide\n\n{words(25)}\n\n{code}\n\n{words(25)}"
+    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
+    assert {chunk.fields["heading"] for chunk in chunks} == {"Guide"}
+    assert any(code in chunk.text for chunk in chunks)
+
+
+def test_tables_stay_whole() -> None:
+    """A table that fits a chunk is not cut."""
+    table = "| a | b |\n|---|---|\n" + "| one | two |\n" * 4
+    text = f"{words(25)}\n\n{table}\n{words(25)}"
+    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(48, 0))
+    assert any(table.rstrip() in chunk.text for chunk in chunks)
+
+
+def test_a_large_table_is_cut_between_rows() -> None:
+    """A table that fits no chunk is cut at line ends."""
+    table = "| a | b |\n|---|---|\n" + "".join(f"| one {i} | two. Three |\n" for i in range(100))
+    chunks = check_laws(Document(table, {"type": "markdown"}), Chunker(40, 0))
+    assert all(chunk.text.startswith("|") and chunk.text.endswith("|") for chunk in chunks)
+
+
+def test_paragraphs_before_sentences() -> None:
+    """A paragraph border in the second half of a chunk wins over a later sentence."""
+    text = f"{words(30)}.\n\nOne. Two. Three. {words(60)}."
+    assert check_laws(Document(text), Chunker(40, 0))[0].text == f"{words(30)}."
+
+
+def test_sentences_before_words() -> None:
+    """A long paragraph is cut after a sentence; abbreviations and initials end none."""
+    text = f"{words(25)}. Next J. Smith and Dr. Who met {words(60)}."
+    assert check_laws(Document(text), Chunker(40, 0))[0].text == f"{words(25)}."
+
+
+def test_list_items_are_borders() -> None:
+    """A long list is cut between items."""
+    text = "\n".join(f"- item {i} has\n  some words" for i in range(60))
+    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
+    assert all(chunk.text.startswith("- item") for chunk in chunks)
+
+
+def test_dense_scripts_have_sentences() -> None:
+    """Chinese text is cut after its full stop, which no blank follows."""
+    chunks = check_laws(Document("这是一个比较短的句子。" * 40), Chunker(40, 0))
+    assert all(chunk.text.endswith("。") for chunk in chunks)
+
+
+def test_words_stay_whole() -> None:
+    """Without any other border, a chunk ends between words."""
+    text = words(1000).replace("w", "considerable")
+    chunks = check_laws(Document(text), Chunker(40, 0))
+    assert all(re.fullmatch(r"considerable\d+( considerable\d+)*", chunk.text) for chunk in chunks)
+
+
+def test_overlap_repeats_whole_sentences() -> None:
+    """A chunk within a section starts with the last sentences of the one before."""
+    text = " ".join(f"Sentence number {i} is here." for i in range(60))
+    chunks = check_laws(Document(text), Chunker(40, 10))
+    assert all(before.end > after.start for before, after in pairwise(chunks))
+    assert all(chunk.text.startswith("Sentence") for chunk in chunks)
+
+
+def test_overlap_stays_in_its_section() -> None:
+    """Nothing of one section is repeated in the next."""
+    text = f"# A\n\nOne sentence. Two sentences. {words(30)}. Last one.\n\n# B\n\n{words(30)}."
+    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(60, 15))
+    assert chunks[-1].text.startswith("# B")
+
+
+def test_tiny_tail_is_joined() -> None:
+    """A few words left over belong to the chunk before them."""
+    text = f"{words(40)} tail end here"
+    assert len(check_laws(Document(text), Chunker(40, 8))) == 1
+
+
+def test_pages() -> None:
+    """Form feeds divide pages; a chunk lies on one page and says which."""
+    text = f"{words(10)}\f\f{words(50)}\n\f{words(3)}"
+    chunks = check_laws(Document(text, {"type": "pdf"}), Chunker(40, 0))
+    assert [chunk.page for chunk in chunks] == [1, 3, 3, 4]
+    assert all("\f" not in chunk.text for chunk in chunks)
+
+
+def test_pages_are_numbered_where_there_are_pages() -> None:
+    """A PDF of one page has page 1, plain text without form feeds has none, and code has none at all."""
+    assert Chunker().split(Document("a", {"type": "pdf"}))[0].page == 1
+    assert Chunker().split(Document("a"))[0].page is None
+    assert Chunker().split(Document("a\fb"))[1].page == 2
+    assert [chunk.page for chunk in Chunker().split(Document("a\n\f\nb", {"type": "python"}))] == [None]
+
+
+def test_code_is_cut_at_definitions() -> None:
+    """Source code is cut before top-level definitions, indentation kept, nothing repeated."""
+    body = "".join(f"    line_{i} = {i}\n\n" for i in range(8))
+    text = "".join(f"def f{i}():\n{body}\n" for i in range(12))
+    chunks = check_laws(Document(text, {"type": "python"}), Chunker(60, 15))
+    assert all(chunk.text.startswith("def") for chunk in chunks)
+    assert "python" in CODE_TYPES
+
+
+def test_indentation_is_kept() -> None:
+    """A chunk that starts at a line starts with its indentation."""
+    text = "".join(f"    deep_{i} = {i}\n" for i in range(100))
+    chunks = check_laws(Document(text, {"type": "python"}), Chunker(40, 0))
+    assert all(chunk.text.startswith("    deep") for chunk in chunks)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "x",
+        " ",
+        "\n",
+        "a ",
+        "a.",
+        ". ",
+        ".\n",
+        "\n ",
+        "`",
+        "```\n",
+        "#",
+        "# \n",
+        "|",
+        "| a\n",
+        "=",
+        "=\n",
+        "a\n=\n",
+        "- ",
+        "\n- ",
+    ]
+    + [
+        "::\n",
+        ".. x::\n",
+        "\f",
+        "\0",
+        "\ud800",
+        "漢",
+        "。",
+        "“",
+        "['",
+        "[a](",
+        "a\n\n b::\n",
+        "\r",
+        "\t\n",
+        "***\n",
+    ],
+)
+def test_monotonous_text_takes_linear_time(unit: str, kind: str) -> None:
+    """A megabyte of one thing over and over is cut like any other text: patterns that backtrack would not end."""
+    text = unit * (300_000 // len(unit))
+    chunks = Chunker().split(Document(text, {"type": kind}))
+    assert bool(chunks) == bool(text.strip())
+    assert sum(len(chunk.text) for chunk in chunks) <= 2 * len(text)
+
+
+def test_one_line_of_many_megabytes() -> None:
+    """A single line without blanks is cut every `size` tokens, one chunk at a time."""
+    text = "x" * 20_000_000
+    chunks = Chunker().iterate(Document(text))
+    first = next(chunks)
+    assert (first.start, first.end) == (0, 3200)
+    assert 1 + sum(1 for _ in chunks) == 6250
