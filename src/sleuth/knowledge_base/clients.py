@@ -8,6 +8,7 @@ outlasts any limit on one read.
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from functools import cache
 from threading import Lock
@@ -95,6 +96,8 @@ def _bounded(endpoint: str, timeout: float) -> Callable[..., Any]:
         proxies=get_environ_proxies(endpoint),
         timeout=(min(CONNECT_TIMEOUT, timeout), timeout),
         max_pool_connections=POOL,
+        # As botocore's own: without it, head and body of a request wait 40 ms for each other.
+        socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
     )
 
     def send(request: Any, **_: Any) -> Any:

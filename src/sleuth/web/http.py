@@ -132,7 +132,9 @@ def _connect(addresses: Sequence[Address], port: int, deadline: Deadline) -> soc
         if left == 0:
             break
         try:
-            return socket.create_connection((str(address), port), timeout=min(left, CONNECT_TIMEOUT))
+            sock = socket.create_connection((str(address), port), timeout=min(left, CONNECT_TIMEOUT))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body need not wait
+            return sock
         except OSError as error:
             failure = error
     raise failure

@@ -1,0 +1,120 @@
+"""How does a local knowledge base run its ingestion jobs?"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from threading import Event, Lock, Thread
+from typing import Any
+
+from sleuth.errors import SleuthError
+from sleuth.knowledge_base.errors import local_error
+
+_STATISTICS = {
+    "scanned": "numberOfDocumentsScanned",
+    "new": "numberOfNewDocumentsIndexed",
+    "modified": "numberOfModifiedDocumentsIndexed",
+    "deleted": "numberOfDocumentsDeleted",
+    "failed": "numberOfDocumentsFailed",
+}
+Run = Callable[[str, Callable[[], bool]], dict[str, int]]
+"""Reads a data source; takes what says whether to stop, gives counts by the names above."""
+
+
+class Jobs:
+    """Jobs by id, one running at a time, each in a thread of its own."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._jobs: dict[str, dict[str, Any]] = {}
+        self._lock = Lock()
+        self._stop = Event()
+        self._thread: Thread | None = None
+
+    def start(self, base: str, source: str) -> dict[str, Any]:
+        """Begins a job.
+
+        Raises:
+            LocalServiceError: a ConflictException, where one is running.
+        """
+        with self._lock:
+            running = self._running()
+            if running is not None:
+                told = f"data source {running['dataSourceId']!r} has an ongoing ingestion job"
+                raise local_error("ConflictException", told, "StartIngestionJob", 409)
+            now = datetime.now(UTC)
+            job: dict[str, Any] = {
+                "knowledgeBaseId": base,
+                "dataSourceId": source,
+                "ingestionJobId": secrets.token_hex(5).upper(),
+                "status": "STARTING",
+                "startedAt": now,
+                "updatedAt": now,
+            }
+            self._jobs[job["ingestionJobId"]] = job
+            self._stop.clear()
+            self._thread = Thread(target=self._work, args=(job,), name="sleuth-ingestion", daemon=True)
+            started = dict(job)
+            self._thread.start()
+            return started
+
+    def get(self, name: str) -> dict[str, Any]:
+        """A job as it is now.
+
+        Raises:
+            LocalServiceError: a ResourceNotFoundException.
+        """
+        with self._lock:
+            if name not in self._jobs:
+                raise local_error(
+                    "ResourceNotFoundException", f"there is no ingestion job {name!r}", "GetIngestionJob", 404
+                )
+            return dict(self._jobs[name])
+
+    def of(self, source: str) -> list[dict[str, Any]]:
+        """The jobs of a data source, newest first."""
+        with self._lock:
+            return [dict(job) for job in reversed(self._jobs.values()) if job["dataSourceId"] == source]
+
+    def running(self) -> dict[str, Any] | None:
+        """The job that is running, if one is."""
+        with self._lock:
+            return self._running()
+
+    def stop(self, name: str) -> dict[str, Any]:
+        """Asks a job to end."""
+        job = self.get(name)
+        if job["status"] in ("STARTING", "IN_PROGRESS"):
+            self._stop.set()
+            self._change(name, status="STOPPING")
+        return self.get(name)
+
+    def close(self) -> None:
+        """Ends a job that is running, and waits for it."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _running(self) -> dict[str, Any] | None:
+        states = ("STARTING", "IN_PROGRESS", "STOPPING")
+        return next((dict(job) for job in self._jobs.values() if job["status"] in states), None)
+
+    def _change(self, name: str, **values: Any) -> None:
+        with self._lock:
+            self._jobs[name] |= {**values, "updatedAt": datetime.now(UTC)}
+
+    def _work(self, job: dict[str, Any]) -> None:
+        name, source = job["ingestionJobId"], job["dataSourceId"]
+        self._change(name, status="IN_PROGRESS")
+        try:
+            counts = self._run(source, self._stop.is_set)
+        except SleuthError as error:
+            self._change(name, status="FAILED", failureReasons=[str(error)])
+        except BaseException as error:
+            self._change(name, status="FAILED", failureReasons=[f"{type(error).__name__}: {error}"])
+            raise
+        else:
+            statistics = {_STATISTICS[key]: count for key, count in counts.items()}
+            done = "STOPPED" if self._stop.is_set() else "COMPLETE"
+            self._change(name, status=done, statistics=statistics)
