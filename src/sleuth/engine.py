@@ -350,7 +350,4 @@ def check_query(query: str, k: int) -> None:
 
 
 def _item(row: Row, score: float | None) -> RetrievedItem:
-    # Values come from the record, which holds only what was checked when it was put: no second validation per hit.
-    return RetrievedItem.model_construct(
-        id=row.id, text=row.text, metadata=row.metadata, score=score, extra={}
-    )
+    return RetrievedItem.trusted(row.id, row.text, row.metadata, score)
