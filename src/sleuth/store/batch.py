@@ -73,6 +73,17 @@ class Batch:
         self._fields.update(fields)
         self._chunk_metadata.update(chunk_metadata)
 
+    def extend(
+        self,
+        documents: Iterable[DocumentValues],
+        chunks: Iterable[ChunkValues],
+        metadata: Mapping[int, Mapping[str, Any]],
+    ) -> None:
+        """Add documents of one chunk each; the mapping is by key."""
+        self.documents.extend(documents)
+        self.chunks.extend(chunks)
+        self._metadata.update(metadata)
+
     def replace(self, document: DocumentValues) -> None:
         """Note other values of a document that is in the batch."""
         self.documents = [document if row[0] == document[0] else row for row in self.documents]

@@ -67,6 +67,8 @@ INSERT_DOCUMENT = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 DOCUMENT_COLUMNS = "key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"
 CHUNK_COLUMNS = "key, n, page, start, line, lines, checksum, fields, metadata, text"
+SIGN = 1 << 31
+"""Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
 _MANY = 256
 
 
@@ -225,10 +227,8 @@ def document_checksum(
     id: str, source: str | None, title: str | None, metadata: str | None,
 ) -> int:  # fmt: skip
     """CRC-32 of a row of `documents`."""
-    return zlib.crc32(
-        f"{key}|{chunks}|{size}|{modified_ns}|{id}\0{source}\0{title}\0{metadata}".encode(),
-        zlib.crc32(content_hash),
-    )
+    values = f"{key}|{chunks}|{size}|{modified_ns}|{id}\0{source}\0{title}\0{metadata}"
+    return zlib.crc32(values.encode(), zlib.crc32(content_hash)) - SIGN
 
 
 def chunk_checksum(
@@ -236,7 +236,7 @@ def chunk_checksum(
     fields: str | None, metadata: str | None, text: str,
 ) -> int:  # fmt: skip
     """CRC-32 of a row of `chunks`."""
-    return zlib.crc32(f"{key}|{n}|{page}|{start}|{line}|{lines}|{fields}\0{metadata}\0{text}".encode())
+    return zlib.crc32(f"{key}|{n}|{page}|{start}|{line}|{lines}|{fields}\0{metadata}\0{text}".encode()) - SIGN
 
 
 def select_in(

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, StoreError
-from sleuth.store import mark, record
-from sleuth.store.batch import NOTHING, Batch
+from sleuth.store import mark, record, rows
+from sleuth.store.batch import Batch
 from sleuth.store.building import Built, build_beside
 from sleuth.store.manifest import Views, publish
 from sleuth.store.merging import Merges
-from sleuth.store.record import ChunkValues, DocumentValues
+from sleuth.store.record import DocumentValues
 from sleuth.store.scan import BATCH_BYTES
 from sleuth.store.segments import sync_folder
 from sleuth.store.values import Known
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sleuth.types import Chunk
 
 _SLICE = 4096
-_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 @dataclass(slots=True)
@@ -81,8 +80,8 @@ class Writer:
         if self._begin().documents:
             asked = [name for name in ids if name not in found]
             with record.translated(self._path):
-                rows = record.select_in(self._connection, record.DOCUMENT_COLUMNS, "documents", "id", asked)
-                found.update((row[6], row) for row in rows)  # type: ignore[misc]
+                stored = record.select_in(self._connection, record.DOCUMENT_COLUMNS, "documents", "id", asked)
+                found.update((row[6], row) for row in stored)
         return found
 
     # --- in
@@ -115,11 +114,11 @@ class Writer:
         Raises:
             ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold.
         """
-        name, digest = record.check_text(document_id, "document_id"), _digest(content_hash)
-        own, own_text = _own_metadata(metadata, source, title)
-        origin = _text_or_none(source, name, "source")
-        heading = _text_or_none(title, "", "title")
-        rows, fields, details = _chunk_values(chunks)
+        name, digest = record.check_text(document_id, "document_id"), rows.digest(content_hash)
+        own, own_text = rows.own_metadata(metadata, source, title)
+        origin = rows.text_or_none(source, name, "source")
+        heading = rows.text_or_none(title, "", "title")
+        parts, fields, details = rows.chunk_facts(chunks)
         old = self._find([name]).get(name)
         if old is not None and old[5] == digest:
             self._note(old, size, modified_ns)
@@ -127,16 +126,16 @@ class Writer:
         if old is not None:
             self._remove([old])
         state = self._begin()
-        key, state.next_key = state.next_key, state.next_key + max(1, len(rows))
-        document = _document(key, len(rows), size, modified_ns, digest, name, origin, heading, own_text)
+        key, state.next_key = state.next_key, state.next_key + max(1, len(parts))
+        document = rows.document(key, len(parts), size, modified_ns, digest, name, origin, heading, own_text)
         self._batch.add(
             document,
             own,
-            [_chunk(key + n, n, *row) for n, row in enumerate(rows)],
+            [rows.chunk(key + n, n, *row) for n, row in enumerate(parts)],
             {key + n: value for n, value in fields.items()},
             {key + n: value for n, value in details.items()},
         )
-        self._added([document], sum(len(row[-1]) for row in rows), len(rows))
+        self._added([document], sum(len(row[-1]) for row in parts), len(parts))
         return True
 
     def put_passages(
@@ -157,54 +156,52 @@ class Writer:
         Returns:
             How many documents changed.
         """
-        for name, column in {"texts": texts, "hashes": hashes, "metadata": metadata, "sources": sources, "titles": titles}.items():  # fmt: skip
+        columns = {
+            "texts": texts,
+            "hashes": hashes,
+            "metadata": metadata,
+            "sources": sources,
+            "titles": titles,
+        }
+        for name, column in columns.items():
             if column is not None and len(column) != len(ids):
                 raise ArgumentError(f"{name} must have the length of ids, {len(ids)}, got {len(column)}")
         last = {record.check_text(name, "ids"): i for i, name in enumerate(ids)}
         wanted = list(last.values())
-        for text in texts:
-            record.check_text(text, "texts")
         changed = 0
         for at in range(0, len(wanted), _SLICE):
+            some = wanted[at : at + _SLICE]
             changed += self._put_slice(
-                wanted[at : at + _SLICE], ids, texts, hashes, metadata, sources, titles
+                *(
+                    column and [column[i] for i in some]
+                    for column in (ids, texts, hashes, metadata, sources, titles)
+                )
             )
         return changed
 
     def _put_slice(
         self,
-        wanted: list[int],
-        ids: Sequence[str],
-        texts: Sequence[str],
-        hashes: Sequence[str],
-        metadata: Sequence[Mapping[str, Any] | None] | None,
-        sources: Sequence[str | None] | None,
-        titles: Sequence[str] | None,
+        ids: list[str],
+        texts: list[str],
+        hashes: list[str],
+        metadata: list[Mapping[str, Any] | None] | None,
+        sources: list[str | None] | None,
+        titles: list[str] | None,
     ) -> int:
-        digests = {i: _digest(hashes[i]) for i in wanted}
-        own = {i: _own_metadata(metadata[i] if metadata else None, sources[i] if sources else None,
-                                titles[i] if titles else "") for i in wanted}  # fmt: skip
-        origins = {i: _text_or_none(sources[i], ids[i], "sources") for i in wanted} if sources else {}
-        headings = {i: _text_or_none(titles[i], "", "titles") for i in wanted} if titles else {}
-        found = self._find([ids[i] for i in wanted])
+        """Passages with distinct ids."""
+        passages = rows.Passages(ids, texts, hashes, metadata, sources, titles)
+        found = self._find(ids)
         if found:
-            wanted = [i for i in wanted if ids[i] not in found or found[ids[i]][5] != digests[i]]
-            self._remove([found[ids[i]] for i in wanted if ids[i] in found])
-        state = self._begin()
-        documents, size = [], 0
-        for key, i in enumerate(wanted, state.next_key):
-            text = texts[i]
-            mapping, mapping_text = own[i]
-            document = _document(
-                key, 1, 0, None, digests[i], ids[i], origins.get(i), headings.get(i), mapping_text
+            passages = passages.without(
+                {i for i, name in enumerate(ids) if name in found and found[name][5] == passages.digests[i]}
             )
-            documents.append(document)
-            size += len(text)
-            chunk = _chunk(key, 0, None, 0, 1, text.count("\n"), None, None, text)
-            self._batch.add(document, mapping, (chunk,))
-        state.next_key += len(wanted)
-        self._added(documents, size, len(wanted))
-        return len(wanted)
+            self._remove([found[name] for name in passages.ids if name in found])
+        state = self._begin()
+        documents, chunks, own = passages.at(state.next_key)
+        state.next_key += len(documents)
+        self._batch.extend(documents, chunks, own)
+        self._added(documents, sum(map(len, passages.texts)), len(documents))
+        return len(documents)
 
     def _added(self, documents: Sequence[DocumentValues], size: int, chunks: int) -> None:
         """Count what came into the batch, and write the batch out when it is large."""
@@ -224,7 +221,7 @@ class Writer:
         """Another size or time of a file whose content is the same."""
         if (old[2], old[3]) == (size, modified_ns):
             return
-        new = _document(old[0], old[1], size, modified_ns, *old[5:])
+        new = rows.document(old[0], old[1], size, modified_ns, *old[5:])
         if old[6] in self._pending:
             self._batch.replace(new)
             self._pending[old[6]] = new
@@ -273,7 +270,9 @@ class Writer:
         self._noted = True
         with record.translated(self._path):
             record.insert_embeddings(
-                self._connection, fingerprint, ((_digest(name), vector) for name, vector in vectors.items())
+                self._connection,
+                fingerprint,
+                ((rows.digest(name), vector) for name, vector in vectors.items()),
             )
 
     def drop_embeddings(self, fingerprint: str) -> int:
@@ -453,75 +452,3 @@ class Writer:
     def _execute(self, statement: str, values: Sequence[Any] = ()) -> None:
         with record.translated(self._path):
             self._connection.execute(statement, values)
-
-
-def _document(
-    key: int, chunks: int, size: int, modified_ns: int | None, digest: bytes, name: str,
-    source: str | None, title: str | None, metadata: str | None,
-) -> DocumentValues:  # fmt: skip
-    checksum = record.document_checksum(key, chunks, size, modified_ns, digest, name, source, title, metadata)
-    return key, chunks, size, modified_ns, checksum, digest, name, source, title, metadata
-
-
-def _chunk(
-    key: int, n: int, page: int | None, start: int, line: int, lines: int,
-    fields: str | None, metadata: str | None, text: str,
-) -> ChunkValues:  # fmt: skip
-    checksum = record.chunk_checksum(key, n, page, start, line, lines, fields, metadata, text)
-    return key, n, page, start, line, lines, checksum, fields, metadata, text
-
-
-_ChunkFacts = tuple[int | None, int, int, int, str | None, str | None, str]
-
-
-def _chunk_values(
-    chunks: Sequence[Chunk],
-) -> tuple[list[_ChunkFacts], dict[int, Mapping[str, str]], dict[int, Mapping[str, Any]]]:
-    """Columns of chunks from `page` on, and by place the mappings behind their JSON."""
-    rows: list[_ChunkFacts] = []
-    fields: dict[int, Mapping[str, str]] = {}
-    details: dict[int, Mapping[str, Any]] = {}
-    for n, chunk in enumerate(chunks):
-        named_text = (
-            record.to_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields")
-            if chunk.fields
-            else None
-        )
-        if named_text:
-            fields[n] = record.from_json(named_text)
-        own, own_text = _normal(chunk.metadata, "chunk metadata") if chunk.metadata else (NOTHING, None)
-        if own_text:
-            details[n] = own  # type: ignore[assignment]
-        text = record.check_text(chunk.text, "chunk text")
-        lines = chunk.end_line - chunk.start_line
-        rows.append((chunk.page, chunk.start, chunk.start_line, lines, named_text, own_text, text))
-    return rows, fields, details
-
-
-def _own_metadata(
-    metadata: Mapping[str, Any] | None, source: str | None, title: str
-) -> tuple[Mapping[str, Any], str | None]:
-    """A document's metadata without what its columns hold, and its JSON."""
-    if not metadata:
-        return {}, None
-    held = {"source": source, "title": title or None}
-    return _normal({k: v for k, v in metadata.items() if k not in held or v != held[k]}, "metadata")
-
-
-def _normal(metadata: Mapping[str, Any], argument: str) -> tuple[Mapping[str, Any], str | None]:
-    """Metadata as it will be read back (tuples are lists then, keys are strings), and its JSON."""
-    text = record.to_json(metadata, argument)
-    plain = all(type(key) is str and type(value) in _SCALARS for key, value in metadata.items())
-    return (metadata if plain else record.from_json(text)), text
-
-
-def _text_or_none(text: str | None, default: str, argument: str) -> str | None:
-    """None, which takes no space, for a text that is its default."""
-    return None if text is None or text == default else record.check_text(text, argument)
-
-
-def _digest(content_hash: str) -> bytes:
-    try:
-        return bytes.fromhex(content_hash)
-    except (ValueError, TypeError):
-        raise ArgumentError(f"content_hash must be hex digits, got {content_hash!r}") from None
