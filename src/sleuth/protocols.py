@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sleuth.filters import Filter
     from sleuth.types import Ranking, RetrievedItem
-
-
 
 
 @runtime_checkable
@@ -41,11 +42,13 @@ class Embedder(Protocol):
         """Model, dimension, normalisation and prefixes: two embedders are interchangeable if and only if equal."""
         ...
 
-    def embed_query(self, text: str) -> Sequence[float]:
+    def embed_query(self, text: str) -> Sequence[float] | NDArray[np.floating[Any]]:
         """One vector, shape (dimension,)."""
         ...
 
-    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+    def embed_documents(
+        self, texts: list[str]
+    ) -> Sequence[Sequence[float]] | NDArray[np.floating[Any]] | Sequence[NDArray[np.floating[Any]]]:
         """One vector per text, shape (len(texts), dimension), in order."""
         ...
 

@@ -145,7 +145,7 @@ def test_no_thread_left() -> None:
     release = threading.Event()
     for n in range(1000):
         if n % 100 == 0:
-            run_slices({"a": answer(1), "stuck": release.wait}, deadline=0.001)
+            run_slices({"a": answer(1), "stuck": lambda: [int(release.wait())]}, deadline=0.001)
         else:
             run_slices({"a": answer(1), "b": answer(2)}, deadline=5)
     release.set()
@@ -156,7 +156,7 @@ def test_stuck_slices_hold_up_nobody() -> None:
     """A hundred stuck slices do not keep another call from running."""
     release = threading.Event()
     for _ in range(100):
-        run_slices({"stuck": release.wait}, deadline=0.001)
+        run_slices({"stuck": lambda: [int(release.wait())]}, deadline=0.001)
     results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=10)
     release.set()
     assert results == {"a": [1], "b": [2]}

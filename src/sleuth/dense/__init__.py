@@ -1,0 +1,1 @@
+"""Which passages mean this?"""

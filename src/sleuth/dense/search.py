@@ -1,0 +1,245 @@
+"""Which rows of an index mean what a query means, best first, and how sure is that?
+
+Two passes. Codes of one bit per dimension give an estimate for every row that may answer, at a few
+nanoseconds each; the `depth` best estimates are scored exactly, from their vectors. Where so few rows may
+answer that the first pass would hardly leave any out, all are scored exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.dense import codes
+from sleuth.dense.embedding import as_vectors, unit
+from sleuth.dense.leg import DenseLeg
+from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.store.hits import merge_hits, no_hits
+from sleuth.store.legs import Bitmap, Hits, SegmentView, count
+from sleuth.types import Explanation
+
+Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
+Vector: TypeAlias = NDArray[np.float32]
+
+LEAST_DEPTH = 1000
+"""Rows scored exactly for a short list: recall@10 of .99 over 1,000,000 real passages (docs/dense.md has the
+table)."""
+DEPTH_PER_HIT = 10
+MOST_DEPTH = 10_000
+"""Beyond this, a longer list costs recall at its far end rather than time."""
+LEVELS = 15
+SPREAD = 2.2
+"""A query's values are cut into 16 levels between plus and minus this many standard deviations: recall was
+best here."""
+
+
+class DenseSearcher:
+    """Searches one version of an index by cosine. Immutable; safe to share between threads.
+
+    A score is the product of the query's and the row's vectors, both of length 1. It depends on the two
+    alone: equal rows get bit-equal scores, however they lie in segments.
+    """
+
+    def __init__(self, leg: DenseLeg, segments: Sequence[SegmentView], *, ids: Ids | None = None) -> None:
+        """A searcher of these segments.
+
+        Args:
+            leg: the leg that built them.
+            segments: in order of key.
+            ids: names of rows, by which equal scores of two segments are ordered; in order of key where None.
+
+        Raises:
+            EmbedderMismatchError: a segment was made with another embedder than the leg's.
+        """
+        for view in segments:
+            leg.check(view)
+        self.leg = leg
+        self._segments = tuple(segments)
+        self._ids: Ids = ids or _by_key
+        self._halves = [view.arrays["vectors"].view(np.uint16) for view in segments]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._segments))
+
+    @property
+    def dimension(self) -> int:
+        """Of the vectors; 0 where there are no rows."""
+        return max((halves.shape[1] for halves in self._halves), default=0)
+
+    def embed(self, query: str) -> Vector:
+        """The vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
+        made = as_vectors([self.leg.embedder.embed_query(query)], 1, self.leg.embedder)
+        return self._prepare(made[0])
+
+    def search(
+        self,
+        query: str | Vector,
+        k: int = 10,
+        *,
+        allowed: Sequence[Bitmap | None] | None = None,
+        depth: int | None = None,
+    ) -> Hits:
+        """The best `k` rows; none for a query whose vector is zero.
+
+        Args:
+            query: text, or a vector of shape (dimension,) and any length but 0.
+            k: at least 0; more than there are gives all.
+            allowed: per segment, the rows that may answer; None for all of it.
+            depth: rows scored exactly, at least k; where None, from `k` by measurement. At 2 * depth rows
+                and below the search is exact.
+        """
+        if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+            raise ArgumentError(f"k must be an int of at least 0, got {k!r}")
+        if depth is not None and depth < 1:
+            raise ArgumentError(f"depth must be at least 1, got {depth!r}")
+        vector = self.embed(query) if isinstance(query, str) else self._prepare(query)
+        if k == 0 or not vector.any():
+            return no_hits()
+        depth = max(k, default_depth(k, self.dimension) if depth is None else depth)
+        masks = [self._mask(i, None if allowed is None else allowed[i]) for i in range(len(self._segments))]
+        sizes = [
+            len(view) if mask is None else count(mask)
+            for view, mask in zip(self._segments, masks, strict=True)
+        ]
+        if sum(sizes) <= 2 * depth:
+            rows = [None if mask is None else ordinals(mask) for mask in masks]
+        else:
+            rows = self._candidates(vector, masks, sizes, depth)
+        parts = [self._score(i, vector, rows[i], k) for i, size in enumerate(sizes) if size]
+        return merge_hits(parts, k, self._ids)
+
+    def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key that no segment holds."""
+        vector = self.embed(query) if isinstance(query, str) else self._prepare(query)
+        found = np.zeros(len(keys), np.float32)
+        for i, places, rows in self._locate(keys):
+            found[places] = codes.dots(self._halves[i], vector, rows)
+        return found
+
+    def vectors(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Vectors of the given rows, shape (len(keys), dimension); zeros for a key that no segment holds."""
+        found = np.zeros((len(keys), self.dimension), np.float32)
+        for i, places, rows in self._locate(keys):
+            found[places] = self._segments[i].arrays["vectors"][rows]
+        return found
+
+    def explain(self, query: str | Vector, key: int) -> Explanation:
+        """Why the row has its score."""
+        score = float(self.scores(query, np.array([key], np.int64))[0])
+        facts: dict[str, float | int | str] = {
+            "embedder": self.leg.embedder.fingerprint,
+            "dimension": self.dimension,
+        }
+        return Explanation("dense", score, "cosine of the vectors of query and passage", facts)
+
+    def _prepare(self, vector: Vector) -> Vector:
+        """A query of length 1, checked against the index."""
+        given = np.ascontiguousarray(vector, np.float32)
+        if given.ndim != 1 or (self.dimension and len(given) != self.dimension):
+            raise EmbeddingError(
+                f"a query must have {self.dimension} dimensions, as the index has (made with "
+                f"{self.leg.embedder.fingerprint!r}), got shape {given.shape}",
+                service=self.leg.embedder.fingerprint,
+            )
+        if not np.isfinite(given).all():
+            raise ArgumentError("query must be finite, got a vector that is not")
+        prepared: Vector = unit(given[None])[0]
+        return prepared
+
+    def _mask(self, i: int, allowed: Bitmap | None) -> Bitmap | None:
+        """Live rows of segment i that are allowed; None for all."""
+        view = self._segments[i]
+        if allowed is None:
+            return view.live
+        if len(allowed) != (len(view) + 63) // 64:
+            raise ArgumentError(
+                f"allowed must hold {(len(view) + 63) // 64} words for {len(view)} rows, got {len(allowed)}"
+            )
+        return allowed if view.live is None else allowed & view.live
+
+    def _candidates(
+        self, vector: Vector, masks: Sequence[Bitmap | None], sizes: Sequence[int], depth: int
+    ) -> list[NDArray[np.uint32] | None]:
+        """Per segment, the rows whose estimates are among the `depth` best of all segments, ascending."""
+        chosen = [i for i, size in enumerate(sizes) if size]
+        parts: list[codes.Part] = []
+        for i in chosen:
+            arrays = self._segments[i].arrays
+            base = float(vector @ arrays["centre"])
+            parts.append((arrays["codes"], arrays["factors"], len(self._segments[i]), masks[i], base))
+        owners, rows, _ = codes.scan(*query_planes(vector), parts, depth)
+        found: list[NDArray[np.uint32] | None] = [np.zeros(0, np.uint32) for _ in sizes]
+        for place, i in enumerate(chosen):
+            found[i] = np.sort(rows[owners == place])
+        return found
+
+    def _score(self, i: int, vector: Vector, rows: NDArray[np.uint32] | None, k: int) -> Hits:
+        """The best `k` of these rows of segment i, by exact score, ties by tie rank."""
+        view = self._segments[i]
+        scores = codes.dots(self._halves[i], vector, rows)
+        best = top(scores, k)
+        places = best if rows is None else rows[best]
+        ties = places if view.tie_ranks is None else view.tie_ranks[places]
+        order = np.lexsort((ties, -scores[best]))[:k]
+        found = view.keys[places[order]]
+        return Hits(found, scores[best[order]], np.full(len(found), i, np.int32))
+
+    def _locate(self, keys: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]]:
+        """Per segment that holds some of `keys`: its number, their places in `keys`, and their rows in it."""
+        wanted = np.asarray(keys, np.int64)
+        found: list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]] = []
+        for i, view in enumerate(self._segments):
+            if not len(view):
+                continue
+            rows = np.minimum(np.searchsorted(view.keys, wanted), len(view) - 1)
+            places = np.flatnonzero(view.keys[rows] == wanted)
+            if len(places):
+                found.append((i, places, rows[places].astype(np.uint32)))
+        return found
+
+
+def default_depth(k: int, dimension: int) -> int:
+    """Rows to score exactly for the best `k`: more where short vectors make short codes."""
+    wanted = max(LEAST_DEPTH, DEPTH_PER_HIT * k) * max(1.0, 256 / max(dimension, 1))
+    return max(k, min(MOST_DEPTH, int(wanted)))
+
+
+def query_planes(vector: Vector) -> tuple[NDArray[np.uint64], float, float, float]:
+    """The query as bit planes, shape (4, words), and the `step`, `low` and `shift` that `codes.scan` takes.
+
+    A value q becomes the level u of 16 with q ~ u * width - bound; then q . s over signs s is twice the sum
+    of q over the bits set, less the sum of all q.
+    """
+    bound = float(SPREAD * vector.std()) or float(np.abs(vector).max())
+    width = 2 * bound / LEVELS
+    levels = np.clip(np.rint((vector + bound) / width), 0, LEVELS).astype(np.uint8)
+    padded = np.zeros(-(-len(vector) // 64) * 64, np.uint8)
+    padded[: len(vector)] = levels
+    planes = np.stack(
+        [np.packbits((padded >> bit) & 1, bitorder="little").view(np.uint64) for bit in range(4)]
+    )
+    total = float(levels.sum(dtype=np.int64)) * width - bound * len(vector)
+    return planes, 2 * width, -2 * bound, -total
+
+
+def ordinals(bitmap: Bitmap) -> NDArray[np.uint32]:
+    """The members of a bitmap, ascending; costs little where they are few."""
+    words = np.flatnonzero(bitmap)
+    bits = np.flatnonzero(np.unpackbits(bitmap[words].view(np.uint8), bitorder="little"))
+    rows: NDArray[np.uint32] = (words[bits >> 6] * 64 + (bits & 63)).astype(np.uint32)
+    return rows
+
+
+def top(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    """Places of the best `k` scores and of all that equal the last of them, in no order."""
+    if len(scores) <= k:
+        return np.arange(len(scores))
+    last = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return np.flatnonzero(scores >= last)
+
+
+def _by_key(keys: NDArray[np.int64]) -> list[str]:
+    return [f"{key:020d}" for key in keys]

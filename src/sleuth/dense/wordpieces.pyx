@@ -1,0 +1,417 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Which tokens of a Llama vocabulary make up a text, and what is the mean of their vectors?
+
+Byte-pair encoding as sentencepiece and Hugging Face `tokenizers` define it for Llama 2: a space becomes "▁", one "▁" is
+put in front, the characters are merged pair by pair, and a character that the vocabulary lacks becomes its UTF-8 bytes.
+The merges need no list: a pair merges if the vocabulary holds its concatenation, and comes first by (not a run of "▁"
+alone, id of the whole, id of the left, id of the right, place), which is the order of the published list.
+
+No token holds "▁" after another character, so merges never cross the start of a word: words are encoded one by one.
+"""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+cdef extern from "vectors.h" nogil:
+    void add_row(float* into, const float* row, size_t n)
+
+cdef enum:
+    FIRST_TEXT = 259  # below: unknown, two control tokens, 256 bytes
+    FIRST_BYTE = 3
+    MARK_BYTES = 3  # "▁" in UTF-8: E2 96 81
+    LONGEST_WORD = 26
+    MOST_TOKENS = 8
+    WORDS = 1 << 14
+
+cdef struct Symbol:
+    int32_t start
+    int32_t size  # bytes; 0 once merged into its left neighbour
+    int32_t id  # below FIRST_TEXT: takes no part in merges
+    int32_t left
+    int32_t right
+
+cdef struct Candidate:
+    uint64_t rank
+    int32_t place
+
+cdef struct Slot:
+    uint32_t hash
+    int32_t id  # -1 where empty
+
+cdef struct Word:  # one that was encoded before, and what it came to
+    uint32_t hash
+    uint8_t size  # bytes; 0 where empty
+    uint8_t count
+    uint8_t[LONGEST_WORD] text
+    uint16_t[MOST_TOKENS] ids
+
+cdef struct Scratch:
+    Word* words  # by the low bits of the hash, the latest wins; NULL where one text is too few to profit
+    Symbol* symbols
+    Candidate* heap
+    uint8_t* text
+    int32_t* ids
+    int64_t capacity  # symbols, bytes of text and ids; the heap holds three times as many
+
+
+cdef bint reserve(Scratch* s, int64_t n) noexcept nogil:
+    """Room for a text of n bytes; False where there is no memory."""
+    cdef int64_t size
+    if n <= s.capacity:
+        return True
+    size = n + n // 2 + 256
+    free_texts(s)
+    s.symbols = <Symbol*> malloc(size * sizeof(Symbol))
+    s.heap = <Candidate*> malloc(3 * size * sizeof(Candidate))
+    s.text = <uint8_t*> malloc(size)
+    s.ids = <int32_t*> malloc(size * sizeof(int32_t))
+    if s.symbols == NULL or s.heap == NULL or s.text == NULL or s.ids == NULL:
+        free_texts(s)
+        return False
+    s.capacity = size
+    return True
+
+
+cdef void free_texts(Scratch* s) noexcept nogil:
+    free(s.symbols)
+    free(s.heap)
+    free(s.text)
+    free(s.ids)
+    s.symbols, s.heap, s.text, s.ids, s.capacity = NULL, NULL, NULL, NULL, 0
+
+
+cdef void release(Scratch* s) noexcept nogil:
+    free_texts(s)
+    free(s.words)
+
+
+cdef inline bint before(Candidate a, Candidate b) noexcept nogil:
+    return a.rank < b.rank or (a.rank == b.rank and a.place < b.place)
+
+
+cdef void push(Candidate* heap, int64_t* n, Candidate new) noexcept nogil:
+    cdef int64_t i = n[0], up
+    n[0] += 1
+    while i > 0:
+        up = (i - 1) // 2
+        if not before(new, heap[up]):
+            break
+        heap[i] = heap[up]
+        i = up
+    heap[i] = new
+
+
+cdef Candidate pop(Candidate* heap, int64_t* n) noexcept nogil:
+    cdef Candidate top = heap[0], last
+    cdef int64_t i = 0, child
+    n[0] -= 1
+    last = heap[n[0]]
+    while True:
+        child = 2 * i + 1
+        if child >= n[0]:
+            break
+        if child + 1 < n[0] and before(heap[child + 1], heap[child]):
+            child += 1
+        if not before(heap[child], last):
+            break
+        heap[i] = heap[child]
+        i = child
+    heap[i] = last
+    return top
+
+
+cdef inline uint32_t hash_bytes(const uint8_t* p, int64_t n) noexcept nogil:
+    """FNV-1a, 32 bits, with a final mix for the low bits."""
+    cdef uint32_t h = 2166136261u
+    cdef int64_t i
+    for i in range(n):
+        h = (h ^ p[i]) * 16777619u
+    return h ^ (h >> 15)
+
+
+cdef class Vocabulary:
+    """Tokens by their bytes.
+
+    Args:
+        tokens: the vocabulary in order of id, each UTF-8: control tokens, then 256 bytes, then text.
+    """
+
+    cdef object _tokens  # keeps the bytes alive
+    cdef const uint8_t** _text
+    cdef int32_t* _size
+    cdef Slot* _slots
+    cdef uint8_t* _whole  # by id: 0 not yet tried, 1 a word of these bytes is this one token, 2 it is not
+    cdef uint8_t* _marks  # by id: 1 for runs of "▁"
+    cdef uint32_t _mask
+    cdef int32_t _longest
+    cdef readonly int size
+
+    def __cinit__(self, list tokens):
+        cdef int32_t i, n = len(tokens)
+        cdef uint32_t hashed, slot
+        cdef bytes token
+        if n > 1 << 16:
+            raise ValueError(f"tokens must be at most 65,536, got {n}")
+        self.size = n
+        self._tokens = tokens
+        self._mask = 1024
+        while self._mask < 4 * <uint32_t> n:
+            self._mask *= 2
+        self._text = <const uint8_t**> malloc(n * sizeof(uint8_t*))
+        self._size = <int32_t*> malloc(n * sizeof(int32_t))
+        self._slots = <Slot*> malloc(self._mask * sizeof(Slot))
+        self._whole = <uint8_t*> malloc(n)
+        self._marks = <uint8_t*> malloc(n)
+        if (self._text == NULL or self._size == NULL or self._slots == NULL or self._whole == NULL
+                or self._marks == NULL):
+            raise MemoryError
+        self._mask -= 1
+        memset(self._slots, 0xFF, (self._mask + 1) * sizeof(Slot))
+        memset(self._whole, 0, n)
+        for i in range(n):
+            token = tokens[i]
+            self._text[i] = token
+            self._size[i] = len(token)
+            self._marks[i] = token == b"\xe2\x96\x81" * (len(token) // MARK_BYTES)
+            if i < FIRST_TEXT:
+                continue
+            self._longest = max(self._longest, self._size[i])
+            hashed = hash_bytes(self._text[i], self._size[i])
+            slot = hashed & self._mask
+            while self._slots[slot].id >= 0:
+                slot = (slot + 1) & self._mask
+            self._slots[slot] = Slot(hashed, i)
+
+    def __dealloc__(self):
+        free(self._text)
+        free(self._size)
+        free(self._slots)
+        free(self._whole)
+        free(self._marks)
+
+    cdef int32_t find(self, const uint8_t* p, int64_t n) noexcept nogil:
+        """The id of the token of these bytes, or -1."""
+        if n > self._longest:
+            return -1
+        return self.find_hashed(p, n, hash_bytes(p, n))
+
+    cdef inline int32_t find_hashed(self, const uint8_t* p, int64_t n, uint32_t hashed) noexcept nogil:
+        cdef uint32_t slot = hashed & self._mask
+        cdef Slot at
+        while True:
+            at = self._slots[slot]
+            if at.id < 0 or (
+                at.hash == hashed and self._size[at.id] == n and memcmp(self._text[at.id], p, n) == 0
+            ):
+                return at.id
+            slot = (slot + 1) & self._mask
+
+    cdef void offer(self, Scratch* s, int64_t* waiting, const uint8_t* p, int32_t place) noexcept nogil:
+        """Puts the pair that starts at symbol `place` on the heap, where it can merge."""
+        cdef Symbol left = s.symbols[place], right
+        cdef Candidate new
+        cdef int32_t whole
+        if left.right < 0 or left.id < FIRST_TEXT:
+            return
+        right = s.symbols[left.right]
+        if right.id < FIRST_TEXT:
+            return
+        whole = self.find(p + left.start, left.size + right.size)
+        if whole < 0:
+            return
+        new.rank = (
+            (<uint64_t> self._marks[whole] << 63) | (<uint64_t> whole << 42)
+            | (<uint64_t> left.id << 21) | <uint64_t> right.id
+        )
+        new.place = place
+        push(s.heap, waiting, new)
+
+    cdef int64_t encode_word(self, Scratch* s, const uint8_t* p, int64_t n, int32_t* ids) noexcept nogil:
+        """Token ids of the n bytes of one word, and how many; remembered where there is a place for it."""
+        cdef int64_t i, count
+        cdef uint32_t hashed
+        cdef Word* word
+        if s.words == NULL or n > LONGEST_WORD:
+            return self.merge_word(s, p, n, ids)
+        hashed = hash_bytes(p, n)
+        word = &s.words[hashed & (WORDS - 1)]
+        if word.size == n and word.hash == hashed and memcmp(word.text, p, n) == 0:
+            for i in range(word.count):
+                ids[i] = word.ids[i]
+            return word.count
+        count = self.merge_word(s, p, n, ids)
+        if count <= MOST_TOKENS:
+            word.hash, word.size, word.count = hashed, <uint8_t> n, <uint8_t> count
+            memcpy(word.text, p, n)
+            for i in range(count):
+                word.ids[i] = <uint16_t> ids[i]
+        return count
+
+    cdef int64_t merge_word(self, Scratch* s, const uint8_t* p, int64_t n, int32_t* ids) noexcept nogil:
+        """The same, by merging its characters."""
+        cdef int64_t i = 0, count = 0, waiting = 0, out = 0
+        cdef int32_t token, place, size, b, whole
+        cdef Symbol* left
+        cdef Symbol* right
+        cdef Candidate best
+        whole = self.find(p, n)
+        if whole >= 0 and self._whole[whole] == 1:
+            ids[0] = whole
+            return 1
+        while i < n:
+            size = 1
+            while i + size < n and (p[i + size] & 0xC0) == 0x80:
+                size += 1
+            token = self.find(p + i, size)
+            s.symbols[count] = Symbol(i, size, token, count - 1, count + 1)
+            count += 1
+            i += size
+        s.symbols[count - 1].right = -1
+        for i in range(count - 1):
+            self.offer(s, &waiting, p, i)
+        while waiting > 0:
+            best = pop(s.heap, &waiting)
+            left = &s.symbols[best.place]
+            if left.size == 0 or left.right < 0 or left.id < FIRST_TEXT:
+                continue
+            right = &s.symbols[left.right]
+            token = <int32_t> ((best.rank >> 42) & 0x1FFFFF)
+            if right.id < FIRST_TEXT or self.find(p + left.start, left.size + right.size) != token:
+                continue
+            left.size += right.size
+            left.id = token
+            left.right = right.right
+            right.size = 0
+            if left.right >= 0:
+                s.symbols[left.right].left = best.place
+                self.offer(s, &waiting, p, best.place)
+            if left.left >= 0:
+                self.offer(s, &waiting, p, left.left)
+        place = 0
+        while place >= 0:
+            left = &s.symbols[place]
+            if left.id >= 0:
+                ids[out] = left.id
+                out += 1
+            else:
+                for b in range(left.size):
+                    ids[out] = FIRST_BYTE + p[left.start + b]
+                    out += 1
+            place = left.right
+        if whole >= 0:
+            self._whole[whole] = 1 if out == 1 and ids[0] == whole else 2
+        return out
+
+    cdef int64_t encode_text(self, Scratch* s, const uint8_t* text, int64_t n) noexcept nogil:
+        """Token ids of a text of n bytes, left in s.ids, and how many; -1 where there is no memory."""
+        cdef int64_t i, size = MARK_BYTES, start = 0, end, count = 0, spaces = 1
+        if n == 0:
+            return 0
+        for i in range(n):
+            spaces += text[i] == 32
+        if not reserve(s, n + MARK_BYTES * spaces):
+            return -1
+        memcpy(s.text, b"\xe2\x96\x81", MARK_BYTES)
+        for i in range(n):
+            if text[i] == 32:
+                memcpy(s.text + size, b"\xe2\x96\x81", MARK_BYTES)
+                size += MARK_BYTES
+            else:
+                s.text[size] = text[i]
+                size += 1
+        while start < size:
+            end = start
+            while end < size and is_mark(s.text + end, size - end):
+                end += MARK_BYTES
+            while end < size and not is_mark(s.text + end, size - end):
+                end += 1
+            count += self.encode_word(s, s.text + start, end - start, s.ids + count)
+            start = end
+        return count
+
+    def encode(self, bytes text):
+        """Token ids of a text in UTF-8, shape (m,), int32."""
+        cdef Scratch s
+        cdef const uint8_t* p = text
+        cdef int64_t count, n = len(text)
+        memset(&s, 0, sizeof(Scratch))
+        with nogil:
+            count = self.encode_text(&s, p, n)
+        if count < 0:
+            raise MemoryError
+        ids = np.empty(count, np.int32)
+        cdef int32_t[::1] view = ids
+        if count:
+            memcpy(&view[0], s.ids, count * sizeof(int32_t))
+        release(&s)
+        return ids
+
+    def pool(self, list texts, const float[:, ::1] table, float[:, ::1] out):
+        """The sum of each text's token vectors, scaled to length 1; zeros where it has none. Releases the GIL.
+
+        Args:
+            texts: n texts, UTF-8.
+            table: a vector per token, shape (size, dimension).
+            out: shape (n, dimension), overwritten.
+        """
+        cdef int64_t n = len(texts), i, j, count = 0, dimension = table.shape[1]
+        cdef const uint8_t** starts
+        cdef int64_t* sizes
+        cdef bytes text
+        cdef Scratch s
+        if table.shape[0] != self.size or out.shape[0] != n or out.shape[1] != dimension:
+            raise ValueError("table and out must fit the vocabulary and the texts")
+        memset(&s, 0, sizeof(Scratch))
+        if n > 1:
+            s.words = <Word*> calloc(WORDS, sizeof(Word))
+        starts = <const uint8_t**> malloc((n + 1) * sizeof(uint8_t*))
+        sizes = <int64_t*> malloc((n + 1) * sizeof(int64_t))
+        if starts == NULL or sizes == NULL:
+            free(starts)
+            free(sizes)
+            raise MemoryError
+        for i in range(n):
+            text = texts[i]
+            starts[i] = text
+            sizes[i] = len(text)
+        with nogil:
+            for i in range(n):
+                count = self.encode_text(&s, starts[i], sizes[i])
+                if count < 0:
+                    break
+                memset(&out[i, 0], 0, dimension * sizeof(float))
+                for j in range(count):
+                    add_row(&out[i, 0], &table[s.ids[j], 0], dimension)
+                scale_row(&out[i, 0], dimension)
+        free(starts)
+        free(sizes)
+        release(&s)
+        if count < 0:
+            raise MemoryError
+
+
+cdef inline bint is_mark(const uint8_t* p, int64_t n) noexcept nogil:
+    return p[0] == 0xE2 and n >= MARK_BYTES and p[1] == 0x96 and p[2] == 0x81
+
+
+cdef void scale_row(float* row, int64_t n) noexcept nogil:
+    cdef double square = 0
+    cdef float length
+    cdef int64_t i
+    for i in range(n):
+        square += <double> row[i] * row[i]
+    if square > 0:
+        length = <float> sqrt(square)
+        for i in range(n):
+            row[i] = row[i] / length
+
+
+def scale(float[:, ::1] rows):
+    """Every row to length 1, in place; zeros stay."""
+    cdef int64_t i
+    for i in range(rows.shape[0]):
+        scale_row(&rows[i, 0], rows.shape[1])

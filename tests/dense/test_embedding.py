@@ -1,0 +1,169 @@
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.dense.embedding import check_embedder, embed_texts, text_hash, unit
+from sleuth.dense.leg import DenseLeg
+from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
+from sleuth.store.legs import Rows
+from tests.dense.strategies import HashEmbedder, rows_of
+
+
+class DictCache:
+    """A cache in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], bytes] = {}
+
+    def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+        return {name: self.kept[fingerprint, name] for name in hashes if (fingerprint, name) in self.kept}
+
+    def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
+        self.kept.update({(fingerprint, name): raw for name, raw in vectors.items()})
+
+
+class Broken(HashEmbedder):
+    """Fails from some call on, or gives what it should not."""
+
+    def __init__(self, after: int = 0, gives: object = None) -> None:
+        super().__init__()
+        self.after = after
+        self.gives = gives
+
+    def embed_documents(self, texts: Sequence[str]) -> list[np.ndarray]:
+        if len(self.calls) >= self.after:
+            if self.gives is not None:
+                return self.gives  # type: ignore[return-value]
+            raise EmbeddingError("no answer", service="broken")
+        return super().embed_documents(texts)
+
+
+@given(st.lists(st.text(max_size=5), max_size=60), st.integers(1, 20), st.integers(1, 4), st.booleans())
+def test_one_vector_per_text(texts: list[str], batch: int, threads: int, cached: bool) -> None:
+    """Batches, threads and a cache change nothing: text n has the vector that the embedder gives it."""
+    embedder = HashEmbedder()
+    cache = DictCache() if cached else None
+    vectors = embed_texts(embedder, texts, cache=cache, batch_size=batch, threads=threads)
+    again = embed_texts(embedder, texts, cache=cache, batch_size=batch, threads=threads)
+    expected = [embedder.embed_query(text).tolist() for text in texts]
+    assert vectors.tolist() == again.tolist() == expected
+
+
+def test_equal_texts_are_embedded_once() -> None:
+    """A text that comes twice is embedded once, in batches of the size asked for."""
+    embedder = HashEmbedder()
+    embed_texts(embedder, ["a", "b", "a", "c", "b"], batch_size=2, threads=1)
+    assert embedder.calls == [2, 1]
+
+
+def test_cache_is_per_embedder() -> None:
+    """What one embedder made is not given to another."""
+    cache = DictCache()
+    embed_texts(HashEmbedder(seed="x"), ["a"], cache=cache)
+    other = HashEmbedder(seed="y")
+    vectors = embed_texts(other, ["a"], cache=cache)
+    assert vectors[0].tolist() == other.embed_query("a").tolist()
+    assert {name for _, name in cache.kept} == {text_hash("a")}
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_resumes(threads: int) -> None:
+    """Batches that were done before a failure are not done again."""
+    cache = DictCache()
+    texts = [str(n) for n in range(10)]
+    with pytest.raises(EmbeddingError, match="no answer"):
+        embed_texts(Broken(after=3), texts, cache=cache, batch_size=2, threads=threads)
+    done = len(cache.kept)
+    embedder = HashEmbedder()
+    embed_texts(embedder, texts, cache=cache, batch_size=2)
+    assert sum(embedder.calls) == 10 - done
+    assert threads > 1 or done == 6
+
+
+def test_progress() -> None:
+    """Progress counts distinct texts, the cached among them."""
+    told: list[tuple[int, int]] = []
+    cache = DictCache()
+    embed_texts(HashEmbedder(), ["a"], cache=cache)
+    embed_texts(
+        HashEmbedder(), list("aabcd"), cache=cache, batch_size=2, progress=lambda *args: told.append(args)
+    )
+    assert told == [(3, 4), (4, 4)]
+
+
+@pytest.mark.parametrize(
+    ("gives", "message"),
+    [
+        ([[1.0, 2.0]], r"shape \(1, 2\) for 2 texts"),
+        ([1.0, 2.0], r"shape \(2,\) for 2 texts"),
+        ([[1.0], [float("nan")]], "not finite"),
+        ([[1.0], [1.0, 2.0]], "something else than vectors"),
+        (["a", "b"], "something else than vectors"),
+    ],
+)
+def test_what_is_no_vector(gives: object, message: str) -> None:
+    """An embedder that gives something else than one finite vector per text is named."""
+    with pytest.raises(EmbeddingError, match=message) as caught:
+        embed_texts(Broken(gives=gives), ["a", "b"])
+    assert "hash/16/" in str(caught.value)
+
+
+def test_lengths_differ() -> None:
+    """Vectors of two lengths are refused, such as those of a cache that another model filled."""
+    cache = DictCache()
+    cache.put("hash/16/", {text_hash("a"): np.zeros(8, np.float32).tobytes()})
+    with pytest.raises(EmbeddingError, match="different lengths: 8, 16"):
+        embed_texts(HashEmbedder(), ["a", "b"], cache=cache)
+
+
+def test_unit() -> None:
+    """Rows have length 1; zeros stay zeros."""
+    assert unit(np.array([[3, 4], [0, 0]], np.float32)).tolist() == [
+        [np.float32(0.6), np.float32(0.8)],
+        [0, 0],
+    ]
+
+
+def test_check_embedder() -> None:
+    """Equal fingerprints pass; others are both named, with the command that mends it."""
+    check_embedder("a", "a")
+    with pytest.raises(EmbedderMismatchError, match=r"'old'.*'new'.*sleuth index --re-embed") as caught:
+        check_embedder("old", "new", path="/index")
+    assert caught.value.path == "/index"
+
+
+def test_texts_of_rows() -> None:
+    """A row's texts are joined in the order of the leg's fields; absent and empty ones leave nothing."""
+    rows = Rows(
+        np.arange(2), None, {"text": ["body", "rest"], "title": ["head", ""], "path": ["p", "p"]}, (), ()
+    )
+    assert DenseLeg(HashEmbedder()).texts(rows) == ["head body", "rest"]
+    assert DenseLeg(HashEmbedder(), fields=["summary"]).texts(rows) == ["", ""]
+
+
+def test_fingerprint_of_the_leg() -> None:
+    """Another embedder or other fields are another fingerprint."""
+    legs = [
+        DenseLeg(HashEmbedder()),
+        DenseLeg(HashEmbedder(seed="2")),
+        DenseLeg(HashEmbedder(), fields=["text"]),
+    ]
+    assert len({leg.fingerprint for leg in legs}) == 3
+
+
+def test_build_keeps_unit_vectors() -> None:
+    """A segment's vectors have length 1 up to half precision."""
+    made = DenseLeg(HashEmbedder(100)).build(rows_of(["a", "b", ""]))
+    lengths = np.linalg.norm(made.arrays["vectors"].astype(np.float32), axis=1)
+    assert np.allclose(lengths, [1, 1, 0], atol=1e-3)
+    assert made.meta == {"embedder": "hash/100/", "dimension": 100}
+
+
+@pytest.mark.parametrize("bad", [{"fields": []}, {"batch_size": 0}, {"threads": 0}])
+def test_settings_of_the_leg(bad: dict[str, int]) -> None:
+    """Settings that make no sense are refused."""
+    with pytest.raises(ArgumentError, match=f"{next(iter(bad))}"):
+        DenseLeg(HashEmbedder(), **bad)  # type: ignore[arg-type]

@@ -1,0 +1,295 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sleuth.dense import codes
+from sleuth.dense.leg import DenseLeg
+from sleuth.dense.search import DenseSearcher, default_depth, ordinals, query_planes, top
+from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
+from sleuth.store.legs import SegmentView, pack, unpack
+from tests.dense.strategies import HashEmbedder, rows_of, view_of
+
+DIMENSIONS = st.sampled_from([1, 7, 16, 64, 100, 256, 300])
+
+
+def index(
+    seed: int, sizes: list[int], dimension: int, dead: float = 0.0
+) -> tuple[DenseLeg, list[SegmentView]]:
+    """Segments over few distinct texts, so that scores tie within and across them."""
+    rng = np.random.default_rng(seed)
+    leg = DenseLeg(HashEmbedder(dimension))
+    segments, first = [], 1
+    for number, size in enumerate(sizes):
+        texts = [f"text {rng.integers(0, max(2, size))}" for _ in range(size)]
+        live = rng.random(size) >= dead if dead else None
+        segments.append(view_of(leg, rows_of(texts, first), live, f"s{number}"))
+        first += size
+    return leg, segments
+
+
+def exhaustive(
+    searcher: DenseSearcher, query: str, segments: list[SegmentView], masks: list[NDArray[np.bool_] | None]
+) -> list[tuple[int, float]]:
+    """Every row that may answer, by score, then by key."""
+    found: list[tuple[float, int]] = []
+    vector = searcher.embed(query)
+    for view, mask in zip(segments, masks, strict=True):
+        live = np.ones(len(view), bool) if view.live is None else unpack(view.live, len(view))
+        allowed = live if mask is None else live & mask
+        for row in np.flatnonzero(allowed):
+            score = codes.dots(view.arrays["vectors"][row : row + 1].view(np.uint16), vector)[0]
+            found.append((-float(score), int(view.keys[row])))
+    return [(key, -score) for score, key in sorted(found)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 1000),
+    st.lists(st.integers(0, 150), min_size=1, max_size=4),
+    DIMENSIONS,
+    st.integers(0, 200),
+    st.sampled_from([(0.0, None), (0.3, None), (0.0, 0.1), (0.3, 0.6), (0.3, 0.0)]),
+)
+def test_equals_the_exhaustive_ranking(
+    seed: int, sizes: list[int], dimension: int, k: int, rates: tuple[float, float | None]
+) -> None:
+    """Few rows: the hits are those of the exhaustive ranking of live, allowed rows, ties by id, for every k."""
+    dead, keep = rates
+    leg, segments = index(seed, sizes, dimension, dead)
+    searcher = DenseSearcher(leg, segments)
+    rng = np.random.default_rng(seed)
+    masks = [None if keep is None else rng.random(size) < keep for size in sizes]
+    allowed = None if keep is None else [None if mask is None else pack(mask) for mask in masks]
+    hits = searcher.search("what is it", k, allowed=allowed)
+    expected = exhaustive(searcher, "what is it", segments, masks)[:k]
+    assert list(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True)) == expected
+    assert [
+        segments[i].keys[0] <= key <= segments[i].keys[-1]
+        for i, key in zip(hits.segments, hits.keys, strict=True)
+    ] == [True] * len(hits)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 1000), DIMENSIONS, st.sampled_from([None, 0.02, 0.5]))
+def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | None) -> None:
+    """Many rows: every hit has its exact score, in exact order, and a depth of all rows gives the exact ranking."""
+    leg, segments = index(seed, [300, 0, 70, 130], dimension, dead=0.1)
+    searcher = DenseSearcher(leg, segments)
+    rng = np.random.default_rng(seed)
+    masks = [None if keep is None else rng.random(len(view)) < keep for view in segments]
+    allowed = [None if mask is None else pack(mask) for mask in masks]
+    expected = exhaustive(searcher, "q", segments, masks)
+    hits = searcher.search("q", 20, allowed=allowed, depth=30)
+    found = list(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True))
+    assert set(found) <= set(expected)
+    assert found == sorted(found, key=lambda hit: (-hit[1], hit[0]))
+    assert len(found) == min(20, len(expected))
+    parts = [
+        (v.arrays["codes"], v.arrays["factors"], len(v), searcher._mask(i, allowed[i]), 0.0)
+        for i, v in enumerate(segments)
+        if len(v)
+    ]
+    owners, rows, _ = codes.scan(*query_planes(searcher.embed("q")), parts, 1000)
+    filled = [view for view in segments if len(view)]
+    keys = [int(filled[owner].keys[row]) for owner, row in zip(owners, rows, strict=True)]
+    assert sorted(keys) == sorted(key for key, _ in expected)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 1000), DIMENSIONS, st.integers(1, 200), st.integers(1, 60))
+def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth: int) -> None:
+    """The kernel's estimates are those of the formula, and it keeps the best of them."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((n, dimension)).astype(np.float16)
+    query = rng.standard_normal(dimension).astype(np.float32)
+    centre = codes.mean(vectors.view(np.uint16))
+    bits, factors = codes.encode(vectors.view(np.uint16), centre)
+    centred = vectors.astype(np.float32) - centre
+    size = np.abs(centred).sum(1)
+    factor = np.divide((centred**2).sum(1), size, out=np.zeros_like(size), where=size > 0)
+    assert np.allclose(factors[:n], factor, rtol=1e-4, atol=1e-6)
+    bound = 2.2 * query.std() or np.abs(query).max()
+    levels = np.clip(np.rint((query + bound) / (2 * bound / 15)), 0, 15) * (2 * bound / 15) - bound
+    expected = 0.5 + factor * (np.where(centred > 0, 1, -1) @ levels)
+    owners, rows, scores = codes.scan(*query_planes(query), [(bits, factors, n, None, 0.5)], depth)
+    assert len(rows) == min(depth, n)
+    assert not owners.any()
+    assert np.allclose(scores, expected[rows], rtol=1e-3, atol=1e-3)
+    assert np.allclose(np.sort(scores), np.sort(expected)[-depth:], rtol=1e-3, atol=1e-3)
+
+
+def test_recall() -> None:
+    """Of 20,000 rows the first ten are found nearly always at the default depth, filtered or not."""
+    rng = np.random.default_rng(5)
+    leg = DenseLeg(HashEmbedder(256))
+    vectors = rng.standard_normal((20_000, 256)) + rng.standard_normal(256)
+    made = leg._pack((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16))
+    segment = SegmentView("s", np.arange(1, 20_001), None, None, made.arrays, made.meta)
+    searcher = DenseSearcher(leg, [segment])
+    found = filtered = 0
+    for _ in range(20):
+        query = rng.standard_normal(256).astype(np.float32)
+        exact = codes.dots(made.arrays["vectors"].view(np.uint16), query / np.linalg.norm(query))
+        found += len(set(np.argsort(-exact)[:10] + 1) & set(searcher.search(query).keys))
+        mask = rng.random(20_000) < 0.3
+        best = [row + 1 for row in np.argsort(-exact) if mask[row]][:10]
+        filtered += len(set(best) & set(searcher.search(query, allowed=[pack(mask)]).keys))
+    assert found >= 198
+    assert filtered >= 198
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 1000), st.lists(st.integers(0, 60), min_size=1, max_size=4), st.integers(0, 50))
+def test_layout_is_irrelevant(seed: int, sizes: list[int], k: int) -> None:
+    """Merged segments give the same hits with the same scores as the segments did, without the rows that are gone."""
+    leg, segments = index(seed, sizes, 32, dead=0.3)
+    before = DenseSearcher(leg, segments).search("q", k)
+    merged = leg.merge(segments)
+    live = [np.ones(len(v), bool) if v.live is None else unpack(v.live, len(v)) for v in segments]
+    keys = np.concatenate([view.keys[mask] for view, mask in zip(segments, live, strict=True)])
+    whole = SegmentView("m", keys, None, None, merged.arrays, merged.meta)
+    after = DenseSearcher(leg, [whole]).search("q", k)
+    assert before.keys.tolist() == after.keys.tolist()
+    assert before.scores.tolist() == after.scores.tolist()
+
+
+def test_merge_equals_build() -> None:
+    """Merging the segments of rows gives the arrays that building all rows at once gives."""
+    leg = DenseLeg(HashEmbedder(70))
+    texts = [f"t{n}" for n in range(200)]
+    parts = [view_of(leg, rows_of(texts[:90])), view_of(leg, rows_of(texts[90:], 91))]
+    merged, built = leg.merge(parts), leg.build(rows_of(texts))
+    assert merged.meta == built.meta
+    assert all(np.array_equal(merged.arrays[name], built.arrays[name]) for name in built.arrays)
+
+
+def test_ties_by_id() -> None:
+    """Equal scores come by id, within a segment by its tie ranks and across segments by the names given."""
+    leg = DenseLeg(HashEmbedder())
+    names = {1: "d", 2: "a", 3: "c", 4: "b"}
+    first = view_of(leg, rows_of(["same", "same"], 1, ["d", "a"]))
+    second = view_of(leg, rows_of(["same", "same"], 3, ["c", "b"]), name="t")
+    searcher = DenseSearcher(leg, [first, second], ids=lambda keys: [names[int(key)] for key in keys])
+    assert [names[int(key)] for key in searcher.search("q", 3).keys] == ["a", "b", "c"]
+
+
+@given(st.integers(0, 1000), st.integers(0, 40))
+@settings(deadline=None, max_examples=30)
+def test_k_is_monotone(seed: int, k: int) -> None:
+    """The hits for k are the head of those for k + 1."""
+    leg, segments = index(seed, [25, 10], 16)
+    searcher = DenseSearcher(leg, segments)
+    assert searcher.search("q", k + 1).keys[:k].tolist() == searcher.search("q", k).keys.tolist()
+
+
+def test_scores_and_vectors_of_keys() -> None:
+    """Scores of keys equal those of the search; unknown keys have 0."""
+    leg, segments = index(3, [50, 60], 48)
+    searcher = DenseSearcher(leg, segments)
+    hits = searcher.search("q", 40)
+    assert searcher.scores("q", hits.keys).tolist() == hits.scores.tolist()
+    assert searcher.scores("q", np.array([0, 999])).tolist() == [0, 0]
+    vectors = searcher.vectors(np.append(hits.keys, 999))
+    assert np.allclose(vectors[:-1] @ searcher.embed("q"), hits.scores, atol=1e-6)
+    assert not vectors[-1].any()
+
+
+def test_explain() -> None:
+    """The explanation's value is the score; its facts name the embedder."""
+    leg, segments = index(3, [50], 48)
+    searcher = DenseSearcher(leg, segments)
+    hits = searcher.search("q", 1)
+    explained = searcher.explain("q", int(hits.keys[0]))
+    assert explained.value == hits.scores[0]
+    assert explained.facts == {"embedder": "hash/48/", "dimension": 48}
+
+
+def test_nothing_to_find() -> None:
+    """An empty index, an empty query and a k of 0 find nothing, and raise nothing."""
+    leg, segments = index(1, [20], 16)
+    searcher = DenseSearcher(leg, segments)
+    assert len(searcher.search("", 5)) == 0
+    assert len(searcher.search("q", 0)) == 0
+    assert len(DenseSearcher(leg, []).search("q", 5)) == 0
+    assert len(DenseSearcher(leg, [view_of(leg, rows_of([]))]).search("q", 5)) == 0
+    assert len(searcher.search("q", 100)) == 20
+
+
+def test_empty_passages_are_found_last() -> None:
+    """A passage that the embedder knows nothing of scores 0."""
+    leg = DenseLeg(HashEmbedder())
+    hits = DenseSearcher(leg, [view_of(leg, rows_of(["", "word"]))]).search("word", 2)
+    assert hits.keys.tolist() == [2, 1]
+    assert hits.scores[1] == 0
+
+
+def test_another_embedder() -> None:
+    """A segment made with one embedder refuses another, naming both and what to do."""
+    _, segments = index(1, [5], 16)
+    other = DenseLeg(HashEmbedder(16, "other"))
+    with pytest.raises(EmbedderMismatchError, match=r"'hash/16/'.*'hash/16/other'.*sleuth index --re-embed"):
+        DenseSearcher(other, segments)
+    with pytest.raises(EmbedderMismatchError):
+        other.merge(segments)
+
+
+def test_wrong_query() -> None:
+    """A query of another length, or one that is not finite, is refused."""
+    leg, segments = index(1, [5], 16)
+    searcher = DenseSearcher(leg, segments)
+    with pytest.raises(EmbeddingError, match="a query must have 16 dimensions"):
+        searcher.search(np.ones(8, np.float32))
+    with pytest.raises(ArgumentError, match="query must be finite"):
+        searcher.search(np.full(16, np.nan, np.float32))
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, True])
+def test_wrong_k(bad: int) -> None:
+    """A k that is no count is refused by name and value."""
+    leg, segments = index(1, [5], 16)
+    with pytest.raises(ArgumentError, match=f"k must be an int of at least 0, got {bad!r}"):
+        DenseSearcher(leg, segments).search("q", bad)
+
+
+def test_wrong_mask() -> None:
+    """A bitmap of another length is refused."""
+    leg, segments = index(1, [100], 16)
+    with pytest.raises(ArgumentError, match="allowed must hold 2 words for 100 rows, got 1"):
+        DenseSearcher(leg, segments).search("q", allowed=[np.zeros(1, np.uint64)])
+
+
+@given(st.lists(st.booleans(), max_size=300))
+def test_ordinals(mask: list[bool]) -> None:
+    """The members of a bitmap are the places of True in its mask."""
+    members = np.array(mask, bool)
+    assert ordinals(pack(members)).tolist() == np.flatnonzero(members).tolist()
+
+
+@given(st.lists(st.integers(0, 5)), st.integers(1, 10))
+def test_top(values: list[int], k: int) -> None:
+    """The best k and whatever equals the last of them."""
+    scores = np.array(values, np.float32)
+    least = sorted(values, reverse=True)[:k][-1] if values else 0
+    assert sorted(top(scores, k).tolist()) == [i for i, value in enumerate(values) if value >= least]
+
+
+def test_default_depth_covers_k() -> None:
+    """The depth is never below k, and greater for short vectors."""
+    assert [default_depth(k, 256) for k in (1, 10, 500, 1000, 50_000)] == [1000, 1000, 5000, 10_000, 50_000]
+    assert [default_depth(10, dimension) for dimension in (0, 8, 64, 128, 1024)] == [
+        10_000,
+        10_000,
+        4000,
+        2000,
+        1000,
+    ]
+
+
+def test_halves_are_widened_exactly() -> None:
+    """Every finite half has the float that numpy gives it."""
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    finite = bits[np.isfinite(bits.view(np.float16))]
+    scores = codes.dots(finite[:, None], np.ones(1, np.float32))
+    assert np.array_equal(scores, finite.view(np.float16).astype(np.float32))

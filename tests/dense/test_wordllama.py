@@ -1,0 +1,137 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.dense.wordllama import VOCABULARY, WordLlamaEmbedder, read_table, read_vocabulary
+from sleuth.dense.wordpieces import Vocabulary
+from sleuth.errors import LoadError
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle comes with wordllama")
+wordllama_folder = Path(pytest.importorskip("safetensors").__file__).parent.parent / "wordllama"
+CONTROL = ("<s>", "</s>", "<unk>")
+TEXTS = st.one_of(
+    st.text(max_size=80),
+    st.text(" \u2581abcdeinort-=._~\n\t", max_size=120),
+    st.lists(
+        st.sampled_from(["the", "  ", " ", "naïve", "漢字", "😀", "don't", "x86_64", "----", "\u2581"])
+    ).map("".join),
+).filter(lambda text: not any(token in text for token in CONTROL))
+
+
+@pytest.fixture(scope="module")
+def oracle() -> object:
+    return tokenizers.Tokenizer.from_file(str(wordllama_folder / VOCABULARY))
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return Vocabulary(read_vocabulary(wordllama_folder / VOCABULARY))
+
+
+@settings(max_examples=1000, deadline=None)
+@given(text=TEXTS)
+def test_tokens_are_those_of_tokenizers(text: str, oracle: object, vocabulary: Vocabulary) -> None:
+    """Any text has the tokens that Hugging Face tokenizers gives it."""
+    expected = oracle.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]
+    assert vocabulary.encode(text.encode()).tolist() == expected
+
+
+def test_every_token_of_the_vocabulary(oracle: object, vocabulary: Vocabulary) -> None:
+    """Every token of the vocabulary, as a text, is cut as tokenizers cuts it."""
+    tokens = read_vocabulary(wordllama_folder / VOCABULARY)[3:]
+    texts = [token.decode().replace("\u2581", " ") for token in tokens]
+    expected = oracle.encode_batch(texts, add_special_tokens=False)  # type: ignore[attr-defined]
+    assert all(vocabulary.encode(t.encode()).tolist() == e.ids for t, e in zip(texts, expected, strict=True))
+
+
+def test_long_words(oracle: object, vocabulary: Vocabulary) -> None:
+    """A text without spaces is one word, however long."""
+    text = "".join(chr(97 + (n * n) % 26) for n in range(20_000)) + "a" * 20_000
+    assert vocabulary.encode(text.encode()).tolist() == oracle.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]
+
+
+def test_vectors_are_those_of_wordllama() -> None:
+    """The vectors equal those of WordLlama itself, normalised."""
+    texts = [
+        "The quick brown fox",
+        "x",
+        "naïve   漢字 text\nwith lines",
+        "def f(x): return x ** 2",
+        "word " * 300,
+    ]
+    script = (
+        "import json, sys, wordllama; from pathlib import Path;"
+        "model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True);"
+        "print(json.dumps(model.embed(json.load(sys.stdin), norm=True).tolist()))"
+    )  # in a process of its own: importing it configures the root logger
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=json.dumps(texts), capture_output=True, text=True, check=True
+    )
+    expected = np.array(json.loads(done.stdout), np.float32)
+    assert np.allclose(WordLlamaEmbedder().embed_documents(texts), expected, atol=1e-6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text(max_size=40), max_size=8))
+def test_queries_equal_documents(texts: list[str]) -> None:
+    """Equal texts get equal vectors, bit for bit, alone or among others; all are finite, of length 1 or 0."""
+    embedder = WordLlamaEmbedder()
+    vectors = embedder.embed_documents(texts)
+    assert vectors.shape == (len(texts), 256)
+    for text, vector in zip(texts, vectors, strict=True):
+        assert embedder.embed_query(text).tolist() == vector.tolist()
+    lengths = np.linalg.norm(vectors, axis=1)
+    assert all(
+        np.isclose(length, 1, atol=1e-5) or (length == 0 and not text)
+        for length, text in zip(lengths, texts, strict=True)
+    )
+
+
+def test_lone_surrogates() -> None:
+    """A lone surrogate is no reason to fail."""
+    assert np.isfinite(WordLlamaEmbedder().embed_query("\ud800 text")).all()
+
+
+def test_wordllama_is_not_imported() -> None:
+    """Embedding imports neither wordllama nor tokenizers, and leaves logging as it was."""
+    script = (
+        "import logging, sys; from sleuth.dense.wordllama import WordLlamaEmbedder;"
+        "WordLlamaEmbedder().embed_query('x');"
+        "assert not {'wordllama', 'tokenizers', 'requests'} & set(sys.modules); assert not logging.root.handlers"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_meaning() -> None:
+    """A text is nearer to one of like meaning than to another."""
+    vectors = WordLlamaEmbedder().embed_documents(["a small dog", "the tiny puppy", "interest rates rise"])
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"vocab": {"a": 1}}', '{"vocab": nothing}'])
+def test_damaged_vocabulary(tmp_path: Path, text: str) -> None:
+    """A file without a vocabulary in order of id is named."""
+    path = tmp_path / "v.json"
+    path.write_text(text)
+    with pytest.raises(LoadError, match=r"v\.json: .*vocabulary"):
+        read_vocabulary(path)
+
+
+def test_damaged_table(tmp_path: Path) -> None:
+    """A table that is cut short or of another type is named."""
+    path = tmp_path / "t.safetensors"
+    path.write_bytes((1 << 40).to_bytes(8, "little"))
+    with pytest.raises(LoadError, match="its header is longer than the file"):
+        read_table(path)
+    header = json.dumps(
+        {"embedding.weight": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}}
+    ).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    with pytest.raises(LoadError, match="its vectors are F32, not F16"):
+        read_table(path)
