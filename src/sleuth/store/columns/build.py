@@ -1,0 +1,262 @@
+"""How do a million mappings become columns in seconds? By key and by type, never value by value where it can be helped.
+
+Rows with the same keys are taken together and read key by key; the values of a key are taken apart by type, and each
+type goes to numpy or to a sort at once. Only rows that hold objects are first read through by `sleuth.filters.leaves`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.filters import leaves
+from sleuth.filters.match import comparable
+from sleuth.filters.tree import INT64
+from sleuth.store.columns.column import (
+    BARE,
+    FALSE,
+    FIRST_INTEGER,
+    Column,
+    Floats,
+    Integers,
+    Lists,
+    Strings,
+    lay_rows,
+    narrowest,
+    utf8,
+)
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_INTEGERS: Final = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)
+
+
+def build_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
+    """A column for every key that some row has; the rows are in the order of `metadata`."""
+    n = len(metadata)
+    return {key: _column(n, values) for key, values in _by_key(metadata).items() if values.rows}
+
+
+@dataclass(slots=True)
+class _Values:
+    """What rows hold under one key: row `rows[i]` holds `values[i]`, a scalar or a list of scalars, never null."""
+
+    rows: list[int] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+
+    def add(self, rows: Sequence[int], values: Sequence[Any], has_null: bool) -> None:
+        if has_null:
+            kept = [index for index, value in enumerate(values) if value is not None]
+            rows, values = [rows[index] for index in kept], [values[index] for index in kept]
+        self.rows += rows
+        self.values += values
+
+
+def _by_key(metadata: Sequence[Mapping[str, Any]]) -> dict[str, _Values]:
+    found: dict[str, _Values] = {}
+    nested: list[int] = []
+    for keys, rows in _by_shape(metadata, range(len(metadata))).items():
+        if not _collect(keys, rows, [metadata[row] for row in rows], found):
+            nested += rows
+    flat = {row: leaves(metadata[row]) for row in nested}
+    for keys, rows in _by_shape(flat, nested).items():
+        _collect(keys, rows, [flat[row] for row in rows], found, is_flat=True)
+    return found
+
+
+def _by_shape(metadata: Any, rows: Iterable[int]) -> dict[tuple[str, ...], list[int]]:
+    """Rows by the keys they have, in the order they have them."""
+    shapes: dict[tuple[str, ...], list[int]] = {}
+    for row in rows:
+        shapes.setdefault(tuple(metadata[row]), []).append(row)
+    return shapes
+
+
+def _collect(
+    keys: tuple[str, ...],
+    rows: list[int],
+    mappings: list[Mapping[str, Any]],
+    found: dict[str, _Values],
+    *,
+    is_flat: bool = False,
+) -> bool:
+    """Add what rows of one shape hold; False, and nothing added, where it is more than scalars and lists of them."""
+    columns = []
+    for key in keys:
+        values = list(map(itemgetter(key), mappings))
+        types = set(map(type, values))
+        if not is_flat and not _is_flat(types, values):
+            return False
+        columns.append((key, values, type(None) in types))
+    for key, values, has_null in columns:
+        found.setdefault(key, _Values()).add(rows, values, has_null)
+    return True
+
+
+def _is_flat(types: set[type], values: list[Any]) -> bool:
+    others = types - _SCALARS
+    if not others:
+        return True
+    if not others <= {list, tuple}:
+        return False
+    elements = chain.from_iterable(value for value in values if type(value) in (list, tuple))
+    return set(map(type, elements)) <= _SCALARS
+
+
+def _column(n: int, found: _Values) -> Column:
+    rows, values = np.array(found.rows, np.int64), found.values
+    is_list = np.fromiter((isinstance(value, list | tuple) for value in values), np.bool_, len(values))
+    scalars = [value for value in values if not isinstance(value, list | tuple)] if is_list.any() else values
+    several = [value for value in values if isinstance(value, list | tuple)] if is_list.any() else []
+    coded = _encode(scalars + list(chain.from_iterable(several)), len(values))
+    codes = np.empty(len(values), np.uint32)
+    codes[~is_list] = coded.codes[: len(scalars)]
+    lengths = np.fromiter(map(len, several), np.int64, len(several))
+    owners = np.repeat(np.arange(len(several)), lengths)
+    codes[is_list], lists = distinct_lists(owners, coded.codes[len(scalars) :], len(several), coded.n_codes)
+    if np.any(rows[1:] < rows[:-1]):
+        order = np.argsort(rows, kind="stable")
+        rows, codes = rows[order], codes[order]
+    laid, starts = lay_rows(n, rows, codes, coded.n_codes + lists.count)
+    return Column(n, laid, starts, coded.integers, coded.floats, coded.strings, lists)
+
+
+@dataclass(frozen=True, slots=True)
+class _Coded:
+    """Atoms, which are scalars or elements of lists: the distinct ones, and the code of each, shape (atoms,)."""
+
+    integers: Integers
+    floats: Floats
+    strings: Strings
+    codes: NDArray[np.uint32]
+
+    @property
+    def n_codes(self) -> int:
+        return FIRST_INTEGER + self.integers.count + self.floats.count + self.strings.count
+
+
+def _encode(atoms: list[Any], n: int) -> _Coded:
+    """Code atoms for a column of `n` rows. What equals nothing (null, NaN) has the code BARE."""
+    groups = _by_type(atoms)
+    codes = np.full(len(atoms), BARE, np.uint32)
+    places, truths = groups[bool]
+    codes[places] = FALSE + np.array(truths, np.uint32)
+    whole, wholes, broken, others = _numbers(*groups[int], *groups[float])
+    worded, words = groups[str]
+    strings, word_codes = _strings(words)
+    distinct, floats = np.unique(wholes), np.unique(others)
+    integers = lay_integers(distinct, n, len(floats) + strings.count)
+    codes[whole] = FIRST_INTEGER + integer_places(integers, wholes)
+    first_float = FIRST_INTEGER + integers.count
+    codes[broken] = first_float + np.searchsorted(floats, others)
+    codes[worded] = first_float + len(floats) + word_codes
+    return _Coded(integers, Floats(floats), strings, codes)
+
+
+def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]]:
+    """Places and values of the booleans, integers of 64 bits, floats and strings among the atoms."""
+    groups: dict[type, tuple[Any, list[Any]]] = {kind: ([], []) for kind in (bool, int, float, str)}
+    types = set(map(type, atoms))
+    if len(types) == 1 and (types <= {bool, float, str} or (types == {int} and _fit(atoms))):
+        groups[types.pop()] = (range(len(atoms)), atoms)
+    else:
+        for place, atom in enumerate(map(comparable, atoms)):
+            if atom is not None:
+                kind = next(kind for kind in (bool, int, float, str) if isinstance(atom, kind))
+                groups[kind][0].append(place)
+                groups[kind][1].append(atom)
+    return {kind: (np.array(places, np.int64), values) for kind, (places, values) in groups.items()}
+
+
+def _fit(integers: list[int]) -> bool:
+    return min(integers) in INT64 and max(integers) in INT64
+
+
+def _numbers(
+    int_places: NDArray[np.int64], ints: list[int], float_places: NDArray[np.int64], floats: list[float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Places and values of the numbers that an int64 equals, and of the others; NaN is neither."""
+    values = np.array(floats, np.float64)
+    is_whole = (values == np.floor(values)) & (values >= -(2.0**63)) & (values < 2.0**63)
+    is_broken = ~is_whole & ~np.isnan(values)
+    return (
+        np.concatenate((int_places, float_places[is_whole])),
+        np.concatenate((np.array(ints, np.int64), values[is_whole].astype(np.int64))),
+        float_places[is_broken],
+        values[is_broken],
+    )
+
+
+def _strings(words: list[str]) -> tuple[Strings, NDArray[np.uint32]]:
+    """The distinct strings, in order, and the place of each word among them."""
+    distinct = sorted(set(words))
+    place = dict(zip(distinct, range(len(distinct)), strict=True))
+    places = np.fromiter(map(place.__getitem__, words), np.uint32, len(words))
+    encoded = list(map(utf8, distinct))
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    return Strings.of(np.frombuffer(b"".join(encoded), np.uint8), offsets), places
+
+
+def lay_integers(distinct: NDArray[np.int64], n: int, n_others: int) -> Integers:
+    """Distinct integers, ascending, in the smaller of two forms: a list of them, or a range that has gaps.
+
+    Args:
+        n: rows that have a code of this column.
+        n_others: codes of the column beside those of integers: they decide how wide a code is.
+    """
+    if not len(distinct):
+        return Integers(None, 0, 0)
+    low, high = int(distinct[0]), int(distinct[-1])
+    span, n_others = high - low + 1, n_others + FIRST_INTEGER
+    values = distinct.astype(
+        next(kind for kind in _INTEGERS if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+    )
+    listed = values.nbytes + n * _width(len(distinct) + n_others)
+    if span <= 4 * len(distinct) and n * _width(span + n_others) <= listed:
+        return Integers(None, low, span)
+    return Integers(values, low, len(values))
+
+
+def integer_places(integers: Integers, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of each value, all of which are among the integers."""
+    if integers.values is None:
+        return values - integers.low
+    return np.searchsorted(integers.values.astype(np.int64), values)
+
+
+def _width(n_codes: int) -> int:
+    return narrowest(n_codes)(0).itemsize
+
+
+def distinct_lists(
+    owners: NDArray[np.int64], codes: NDArray[np.uint32], count: int, first: int
+) -> tuple[NDArray[np.uint32], Lists]:
+    """Make sets of lists, and keep each set once.
+
+    Args:
+        owners: the list that each element belongs to, shape (elements,), 0 to count - 1.
+        codes: the code of each element, shape (elements,); BARE and MISSING are dropped.
+        first: the code of the first distinct list.
+
+    Returns:
+        The code of each list, shape (count,), BARE where nothing is left of it; and the distinct lists.
+    """
+    is_kept = codes > BARE
+    pairs = np.unique(owners[is_kept].astype(np.uint64) << np.uint64(32) | codes[is_kept].astype(np.uint64))
+    elements = (pairs & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    ends = np.cumsum(np.bincount((pairs >> np.uint64(32)).astype(np.int64), minlength=count))[:count]
+    raw = elements.tobytes()
+    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))[:count]
+    sets = [raw[4 * start : 4 * end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    place = {one: index for index, one in enumerate(sorted(set(filter(None, sets))))}
+    list_codes = np.fromiter((first + place[one] if one else BARE for one in sets), np.uint32, count)
+    offsets = np.zeros(len(place) + 1, np.uint32)
+    np.cumsum(np.fromiter((len(one) // 4 for one in place), np.uint32, len(place)), out=offsets[1:])
+    distinct = np.frombuffer(b"".join(place), np.uint32).astype(narrowest(first))
+    return list_codes, Lists(offsets, distinct)

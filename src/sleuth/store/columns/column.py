@@ -1,0 +1,259 @@
+"""How is one metadata key of a segment kept? As one code per row, in an order that answers comparisons.
+
+Every distinct value of the key has a code, and codes are in the order of values within a kind:
+
+    0 missing or null | 1 there, but equal to nothing (NaN, an empty list, an object) | 2 False | 3 True
+    | integers | other floats | strings | lists
+
+so that equality, orders and prefixes are intervals of codes, found by binary search, and a filter becomes a scan of a
+byte or two per row. A float with an integer's value has that integer's code. A list is a set of codes of elements.
+
+Rows hold their codes in the narrowest of uint8, uint16 and uint32, or as runs of equal codes where that takes at most
+half the room: a key that all chunks of a document share, or that few rows have. Integers that leave few gaps have no
+dictionary at all: their code is the value less a constant. Strings are front-coded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.store.columns import kernels
+
+Array: TypeAlias = NDArray[Any]
+Interval: TypeAlias = tuple[int, int]
+"""Codes from the first up to, not including, the second."""
+
+MISSING: Final = 0
+BARE: Final = 1
+FALSE: Final = 2
+FIRST_INTEGER: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """The distinct integers of a key, in order.
+
+    Attributes:
+        values: shape (count,), any integer dtype; None where they are `low`, `low + 1`, … without a gap that counts.
+    """
+
+    values: Array | None
+    low: int
+    count: int
+
+    def below(self, value: float) -> int:
+        """How many are less than `value`, which may be a float: the comparison is exact."""
+        if self.count == 0 or value == -math.inf:
+            return 0
+        bound = self.low + (1 << 65) if value == math.inf else math.ceil(value)
+        if self.values is None:
+            return min(max(bound - self.low, 0), self.count)
+        if bound <= self.low:
+            return 0
+        if bound > int(self.values[-1]):
+            return self.count
+        return int(np.searchsorted(self.values, self.values.dtype.type(bound)))
+
+    def up_to(self, value: float) -> int:
+        """How many are at most `value`."""
+        return self.below(math.floor(value) + 1 if math.isfinite(value) else value)
+
+    def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The integers at these places."""
+        if self.values is None:
+            return places + self.low
+        return self.values[places].astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Floats:
+    """The distinct floats of a key that no 64-bit integer equals, in order; shape (count,), float64."""
+
+    values: NDArray[np.float64]
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
+
+    def below(self, value: float) -> int:
+        """How many are less than `value`, which may be an integer that no float equals: the comparison is exact."""
+        near = float(value)
+        return int(np.searchsorted(self.values, near, "left" if near >= value else "right"))
+
+    def up_to(self, value: float) -> int:
+        """How many are at most `value`."""
+        near = float(value)
+        return int(np.searchsorted(self.values, near, "right" if near <= value else "left"))
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """The distinct strings of a key in order of code point, front-coded as UTF-8 (see `kernels.pyx`)."""
+
+    data: NDArray[np.uint8]
+    heads: NDArray[np.uint32]
+    count: int
+
+    @classmethod
+    def of(cls, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
+        """Sorted strings, one after the other, and where each begins and ends."""
+        data, heads = kernels.encode(blob, offsets)
+        return cls(data, heads, len(offsets) - 1)
+
+    def below(self, value: str) -> int:
+        """How many come before `value`."""
+        return self._below(utf8(value))
+
+    def up_to(self, value: str) -> int:
+        """How many come before `value` or equal it: a zero byte more gives the very next string."""
+        return self._below(utf8(value) + b"\0")
+
+    def beginning_with(self, prefix: str) -> Interval:
+        """The places of those that begin so: no byte of UTF-8 is 0xFF."""
+        return self.below(prefix), self._below(utf8(prefix) + b"\xff")
+
+    def containing(self, text: str) -> NDArray[np.uint8]:
+        """A mask of those that hold `text`, shape (count,)."""
+        return kernels.containing(self.data, self.count, utf8(text))
+
+    def _below(self, needle: bytes) -> int:
+        return kernels.below(self.data, self.heads, self.count, needle)
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The distinct lists of a key: list i holds the codes `elements[offsets[i]:offsets[i + 1]]`, ascending."""
+
+    offsets: NDArray[np.uint32]
+    elements: Array
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+    def any_of(self, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """A mask of the lists with an element whose code has a 1 in `table`."""
+        return kernels.any_of(self.offsets, self.elements, table)
+
+
+NO_LISTS: Final = Lists(np.zeros(1, np.uint32), np.zeros(0, np.uint8))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One key over the rows of a segment.
+
+    Attributes:
+        n: rows.
+        codes: shape (n,), or (runs,) where there are `starts`; uint8, uint16 or uint32.
+        starts: the first row of each run, shape (runs,), uint32, beginning with 0; None where every row has its code.
+    """
+
+    n: int
+    codes: Array
+    starts: NDArray[np.uint32] | None
+    integers: Integers
+    floats: Floats
+    strings: Strings
+    lists: Lists
+
+    @property
+    def first_float(self) -> int:
+        return FIRST_INTEGER + self.integers.count
+
+    @property
+    def first_string(self) -> int:
+        return self.first_float + self.floats.count
+
+    @property
+    def first_list(self) -> int:
+        return self.first_string + self.strings.count
+
+    @property
+    def n_codes(self) -> int:
+        return self.first_list + self.lists.count
+
+    def row_codes(self) -> Array:
+        """The code of every row, shape (n,)."""
+        if self.starts is None:
+            return self.codes
+        return np.repeat(self.codes, np.diff(self.starts, append=np.uint32(self.n)))
+
+    def by_table(self, table: NDArray[np.uint8]) -> NDArray[np.uint64]:
+        """The bitmap of the rows whose code has a 1 in `table`, shape (n_codes,)."""
+        if self.starts is None:
+            return kernels.select(self.codes, table)
+        return kernels.spread(self.starts, np.take(table, self.codes, mode="clip"), self.n)
+
+    def by_intervals(self, intervals: Sequence[Interval]) -> NDArray[np.uint64]:
+        """The bitmap of the rows whose code lies in one of these."""
+        mask = np.zeros(len(self.codes), np.bool_)
+        for low, high in intervals:
+            if low < high:
+                mask |= _within(self.codes, low, high, self.n_codes)
+        if self.starts is not None:
+            return kernels.spread(self.starts, mask.view(np.uint8), self.n)
+        words = np.zeros((self.n + 63) // 64, np.uint64)
+        words.view(np.uint8)[: (self.n + 7) // 8] = np.packbits(mask, bitorder="little")
+        return words
+
+
+def _within(codes: Array, low: int, high: int, n_codes: int) -> NDArray[np.bool_]:
+    as_code = codes.dtype.type
+    found: NDArray[np.bool_]
+    if high - low == 1:
+        found = codes == as_code(low)
+    elif high >= n_codes:
+        found = codes >= as_code(low)
+    elif low == 0:
+        found = codes < as_code(high)
+    else:  # unsigned: codes below `low` wrap to large ones
+        found = codes - as_code(low) < as_code(high - low)
+    return found
+
+
+def narrowest(n_codes: int) -> type[np.unsignedinteger[Any]]:
+    """The narrowest type that holds codes 0 to n_codes - 1."""
+    if n_codes <= 1 << 8:
+        return np.uint8
+    return np.uint16 if n_codes <= 1 << 16 else np.uint32
+
+
+def lay_rows(n: int, rows: NDArray[np.int64], codes: Array, n_codes: int) -> tuple[Array, Array | None]:
+    """Codes and starts of a column whose rows `rows`, ascending, have `codes`, and whose others lack the key."""
+    dtype = narrowest(n_codes)
+    starts, run_codes = _runs(n, rows, codes)
+    if 2 * len(starts) * (4 + dtype(0).itemsize) <= n * dtype(0).itemsize:
+        return run_codes.astype(dtype), starts.astype(np.uint32)
+    dense = np.zeros(n, dtype)
+    dense[rows] = codes
+    return dense, None
+
+
+def _runs(n: int, rows: NDArray[np.int64], codes: Array) -> tuple[NDArray[np.int64], Array]:
+    """Where runs of equal codes begin, the first at 0, and their codes; rows between `rows` have code 0."""
+    follows = rows[1:] == rows[:-1] + 1
+    is_start = np.ones(len(rows), np.bool_)
+    is_start[1:] = ~follows | (codes[1:] != codes[:-1])
+    is_end = np.ones(len(rows), np.bool_)
+    is_end[:-1] = ~follows
+    gaps = rows[is_end] + 1  # where the key is missing again
+    gaps = gaps[gaps < n]
+    head = np.zeros(0 if len(rows) and rows[0] == 0 else 1, np.int64)
+    starts = np.concatenate((head, rows[is_start], gaps))
+    run_codes = np.concatenate(
+        (np.zeros(len(head), codes.dtype), codes[is_start], np.zeros(len(gaps), codes.dtype))
+    )
+    order = np.argsort(starts, kind="stable")
+    return starts[order], run_codes[order]
+
+
+def utf8(text: str) -> bytes:
+    """UTF-8 whose byte order is that of code points; lone surrogates, which JSON can hold, are kept."""
+    return text.encode("utf-8", "surrogatepass")

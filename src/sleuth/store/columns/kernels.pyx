@@ -1,0 +1,284 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""What must run over a million rows or strings at once: front coding, tables of codes to bitmaps, runs to bitmaps.
+
+Front coding: sorted strings in blocks of 64. An entry is the length of the prefix it shares with the entry before it
+(not written for the first of a block), the length of the rest, and the rest; lengths are LEB128. `heads` holds where
+each block begins. Every read is checked against the end of its array: damaged bytes raise ValueError.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memchr, memcmp, memcpy
+
+cdef enum:
+    BLOCK = 64
+
+ctypedef fused code_t:
+    uint8_t
+    uint16_t
+    uint32_t
+
+
+cdef inline Py_ssize_t put(uint8_t* out, Py_ssize_t at, uint64_t value) noexcept nogil:
+    while value >= 128:
+        out[at] = <uint8_t>(value | 128)
+        value >>= 7
+        at += 1
+    out[at] = <uint8_t>value
+    return at + 1
+
+
+cdef inline int64_t take(const uint8_t* data, Py_ssize_t* at, Py_ssize_t end) noexcept nogil:
+    """The number that stands at `at`, which moves on; -1 where the data end first."""
+    cdef uint64_t value = 0
+    cdef int shift = 0
+    while at[0] < end and shift < 35:
+        value |= <uint64_t>(data[at[0]] & 127) << shift
+        at[0] += 1
+        if data[at[0] - 1] < 128:
+            return <int64_t>value
+        shift += 7
+    return -1
+
+
+cdef inline int compare(const uint8_t* a, Py_ssize_t n_a, const uint8_t* b, Py_ssize_t n_b) noexcept nogil:
+    cdef int order = memcmp(a, b, n_a if n_a < n_b else n_b)
+    return order if order != 0 else (n_a > n_b) - (n_a < n_b)
+
+
+cdef class Reader:
+    """One pass over front-coded strings from a block on; `text[:length]` is the string read last."""
+
+    cdef const uint8_t* data
+    cdef Py_ssize_t at, end, length, room
+    cdef uint8_t* text
+
+    def __dealloc__(self):
+        free(self.text)
+
+    cdef int start(self, const uint8_t[::1] data, Py_ssize_t at) except -1:
+        if at > data.shape[0]:
+            raise ValueError("a block of strings begins beyond the data")
+        self.data = &data[0] if data.shape[0] else NULL
+        self.at = at
+        self.end = data.shape[0]
+        self.length = 0
+        return 0
+
+    cdef int step(self, bint is_first) except -1:
+        cdef int64_t shared = 0 if is_first else take(self.data, &self.at, self.end)
+        cdef int64_t rest = take(self.data, &self.at, self.end)
+        if shared < 0 or rest < 0 or shared > self.length or rest > self.end - self.at:
+            raise ValueError("a string runs beyond the data")
+        if shared + rest > self.room:
+            self.room = 2 * (shared + rest) + 64
+            self.text = <uint8_t*>realloc(self.text, self.room)
+            if self.text == NULL:
+                raise MemoryError()
+        if rest:
+            memcpy(self.text + shared, self.data + self.at, rest)
+        self.at += rest
+        self.length = shared + rest
+        return 0
+
+
+def encode(const uint8_t[::1] blob, const int64_t[::1] offsets):
+    """Front-code sorted strings: string i is `blob[offsets[i]:offsets[i + 1]]`. Returns (data, heads)."""
+    cdef Py_ssize_t n = offsets.shape[0] - 1, i, at = 0, shared, limit, n_last = 0, n_now
+    cdef const uint8_t* text = &blob[0] if blob.shape[0] else NULL
+    cdef const uint8_t* last = NULL
+    cdef const uint8_t* now
+    data = np.empty(blob.shape[0] + 10 * n, np.uint8)
+    heads = np.empty((n + BLOCK - 1) // BLOCK, np.uint32)
+    cdef uint8_t[::1] out = data
+    cdef uint32_t[::1] starts = heads
+    for i in range(n):
+        now = text + offsets[i]
+        n_now = offsets[i + 1] - offsets[i]
+        shared = 0
+        if i % BLOCK == 0:
+            if at > 0xFFFFFFFF:
+                raise ValueError("strings of one key must take less than 4 GiB in a segment")
+            starts[i // BLOCK] = <uint32_t>at
+        else:
+            limit = n_last if n_last < n_now else n_now
+            while shared < limit and last[shared] == now[shared]:
+                shared += 1
+            at = put(&out[0], at, shared)
+        at = put(&out[0], at, n_now - shared)
+        if n_now > shared:
+            memcpy(&out[at], now + shared, n_now - shared)
+        at += n_now - shared
+        last, n_last = now, n_now
+    return data[:at].copy(), heads
+
+
+def decode(const uint8_t[::1] data, Py_ssize_t count):
+    """All strings. Returns (blob, offsets), as `encode` takes them."""
+    cdef Reader reader = Reader()
+    cdef Py_ssize_t i, total = 0
+    offsets = np.zeros(count + 1, np.int64)
+    cdef int64_t[::1] ends = offsets
+    reader.start(data, 0)
+    for i in range(count):
+        reader.step(i % BLOCK == 0)
+        total += reader.length
+        ends[i + 1] = total
+    blob = np.empty(total, np.uint8)
+    cdef uint8_t[::1] out = blob
+    reader.start(data, 0)
+    for i in range(count):
+        reader.step(i % BLOCK == 0)
+        if reader.length:
+            memcpy(&out[ends[i]], reader.text, reader.length)
+    return blob, offsets
+
+
+def below(const uint8_t[::1] data, const uint32_t[::1] heads, Py_ssize_t count, bytes needle):
+    """How many of the strings come before `needle`."""
+    cdef Reader reader = Reader()
+    cdef Py_ssize_t low = 0, high = heads.shape[0], middle, i
+    cdef const uint8_t* wanted = needle
+    cdef Py_ssize_t n_wanted = len(needle)
+    while low < high:  # the first block whose head is not below
+        middle = (low + high) // 2
+        reader.start(data, heads[middle])
+        reader.step(True)
+        if compare(reader.text, reader.length, wanted, n_wanted) < 0:
+            low = middle + 1
+        else:
+            high = middle
+    if low == 0:
+        return 0
+    reader.start(data, heads[low - 1])
+    for i in range((low - 1) * BLOCK, min(low * BLOCK, count)):
+        reader.step(i % BLOCK == 0)
+        if compare(reader.text, reader.length, wanted, n_wanted) >= 0:
+            return i
+    return min(low * BLOCK, count)
+
+
+def containing(const uint8_t[::1] data, Py_ssize_t count, bytes needle):
+    """Which of the strings hold `needle`: a mask of shape (count,), uint8."""
+    cdef Reader reader = Reader()
+    cdef Py_ssize_t i, left, n_wanted = len(needle)
+    cdef const uint8_t* wanted = needle
+    cdef const uint8_t* at
+    mask = np.zeros(count, np.uint8)
+    cdef uint8_t[::1] out = mask
+    reader.start(data, 0)
+    for i in range(count):
+        reader.step(i % BLOCK == 0)
+        if n_wanted == 0:
+            out[i] = 1
+            continue
+        at = reader.text
+        left = reader.length - n_wanted + 1
+        while left > 0:
+            at = <const uint8_t*>memchr(at, wanted[0], left)
+            if at == NULL:
+                break
+            if memcmp(at, wanted, n_wanted) == 0:
+                out[i] = 1
+                break
+            at += 1
+            left = reader.length - n_wanted + 1 - (at - reader.text)
+    return mask
+
+
+def union(
+    const uint8_t[::1] blob_a, const int64_t[::1] ends_a, const uint8_t[::1] blob_b, const int64_t[::1] ends_b
+):
+    """Merge two sorted lists of distinct strings. Returns (places of a, places of b, blob, offsets)."""
+    cdef Py_ssize_t n_a = ends_a.shape[0] - 1, n_b = ends_b.shape[0] - 1, a = 0, b = 0, n = 0, length
+    cdef const uint8_t* text_a = &blob_a[0] if blob_a.shape[0] else NULL
+    cdef const uint8_t* text_b = &blob_b[0] if blob_b.shape[0] else NULL
+    cdef const uint8_t* source
+    cdef int order
+    places_a, places_b = np.empty(n_a, np.uint32), np.empty(n_b, np.uint32)
+    blob, offsets = np.empty(blob_a.shape[0] + blob_b.shape[0], np.uint8), np.zeros(n_a + n_b + 1, np.int64)
+    cdef uint32_t[::1] to_a = places_a, to_b = places_b
+    cdef uint8_t[::1] out = blob
+    cdef int64_t[::1] ends = offsets
+    while a < n_a or b < n_b:
+        if a == n_a:
+            order = 1
+        elif b == n_b:
+            order = -1
+        else:
+            order = compare(
+                text_a + ends_a[a], ends_a[a + 1] - ends_a[a], text_b + ends_b[b], ends_b[b + 1] - ends_b[b]
+            )
+        if order <= 0:
+            source, length = text_a + ends_a[a], ends_a[a + 1] - ends_a[a]
+            to_a[a] = <uint32_t>n
+            a += 1
+        else:
+            source, length = text_b + ends_b[b], ends_b[b + 1] - ends_b[b]
+        if order >= 0:
+            to_b[b] = <uint32_t>n
+            b += 1
+        if length:
+            memcpy(&out[ends[n]], source, length)
+        ends[n + 1] = ends[n] + length
+        n += 1
+    return places_a, places_b, blob[: ends[n]], offsets[: n + 1]
+
+
+def select(const code_t[::1] codes, const uint8_t[::1] table):
+    """The bitmap of the rows whose code has a 1 in `table`; a code beyond the table has none."""
+    cdef Py_ssize_t n = codes.shape[0], size = table.shape[0], word, i, end
+    cdef uint64_t bits
+    bitmap = np.zeros((n + 63) // 64, np.uint64)
+    cdef uint64_t[::1] out = bitmap
+    with nogil:
+        for word in range((n + 63) // 64):
+            bits = 0
+            end = min(64, n - 64 * word)
+            for i in range(end):
+                if codes[64 * word + i] < size:
+                    bits |= <uint64_t>table[codes[64 * word + i]] << i
+            out[word] = bits
+    return bitmap
+
+
+def spread(const uint32_t[::1] starts, const uint8_t[::1] mask, Py_ssize_t n):
+    """The bitmap of the rows of the runs that `mask` names; run i goes from `starts[i]` to the next start, or to n."""
+    cdef Py_ssize_t i, word, n_runs = starts.shape[0]
+    cdef uint64_t low, high, first, last
+    cdef uint64_t ones = 0xFFFFFFFFFFFFFFFF
+    bitmap = np.zeros((n + 63) // 64, np.uint64)
+    cdef uint64_t[::1] out = bitmap
+    with nogil:
+        for i in range(n_runs):
+            if not mask[i]:
+                continue
+            low = starts[i]
+            high = starts[i + 1] if i + 1 < n_runs else n
+            if low >= high or high > <uint64_t>n:
+                continue
+            first, last = low >> 6, (high - 1) >> 6
+            if first == last:
+                out[first] |= (ones << (low & 63)) & (ones >> (63 - ((high - 1) & 63)))
+                continue
+            out[first] |= ones << (low & 63)
+            for word in range(<Py_ssize_t>first + 1, <Py_ssize_t>last):
+                out[word] = ones
+            out[last] |= ones >> (63 - ((high - 1) & 63))
+    return bitmap
+
+
+def any_of(const uint32_t[::1] offsets, const code_t[::1] elements, const uint8_t[::1] table):
+    """Which lists have an element with a 1 in `table`: list i is `elements[offsets[i]:offsets[i + 1]]`."""
+    cdef Py_ssize_t n = offsets.shape[0] - 1, i, j, size = table.shape[0], limit = elements.shape[0]
+    mask = np.zeros(n, np.uint8)
+    cdef uint8_t[::1] out = mask
+    with nogil:
+        for i in range(n):
+            for j in range(offsets[i], min(<Py_ssize_t>offsets[i + 1], limit)):
+                if elements[j] < size and table[elements[j]]:
+                    out[i] = 1
+                    break
+    return mask

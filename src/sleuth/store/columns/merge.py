@@ -1,0 +1,163 @@
+"""How do columns of several segments become one, without reading metadata again? Code by code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.store.columns import kernels
+from sleuth.store.columns.build import distinct_lists, integer_places, lay_integers
+from sleuth.store.columns.column import (
+    FIRST_INTEGER,
+    MISSING,
+    Column,
+    Floats,
+    Integers,
+    Lists,
+    Strings,
+    lay_rows,
+)
+
+Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
+"""A segment's column, None where no row has the key, and the mask of the rows to keep, shape (rows,)."""
+
+
+def merge_column(parts: Sequence[Part]) -> Column | None:
+    """The column of the rows kept of all parts, in order; None where none of them has the key."""
+    offsets = np.cumsum([0] + [int(np.count_nonzero(keep)) for _, keep in parts])
+    used = [
+        _Used.of(column, keep, offset)
+        for (column, keep), offset in zip(parts, offsets, strict=False)
+        if column
+    ]
+    n_present = sum(len(one.rows) for one in used)
+    if not n_present:
+        return None
+    merged = _Merged.of(used, n_present)
+    codes = np.concatenate([mapping[one.codes] for one, mapping in zip(used, merged.mappings, strict=True)])
+    n = int(offsets[-1])
+    laid, starts = lay_rows(n, np.concatenate([one.rows for one in used]), codes, merged.n_codes)
+    return Column(n, laid, starts, merged.integers, merged.floats, merged.strings, merged.lists)
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """What the rows that are kept use of a column.
+
+    Attributes:
+        rows, codes: the rows kept that have the key, as rows of the merged column, and their codes here.
+        is_used: which codes are in use, by a row or by an element of a list in use; shape (n_codes,).
+    """
+
+    column: Column
+    rows: NDArray[np.int64]
+    codes: NDArray[np.uint32]
+    is_used: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, column: Column, keep: NDArray[np.bool_], offset: int) -> _Used:
+        kept = column.row_codes()[keep]
+        present = np.flatnonzero(kept != MISSING)
+        codes = kept[present].astype(np.uint32)
+        is_used = np.zeros(column.n_codes, np.bool_)
+        is_used[codes] = True
+        is_used[_elements(column.lists, np.flatnonzero(is_used[column.first_list :]))[1]] = True
+        return cls(column, present + offset, codes, is_used)
+
+    def integers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Codes in use and the integers they stand for."""
+        places = np.flatnonzero(self.is_used[FIRST_INTEGER : self.column.first_float])
+        return places + FIRST_INTEGER, self.column.integers.take(places)
+
+    def floats(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Codes in use and the floats they stand for."""
+        places = np.flatnonzero(self.is_used[self.column.first_float : self.column.first_string])
+        return places + self.column.first_float, self.column.floats.values[places]
+
+    def strings(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
+        """Codes in use and the strings they stand for, as bytes and offsets."""
+        strings = self.column.strings
+        blob, offsets = kernels.decode(strings.data, strings.count)
+        is_used = self.is_used[self.column.first_string : self.column.first_list]
+        lengths = np.diff(offsets)
+        ends = np.cumsum(np.concatenate((np.zeros(1, np.int64), lengths[is_used])))
+        return np.flatnonzero(is_used) + self.column.first_string, blob[np.repeat(is_used, lengths)], ends
+
+    def lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Codes in use; and for each element, which of these lists it belongs to, and its code."""
+        places = np.flatnonzero(self.is_used[self.column.first_list :])
+        return places + self.column.first_list, *_elements(self.column.lists, places)
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """The dictionary of a merged column, and per part the new code of each code in use, shape (n_codes,), uint32."""
+
+    integers: Integers
+    floats: Floats
+    strings: Strings
+    lists: Lists
+    n_codes: int
+    mappings: list[NDArray[np.uint32]]
+
+    @classmethod
+    def of(cls, used: Sequence[_Used], n_present: int) -> _Merged:
+        mappings = [np.zeros(one.column.n_codes, np.uint32) for one in used]
+        for mapping in mappings:
+            mapping[:FIRST_INTEGER] = np.arange(FIRST_INTEGER)
+        integers_of, floats_of = [one.integers() for one in used], [one.floats() for one in used]
+        floats = np.unique(np.concatenate([values for _, values in floats_of]))
+        strings, string_codes = _union([one.strings() for one in used])
+        distinct = np.unique(np.concatenate([values for _, values in integers_of]))
+        integers = lay_integers(distinct, n_present, len(floats) + strings.count)
+        first_float = FIRST_INTEGER + integers.count
+        first_string = first_float + len(floats)
+        for at, mapping in enumerate(mappings):
+            codes, whole = integers_of[at]
+            mapping[codes] = FIRST_INTEGER + integer_places(integers, whole)
+            codes, broken = floats_of[at]
+            mapping[codes] = first_float + np.searchsorted(floats, broken)
+            codes, places = string_codes[at]
+            mapping[codes] = first_string + places
+        lists = _merge_lists(used, mappings, first_string + strings.count)
+        n_codes = first_string + strings.count + lists.count
+        return cls(integers, Floats(floats), strings, lists, n_codes, mappings)
+
+
+def _merge_lists(used: Sequence[_Used], mappings: list[NDArray[np.uint32]], first: int) -> Lists:
+    """The distinct lists, whose codes begin at `first`, in the new codes of their elements; completes `mappings`."""
+    owners, elements, counts = [], [], [0]
+    for one, mapping in zip(used, mappings, strict=True):
+        codes, owner, element = one.lists()
+        owners.append(owner + counts[-1])
+        elements.append(mapping[element])
+        counts.append(counts[-1] + len(codes))
+    list_codes, lists = distinct_lists(np.concatenate(owners), np.concatenate(elements), counts[-1], first)
+    for at, (one, mapping) in enumerate(zip(used, mappings, strict=True)):
+        mapping[one.lists()[0]] = list_codes[counts[at] : counts[at + 1]]
+    return lists
+
+
+def _union(
+    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]],
+) -> tuple[Strings, list[tuple[NDArray[np.int64], NDArray[np.uint32]]]]:
+    """All strings of all parts in order, and for each part its codes and the places of its strings."""
+    blob, offsets = np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    places: list[NDArray[np.uint32]] = []
+    for _, its_blob, its_offsets in parts:
+        moved, added, blob, offsets = kernels.union(blob, offsets, its_blob, its_offsets)
+        places = [moved[before] for before in places] + [added]
+    return Strings.of(blob, offsets), [(part[0], found) for part, found in zip(parts, places, strict=True)]
+
+
+def _elements(lists: Lists, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The elements of the lists at these places: for each, which of `places` it belongs to, and its code."""
+    starts, ends = lists.offsets[places].astype(np.int64), lists.offsets[places + 1].astype(np.int64)
+    lengths = ends - starts
+    owners = np.repeat(np.arange(len(places)), lengths)
+    within = np.arange(len(owners)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return owners, lists.elements[np.repeat(starts, lengths) + within].astype(np.int64)

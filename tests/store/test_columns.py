@@ -1,0 +1,299 @@
+"""Columns answer every filter as `matches` does, over many segments, merges and deletions."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sleuth.filters import Compare, Filter, Not, as_filter, field, matches
+from sleuth.store.columns import ColumnsLeg, ColumnsSearcher, FilterCache, kernels
+from sleuth.store.columns.column import MISSING, lay_rows
+from sleuth.store.columns.layout import read_column
+from sleuth.store.columns.search import rows_where
+from sleuth.store.legs import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
+from sleuth.testing.filters import filters, metadata
+
+Row = dict[str, Any]
+
+
+def view(data: SegmentData, n: int, *, name: str = "s", live: Bitmap | None = None) -> SegmentView:
+    """A segment as the store would show it: read-only arrays."""
+    for array in data.arrays.values():
+        array.setflags(write=False)
+    return SegmentView(name, np.arange(n, dtype=np.int64), None, live, data.arrays, data.meta)
+
+
+def built(rows: list[Row], *, name: str = "s", live: list[bool] | None = None) -> SegmentView:
+    data = ColumnsLeg().build(Rows(np.arange(len(rows), dtype=np.int64), None, {}, rows))
+    return view(data, len(rows), name=name, live=None if live is None else pack(np.array(live, np.bool_)))
+
+
+def found(segment: SegmentView, tree: Filter) -> list[bool]:
+    [bitmap] = ColumnsSearcher([segment]).bitmap(tree)
+    n = len(segment)
+    assert bitmap.shape == ((n + 63) // 64,)
+    assert not unpack(bitmap, 64 * len(bitmap))[n:].any(), "bits beyond the rows are 0"
+    return [bool(one) for one in unpack(bitmap, n)]
+
+
+def expected(rows: list[Row], tree: Filter) -> list[bool]:
+    return [matches(tree, row) for row in rows]
+
+
+def test_it_is_a_leg() -> None:
+    """ColumnsLeg has what the store asks of a leg."""
+    leg: Leg = ColumnsLeg()
+    assert leg.name == "columns"
+    assert leg.fingerprint == ColumnsLeg().fingerprint
+
+
+@settings(max_examples=400)
+@given(st.lists(metadata(), max_size=70), st.lists(filters(), min_size=1, max_size=5))
+def test_columns_agree_with_the_truth_table(rows: list[Row], trees: list[Filter]) -> None:
+    """For any rows and filters, the bitmap holds exactly the rows that match."""
+    segment = built(rows)
+    for tree in trees:
+        assert found(segment, tree) == expected(rows, tree)
+
+
+@st.composite
+def segmented(draw: st.DrawFn) -> list[tuple[list[Row], list[bool] | None]]:
+    """Several segments, with deletions in some."""
+    parts = []
+    for rows in draw(st.lists(st.lists(metadata(), max_size=12), min_size=1, max_size=4)):
+        live = draw(st.one_of(st.none(), st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))))
+        parts.append((rows, live))
+    return parts
+
+
+def kept(part: tuple[list[Row], list[bool] | None]) -> list[Row]:
+    rows, live = part
+    return [row for row, is_live in zip(rows, live or [True] * len(rows), strict=True) if is_live]
+
+
+@settings(max_examples=150)
+@given(segmented(), st.lists(filters(), min_size=1, max_size=5))
+def test_merging_drops_dead_rows_and_nothing_else(
+    parts: list[tuple[list[Row], list[bool] | None]], trees: list[Filter]
+) -> None:
+    """A merged segment is, byte for byte, the one that is built from the live rows."""
+    segments = [built(rows, live=live) for rows, live in parts]
+    rows = [row for part in parts for row in kept(part)]
+    merged = view(ColumnsLeg().merge(segments), len(rows))
+    for tree in trees:
+        assert found(merged, tree) == expected(rows, tree)
+    fresh = built(rows)
+    assert merged.arrays["columns"].tobytes() == fresh.arrays["columns"].tobytes()
+    assert merged.meta == fresh.meta
+
+
+@settings(max_examples=100)
+@given(st.lists(st.lists(metadata(), max_size=12), min_size=1, max_size=4), filters())
+def test_segments_are_searched_each(parts: list[list[Row]], tree: Filter) -> None:
+    """A search over several segments gives a bitmap for each, and again from the cache."""
+    segments = [built(rows, name=f"s{at}") for at, rows in enumerate(parts)]
+    searcher = ColumnsSearcher(segments)
+    for _ in range(2):
+        bitmaps = searcher.bitmap(tree)
+        for rows, bitmap in zip(parts, bitmaps, strict=True):
+            assert [bool(one) for one in unpack(bitmap, len(rows))] == expected(rows, tree)
+
+
+def random_rows(seed: int, n: int) -> list[Row]:
+    """Rows like those of real documents: keys shared by runs of rows, few values, and a value of every row's own."""
+    rng = random.Random(seed)
+    rows = []
+    for at in range(n):
+        document = at // 7
+        row: Row = {
+            "source": f"docs/{document % 13}/{document:05d}.md",
+            "year": 1990 + document % 30,
+            "id": at * 37,
+        }
+        if document % 3:
+            row["lang"] = rng.choice(["en", "de", "fr"])
+        if rng.random() < 0.3:
+            row["tags"] = rng.sample(["a", "b", "c", "d", 1, 2.5, True], rng.randint(0, 4))
+        if rng.random() < 0.01:
+            row["rare"] = rng.choice([0.5, "x", None, math.nan])
+        row["score"] = rng.random()
+        rows.append(row)
+    return rows
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 5000])
+def test_large_segments_agree_with_the_truth_table(n: int) -> None:
+    """Runs, tables of codes and several words of bitmap give the same rows, before and after a merge."""
+    rows = random_rows(n, n)
+    tests = [
+        "source:docs/3/",
+        'source:"docs/1/00001.md"',
+        "source:*0001*",
+        "year>=2000 year<2010",
+        "year:1990,1993,1996,1999,2002,2005",
+        "id>=370 id<3700.5",
+        "id:0,37,38,74,111,148,185,222",
+        "score<0.5",
+        "lang:en,fr OR tags:a",
+        "tags:[1] -tags:true",
+        "tags:2.5,b",
+        "rare:*",
+        "rare!=x -rare:0.5",
+        "nowhere:*",
+        "nowhere!=*",
+    ]
+    half = built(rows[: n // 2], name="a"), built(rows[n // 2 :], name="b")
+    merged = view(ColumnsLeg().merge(half), n, name="m")
+    for text in tests:
+        tree = as_filter(text)
+        assert tree is not None
+        assert found(built(rows), tree) == expected(rows, tree) == found(merged, tree), text
+
+
+def test_keys_are_listed() -> None:
+    """The searcher knows the keys of all segments."""
+    searcher = ColumnsSearcher([built([{"b": 1}]), built([{"a": {"c": 1}}, {}])])
+    assert searcher.keys() == ["a", "a.c", "b"]
+
+
+def test_rows_without_metadata() -> None:
+    """Rows given without metadata have no keys, and none of them matches a comparison."""
+    data = ColumnsLeg().build(Rows(np.arange(3, dtype=np.int64), None, {}))
+    segment = view(data, 3)
+    assert data.arrays["columns"].nbytes == 0
+    assert found(segment, field("a") == 1) == [False] * 3
+    assert found(segment, field("a") != 1) == [True] * 3
+
+
+def test_a_key_of_no_row_costs_nothing() -> None:
+    """Keys that only dead rows had, and keys that are null throughout, leave no trace."""
+    assert built([{"a": None}, {"a": None}]).meta["keys"] == {}
+    dead = built([{"a": 1, "b": 2}, {"b": 3}], live=[False, True])
+    assert list(ColumnsLeg().merge([dead]).meta["keys"]) == ["b"]
+
+
+def test_keys_that_say_the_same_share_their_bytes() -> None:
+    """A second key with the same values costs no bytes."""
+    once = [{"source": f"docs/{at}.md"} for at in range(1000)]
+    twice = [{"source": row["source"], "path": row["source"]} for row in once]
+    assert built(twice).arrays["columns"].nbytes == built(once).arrays["columns"].nbytes
+
+
+@pytest.mark.parametrize(
+    ("values", "limit"),
+    [
+        (["x"] * 10_000, 200),
+        ([f"document {at // 50}" for at in range(10_000)], 3_000),
+        ([at + 10**12 for at in range(10_000)], 20_200),
+        ([at % 7 for at in range(10_000)], 10_200),
+        ([f"corpus/part-{at // 100:03d}/file-{at:06d}.txt" for at in range(10_000)], 97_000),
+    ],
+)
+def test_columns_are_small(values: list[Any], limit: int) -> None:
+    """Constants, runs, dense integers, few values and sorted paths each take the room they need."""
+    assert built([{"k": value} for value in values]).arrays["columns"].nbytes <= limit
+
+
+def test_bitmaps_are_read_only_and_cached() -> None:
+    """A repeated filter gives the same bitmap, which nobody can change; True and 1 are two filters."""
+    segment = built([{"k": True}, {"k": 1}])
+    searcher = ColumnsSearcher([segment], FilterCache())
+    [first] = searcher.bitmap(field("k") == True)  # noqa: E712
+    assert searcher.bitmap(field("k") == True)[0] is first  # noqa: E712
+    assert not first.flags.writeable
+    assert [bool(one) for one in unpack(searcher.bitmap(field("k") == 1)[0], 2)] == [False, True]
+
+
+def test_the_cache_forgets_the_least_recently_used() -> None:
+    """The cache holds at most its limit in bytes."""
+    cache = FilterCache(limit=16)
+    tests = [Compare("k", "eq", at) for at in range(3)]
+    for at, test in enumerate(tests[:2]):
+        cache.put(("s", test), np.array([at], np.uint64))
+    assert cache.get(("s", tests[0])) is not None
+    cache.put(("s", tests[2]), np.array([2], np.uint64))
+    assert cache.get(("s", tests[1])) is None
+    assert cache.get(("s", tests[0])) is not None
+    assert cache.get(("s", tests[2])) is not None
+
+
+def joined_up(words: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Strings one after the other, and where each begins and ends."""
+    return np.frombuffer(b"".join(words), np.uint8), np.cumsum(
+        [0] + [len(word) for word in words], dtype=np.int64
+    )
+
+
+@given(st.lists(st.text(max_size=6), max_size=60, unique=True), st.text(max_size=3))
+def test_front_coding_keeps_strings(words: list[str], needle: str) -> None:
+    """Strings come back as they were, and are counted and searched as Python does it."""
+    words = sorted(words)
+    raw = [word.encode("utf-8", "surrogatepass") for word in words]
+    blob, offsets = joined_up(raw)
+    data, heads = kernels.encode(blob, offsets)
+    again, ends = kernels.decode(data, len(words))
+    assert again.tobytes() == blob.tobytes()
+    assert ends.tolist() == offsets.tolist()
+    sought = needle.encode("utf-8", "surrogatepass")
+    assert kernels.below(data, heads, len(words), sought) == sum(word < needle for word in words)
+    assert kernels.containing(data, len(words), sought).tolist() == [needle in word for word in words]
+
+
+@given(st.lists(st.binary(max_size=3), unique=True), st.lists(st.binary(max_size=3), unique=True))
+def test_union_of_strings(one: list[bytes], other: list[bytes]) -> None:
+    """Two sorted lists merge into one, and each string is told its new place."""
+    places_one, places_other, blob, ends = kernels.union(*joined_up(sorted(one)), *joined_up(sorted(other)))
+    raw = blob.tobytes()
+    joined = [raw[start:end] for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+    assert joined == sorted({*one, *other})
+    assert [joined[place] for place in places_one] == sorted(one)
+    assert [joined[place] for place in places_other] == sorted(other)
+
+
+@given(
+    st.integers(1, 200).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1), min_size=1))),
+    st.integers(1, 3),
+)
+def test_rows_are_laid_out_as_they_are(shape: tuple[int, set[int]], kinds: int) -> None:
+    """Codes of rows come back as they were, whether kept as runs or one by one."""
+    n, present = shape
+    rows = np.array(sorted(present), np.int64)
+    codes = (rows % kinds + 4).astype(np.uint32)
+    laid, starts = lay_rows(n, rows, codes, 10)
+    whole = laid if starts is None else np.repeat(laid, np.diff(starts, append=np.uint32(n)))
+    assert whole.tolist() == [row % kinds + 4 if row in present else MISSING for row in range(n)]
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_damaged_columns_do_not_crash(data: st.DataObject) -> None:
+    """Bytes that are not what was written give an answer or a ValueError, and touch no foreign memory."""
+    segment = built(random_rows(1, 200))
+    raw = segment.arrays["columns"].copy()
+    for _ in range(data.draw(st.integers(1, 20))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    damaged = SegmentView("d", segment.keys, None, None, {"columns": raw}, segment.meta)
+    for text in ("source:*1*", "source:docs/3/", "tags:a", "id>5", "year:1990,1992,1994,1996,1998,2001"):
+        test = as_filter(text)
+        assert isinstance(test, Compare)
+        column = read_column(damaged, test.key)
+        assert column is not None
+        try:
+            rows_where(column, test)
+        except ValueError as error:
+            assert "beyond" in str(error)
+
+
+def test_not_of_everything_is_nothing() -> None:
+    """Negation clears no bit that it should not, at every size around a word."""
+    for n in (0, 1, 63, 64, 65, 128):
+        rows: list[Row] = [{"k": 1}] * n
+        assert found(built(rows), Not(field("k") == 1)) == [False] * n
+        assert found(built(rows), Not(field("k") == 2)) == [True] * n
