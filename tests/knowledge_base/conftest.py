@@ -17,7 +17,13 @@ KB, DS = "KB12345678", "DS12345678"
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(retry, "_budgets", {})
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    for name in (
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+        "AWS_PROFILE",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
@@ -27,7 +33,9 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def fill(server: BedrockServer) -> None:
-    server.hold(KB, DS, "s3://bucket/judy.txt", "pictures of judy at the lake", {"topic": "genealogy", "year": 1990})
+    server.hold(
+        KB, DS, "s3://bucket/judy.txt", "pictures of judy at the lake", {"topic": "genealogy", "year": 1990}
+    )
     server.hold(KB, DS, "s3://bucket/pictures.txt", "pictures of judy", {"topic": "photos", "year": 2001})
     server.hold(KB, DS, "s3://bucket/rag.txt", "what is a knowledge base", {"topic": "tech"})
     server.hold(KB, "DSOTHER000", "s3://other/judy.txt", "judy elsewhere", {"topic": "genealogy"})

@@ -76,6 +76,8 @@ def wrapped(error: BaseException, message: str) -> BaseException:
     So `except KnowledgeBaseError` catches it, and so does an `except ClientError` written for boto3, with the
     `response` that it has there. What is no failure of a service is given back as it is.
     """
+    if type(error) is KnowledgeBaseError:
+        return KnowledgeBaseError(message, service=SERVICE)
     if isinstance(error, KnowledgeBaseError) or not _is_foreign(error):
         return error
     kind = _joined(type(error))
@@ -88,9 +90,7 @@ def wrapped(error: BaseException, message: str) -> BaseException:
 
 
 def _is_foreign(error: BaseException) -> bool:
-    return isinstance(error, TimeoutError) or any(
-        kind.__module__.partition(".")[0] == "botocore" for kind in type(error).__mro__
-    )
+    return any(kind.__module__.partition(".")[0] == "botocore" for kind in type(error).__mro__)
 
 
 def _status(error: BaseException) -> int | None:
@@ -110,6 +110,10 @@ def _joined(kind: type[BaseException]) -> type[KnowledgeBaseError]:
         names = {"__module__": __name__, "__doc__": kind.__doc__}
         found = _kinds[kind] = type(kind.__name__, (KnowledgeBaseError, kind), names)
     return found
+
+
+class KnowledgeBaseTimeoutError(KnowledgeBaseError, TimeoutError):
+    """No slice of a query answered within its deadline."""
 
 
 class LocalServiceError(KnowledgeBaseError):

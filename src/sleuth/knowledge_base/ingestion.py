@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from sleuth import retry
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
 from sleuth.knowledge_base.errors import is_conflict, is_outage
 
@@ -41,11 +41,13 @@ def start_ingestion_with_retry(
         ClientError: of boto3, the service's own, once the retries are spent.
     """
     agent = _agent(client)
-    job = _retrying(
+    answer = _retrying(
         lambda: agent.start_ingestion_job(knowledgeBaseId=kb_id, dataSourceId=ds_id),
         agent, max_retries, base_delay,
     )  # fmt: skip
-    return dict(job["ingestionJob"])
+    if not answer.get("ingestionJob"):
+        raise KnowledgeBaseError("the service answered without an ingestionJob", service="bedrock")
+    return dict(answer["ingestionJob"])
 
 
 def ingest_documents_with_retry(  # noqa: PLR0917 - as documented

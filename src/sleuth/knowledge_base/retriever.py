@@ -10,10 +10,10 @@ from typing import Any
 
 from sleuth import retry
 from sleuth.compose.slices import run_slices
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import as_filter, is_bedrock, to_bedrock
 from sleuth.knowledge_base.clients import default_client, endpoint_of
-from sleuth.knowledge_base.errors import explain, is_outage, wrapped
+from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, explain, is_outage, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
 from sleuth.types import PartReport
 
@@ -178,7 +178,9 @@ class MultiSliceRetriever:
                 deadline=deadline,
                 budget=retry.budget_of(endpoint) if endpoint else None,
             )
-            results += [documented(result, boost) for result in page.get("retrievalResults") or ()]
+            if page.get("retrievalResults") is None:
+                raise KnowledgeBaseError("the service answered without retrievalResults", service="bedrock")
+            results += [documented(result, boost) for result in page["retrievalResults"]]
             if not page.get("nextToken"):
                 break
         return results[:num_results]
@@ -233,16 +235,14 @@ def _search(num_results: int, source: str | None, wanted: dict[str, Any] | None)
 
 
 def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> None:
-    """Raises the failure of the first slice that has one, with what became of all of them."""
-    causes = [report.exception for report in reports if report.exception is not None]
+    """Raises the failure of the first slice that has one; a note says what became of all of them."""
     told = "; ".join(f"{report.name}: {report.error}" for report in reports if report.status != "skipped")
-    if not causes:
-        late = wrapped(TimeoutError(), f"knowledge base {knowledge_base!r} did not answer in time ({told})")
-        raise late
-    cause = causes[0]
+    cause = next((report.exception for report in reports if report.exception is not None), None)
+    if cause is None:
+        late = f"knowledge base {knowledge_base!r} did not answer in time ({told})"
+        raise KnowledgeBaseTimeoutError(late, service="bedrock")
     failure = wrapped(cause, explain(cause, knowledge_base))
-    if len(causes) > 1 and not any(told in note for note in getattr(failure, "__notes__", ())):
-        failure.add_note(f"no slice answered: {told}")
+    failure.add_note(f"no slice answered: {told}")
     if failure is cause:
         raise cause
     raise failure from cause

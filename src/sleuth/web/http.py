@@ -133,10 +133,11 @@ def _connect(addresses: Sequence[Address], port: int, deadline: Deadline) -> soc
             break
         try:
             sock = socket.create_connection((str(address), port), timeout=min(left, CONNECT_TIMEOUT))
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body need not wait
-            return sock
         except OSError as error:
             failure = error
+        else:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body need not wait
+            return sock
     raise failure
 
 

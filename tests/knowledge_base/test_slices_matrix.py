@@ -1,0 +1,177 @@
+"""Two slices, each of which may answer, be throttled, fail, hang or be empty: 25 cases, and what follows
+from them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from sleuth.errors import KnowledgeBaseError
+from sleuth.knowledge_base import MultiSliceRetriever
+from sleuth.testing.aws import BedrockServer
+from sleuth.testing.aws_model import encode
+from sleuth.testing.faults import FAULTS, Fault, FaultServer
+from sleuth.testing.serving import Reply
+
+KB, DS = "KB12345678", "DS12345678"
+DEADLINE = 0.8
+LATEST = DEADLINE * 1.1 + 0.2
+"""The bar is the deadline and 10 %; the rest is what a loaded machine takes to wake a thread."""
+BEHAVIOURS = ("answers", "429", "500", "hangs", "empty")
+STATUS = {"answers": "ok", "429": "failed", "500": "failed", "hangs": "abandoned", "empty": "ok"}
+FILTER = {"topic": {"$eq": "genealogy"}}
+EMPTY = Reply(200, encode({"retrievalResults": []}), {"Content-Type": "application/json"})
+
+
+def behave(server: BedrockServer, filtered: str, unfiltered: str) -> None:
+    """Makes the two slices of a query behave so."""
+
+    def rule(operation: str, params: Mapping[str, Any]) -> Reply | float | None:
+        search = params["retrievalConfiguration"]["vectorSearchConfiguration"]
+        # The unfiltered slice demands the data source alone, the filtered one more than that.
+        behaviour = filtered if "andAll" in search["filter"] else unfiltered
+        replies: dict[str, Reply | float | None] = {
+            "answers": None,
+            "429": server.error(operation, "ThrottlingException", "Rate exceeded"),
+            "500": server.error(operation, "InternalServerException"),
+            "hangs": 2 * DEADLINE,
+            "empty": EMPTY,
+        }
+        return replies[behaviour]
+
+    server.rules.append(rule)
+
+
+def expected(filtered: str, unfiltered: str) -> list[tuple[str, Any]]:
+    """URIs and scores: all of the data source from the unfiltered slice, the match raised from the filtered
+    one.
+    """
+    plain = {"judy.txt": 0.7071, "pictures.txt": 1.0, "rag.txt": 0.0} if unfiltered == "answers" else {}
+    raised = {"judy.txt": 0.7071 * 1.25} if filtered == "answers" else {}
+    scores = {name: max(plain.get(name, 0.0), raised.get(name, 0.0)) for name in {*plain, *raised}}
+    ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [(f"s3://bucket/{name}", pytest.approx(score, abs=1e-3)) for name, score in ranked]
+
+
+@pytest.mark.parametrize(("filtered", "unfiltered"), list(product(BEHAVIOURS, BEHAVIOURS)))
+def test_matrix(aws: BedrockServer, filtered: str, unfiltered: str) -> None:
+    """Right items, right status of each slice, within the deadline; an error only where no slice answered."""
+    behave(aws, filtered, unfiltered)
+    retriever = MultiSliceRetriever(timeout_seconds=DEADLINE)
+    retriever._client()  # boto3 takes its time to make one, once
+    started = monotonic()
+    if {STATUS[filtered], STATUS[unfiltered]} <= {"failed", "abandoned"}:
+        with pytest.raises(KnowledgeBaseError):
+            retriever.retrieve("pictures of judy", KB, DS, FILTER)
+    else:
+        results = retriever.retrieve("pictures of judy", KB, DS, FILTER)
+        found = [(result["location"]["s3Location"]["uri"], result["score"]) for result in results]
+        assert found == expected(filtered, unfiltered)
+    assert monotonic() - started <= LATEST
+    report = {part.name: part for part in retriever.last_report}
+    assert {name: part.status for name, part in report.items()} == {
+        "filtered": STATUS[filtered],
+        "unfiltered": STATUS[unfiltered],
+    }
+    for name, behaviour in (("filtered", filtered), ("unfiltered", unfiltered)):
+        part = report[name]
+        assert 0 < part.seconds <= LATEST
+        assert bool(part.error) == (part.status != "ok")
+        assert behaviour != "429" or "ThrottlingException" in part.error
+
+
+@pytest.fixture(scope="module")
+def faults() -> Iterator[FaultServer]:
+    with FaultServer() as running:
+        yield running
+
+
+def account(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    for name, value in (("REGION", "us-east-1"), ("ACCESS_KEY_ID", "local"), ("SECRET_ACCESS_KEY", "local")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_bad_peers(faults: FaultServer, monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
+    """R16: whatever the service does, the call ends within its deadline, with an error that names the
+    base.
+    """
+    account(monkeypatch, faults.url(fault))
+    retriever = MultiSliceRetriever(timeout_seconds=DEADLINE)
+    retriever._client()  # boto3 takes its time to make one, once
+    started = monotonic()
+    with pytest.raises(KnowledgeBaseError, match=KB):
+        retriever.retrieve("judy", KB, DS)
+    assert monotonic() - started <= LATEST
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "InternalServerException"])
+def test_storm(aws: BedrockServer, code: str) -> None:
+    """R17: in a full outage attempts per request stay under 1.1; then the service is found well at once."""
+    aws.rules.append(lambda operation, params: aws.error(operation, code))
+    retriever = MultiSliceRetriever()
+    for _ in range(100):
+        with pytest.raises(KnowledgeBaseError, match=code):
+            retriever.retrieve("judy", KB, DS)
+    assert len(aws.calls) / 100 < 1.1
+    aws.rules.clear()
+    assert len(retriever.retrieve("judy", KB, DS)) == 3
+
+
+def test_nothing_leaks_in_a_thousand_calls(
+    aws: BedrockServer, faults: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1,000 calls of two slices, most to peers that misbehave, leave no thread and no descriptor behind."""
+    kinds: list[Fault] = [
+        "refuse",
+        "hang",
+        "drip-body",
+        "reset",
+        "truncate",
+        "wrong-type",
+        "garbage",
+        "endless",
+    ]
+    clients = []
+    for address in [aws.url, aws.url, *(faults.url(kind) for kind in kinds)]:
+        account(monkeypatch, address)
+        clients.append(MultiSliceRetriever(timeout_seconds=0.1)._client())
+
+    def call(number: int) -> None:
+        retriever = MultiSliceRetriever(clients[number % len(clients)], timeout_seconds=0.1)
+        try:
+            retriever.retrieve("judy", KB, DS, FILTER)
+        except KnowledgeBaseError:
+            assert clients[number % len(clients)].meta.endpoint_url != aws.url or retriever.last_report
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(call, range(60)))
+        threads, opened = settled()
+        list(pool.map(call, range(1000)))
+        after = settled(threads, opened)
+    assert after[0] <= threads
+    assert (
+        after[1] <= opened + 2 * 16
+    )  # connections that are kept to be used again, at most one per caller and slice
+
+
+def settled(threads: int = 0, opened: int = 0) -> tuple[int, int]:
+    """Counts of threads and descriptors, once abandoned slices have come to their end."""
+    until = monotonic() + 5.0
+    last = (-1, -1)
+    while monotonic() < until:
+        now = (threading.active_count(), len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - iterdir holds one itself
+        if now == last and (not threads or now[0] <= threads):
+            break
+        last = now
+        threading.Event().wait(0.3)
+    return last
