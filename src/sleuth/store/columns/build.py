@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from sleuth.store.columns.column import (
     BARE,
     FALSE,
     FIRST_INTEGER,
+    NO_LISTS,
     Column,
     Floats,
     Integers,
@@ -32,6 +33,7 @@ from sleuth.store.columns.column import (
     utf8,
 )
 
+_Number = TypeVar("_Number", bound=np.generic)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _INTEGERS: Final = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)
 
@@ -110,20 +112,35 @@ def _is_flat(types: set[type], values: list[Any]) -> bool:
 
 def _column(n: int, found: _Values) -> Column:
     rows, values = np.array(found.rows, np.int64), found.values
-    is_list = np.fromiter((isinstance(value, list | tuple) for value in values), np.bool_, len(values))
-    scalars = [value for value in values if not isinstance(value, list | tuple)] if is_list.any() else values
-    several = [value for value in values if isinstance(value, list | tuple)] if is_list.any() else []
-    coded = _encode(scalars + list(chain.from_iterable(several)), len(values))
-    codes = np.empty(len(values), np.uint32)
-    codes[~is_list] = coded.codes[: len(scalars)]
-    lengths = np.fromiter(map(len, several), np.int64, len(several))
-    owners = np.repeat(np.arange(len(several)), lengths)
-    codes[is_list], lists = distinct_lists(owners, coded.codes[len(scalars) :], len(several), coded.n_codes)
+    coded, codes, lists = _coded_lists(values) if _has_lists(values) else _coded_scalars(values)
     if np.any(rows[1:] < rows[:-1]):
         order = np.argsort(rows, kind="stable")
         rows, codes = rows[order], codes[order]
     laid, starts = lay_rows(n, rows, codes, coded.n_codes + lists.count)
     return Column(n, laid, starts, coded.integers, coded.floats, coded.strings, lists)
+
+
+def _has_lists(values: list[Any]) -> bool:
+    return any(issubclass(kind, list | tuple) for kind in set(map(type, values)))
+
+
+def _coded_scalars(values: list[Any]) -> tuple[_Coded, NDArray[np.uint32], Lists]:
+    coded = _encode(values, len(values))
+    return coded, coded.codes, NO_LISTS
+
+
+def _coded_lists(values: list[Any]) -> tuple[_Coded, NDArray[np.uint32], Lists]:
+    """Dictionary, code of each value, and lists, of values among which there are lists."""
+    is_list = np.fromiter((isinstance(value, list | tuple) for value in values), np.bool_, len(values))
+    scalars = [value for value in values if not isinstance(value, list | tuple)]
+    several = [value for value in values if isinstance(value, list | tuple)]
+    coded = _encode(scalars + list(chain.from_iterable(several)), len(values))
+    lengths = np.fromiter(map(len, several), np.int64, len(several))
+    owners = np.repeat(np.arange(len(several)), lengths)
+    codes = np.empty(len(values), np.uint32)
+    codes[~is_list] = coded.codes[: len(scalars)]
+    codes[is_list], lists = distinct_lists(owners, coded.codes[len(scalars) :], len(several), coded.n_codes)
+    return coded, codes, lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +166,7 @@ def _encode(atoms: list[Any], n: int) -> _Coded:
     whole, wholes, broken, others = _numbers(*groups[int], *groups[float])
     worded, words = groups[str]
     strings, word_codes = _strings(words)
-    distinct, floats = np.unique(wholes), np.unique(others)
+    distinct, floats = ascending(wholes), ascending(others)
     integers = lay_integers(distinct, n, len(floats) + strings.count)
     codes[whole] = FIRST_INTEGER + integer_places(integers, wholes)
     first_float = FIRST_INTEGER + integers.count
@@ -230,6 +247,14 @@ def integer_places(integers: Integers, values: NDArray[np.int64]) -> NDArray[np.
     return np.searchsorted(integers.values.astype(np.int64), values)
 
 
+def ascending(values: NDArray[_Number]) -> NDArray[_Number]:
+    """The distinct values, ascending; several times as fast as np.unique where most are distinct."""
+    found = np.sort(values)
+    is_new = np.ones(len(found), np.bool_)
+    is_new[1:] = found[1:] != found[:-1]
+    return found[is_new]
+
+
 def _width(n_codes: int) -> int:
     return narrowest(n_codes)(0).itemsize
 
@@ -248,7 +273,7 @@ def distinct_lists(
         The code of each list, shape (count,), BARE where nothing is left of it; and the distinct lists.
     """
     is_kept = codes > BARE
-    pairs = np.unique(owners[is_kept].astype(np.uint64) << np.uint64(32) | codes[is_kept].astype(np.uint64))
+    pairs = ascending(owners[is_kept].astype(np.uint64) << np.uint64(32) | codes[is_kept].astype(np.uint64))
     elements = (pairs & np.uint64(0xFFFFFFFF)).astype(np.uint32)
     ends = np.cumsum(np.bincount((pairs >> np.uint64(32)).astype(np.int64), minlength=count))[:count]
     raw = elements.tobytes()

@@ -142,6 +142,8 @@ class Lists:
         return kernels.any_of(self.offsets, self.elements, table)
 
 
+NO_FLOATS: Final = Floats(np.zeros(0, np.float64))
+NO_STRINGS: Final = Strings(np.zeros(0, np.uint8), np.zeros(0, np.uint32), 0)
 NO_LISTS: Final = Lists(np.zeros(1, np.uint32), np.zeros(0, np.uint8))
 
 

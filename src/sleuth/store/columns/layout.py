@@ -13,11 +13,22 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.columns.column import Array, Column, Floats, Integers, Lists, Strings
+from sleuth.store.columns.column import (
+    NO_FLOATS,
+    NO_LISTS,
+    NO_STRINGS,
+    Array,
+    Column,
+    Floats,
+    Integers,
+    Lists,
+    Strings,
+)
 from sleuth.store.legs import SegmentData, SegmentView
 
 ARRAY: Final = "columns"
 _ALIGNMENT: Final = 8
+_PIECES: Final = frozenset({"codes", "starts", "values", "floats", "strings", "heads", "offsets", "elements"})
 
 
 def to_segment(n: int, columns: Iterable[tuple[str, Column]]) -> SegmentData:
@@ -33,15 +44,18 @@ def read_column(view: SegmentView, key: str) -> Column | None:
     if facts is None:
         return None
     data = view.arrays[ARRAY]
-    low, count = facts["integers"]
+    pieces = {name: _piece(data, place) for name, place in facts.items() if name in _PIECES}
+    low, count = facts.get("integers", (0, 0))
     return Column(
         n=view.meta["n"],
-        codes=_piece(data, facts["codes"]),
-        starts=_optional(data, facts.get("starts")),
-        integers=Integers(_optional(data, facts.get("values")), low, count),
-        floats=Floats(_piece(data, facts["floats"])),
-        strings=Strings(_piece(data, facts["strings"]), _piece(data, facts["heads"]), facts["n_strings"]),
-        lists=Lists(_piece(data, facts["offsets"]), _piece(data, facts["elements"])),
+        codes=pieces["codes"],
+        starts=pieces.get("starts"),
+        integers=Integers(pieces.get("values"), low, count),
+        floats=Floats(pieces["floats"]) if "floats" in pieces else NO_FLOATS,
+        strings=Strings(pieces["strings"], pieces["heads"], facts["n_strings"])
+        if "heads" in pieces
+        else NO_STRINGS,
+        lists=Lists(pieces["offsets"], pieces["elements"]) if "offsets" in pieces else NO_LISTS,
     )
 
 
@@ -74,20 +88,21 @@ class _Pieces:
 
 
 def _facts(column: Column, out: _Pieces) -> dict[str, Any]:
-    facts = {
-        "codes": out.add(column.codes),
-        "integers": [column.integers.low, column.integers.count],
-        "floats": out.add(column.floats.values),
-        "strings": out.add(column.strings.data),
-        "heads": out.add(column.strings.heads),
-        "n_strings": column.strings.count,
-        "offsets": out.add(column.lists.offsets),
-        "elements": out.add(column.lists.elements),
-    }
+    """Where the pieces of a column lie; a part that it lacks is left out."""
+    facts: dict[str, Any] = {"codes": out.add(column.codes)}
     if column.starts is not None:
         facts["starts"] = out.add(column.starts)
+    if column.integers.count:
+        facts["integers"] = [column.integers.low, column.integers.count]
     if column.integers.values is not None:
         facts["values"] = out.add(column.integers.values)
+    if column.floats.count:
+        facts["floats"] = out.add(column.floats.values)
+    if column.strings.count:
+        facts["strings"], facts["heads"] = out.add(column.strings.data), out.add(column.strings.heads)
+        facts["n_strings"] = column.strings.count
+    if column.lists.count:
+        facts["offsets"], facts["elements"] = out.add(column.lists.offsets), out.add(column.lists.elements)
     return facts
 
 
@@ -96,7 +111,3 @@ def _piece(data: NDArray[np.uint8], facts: list[Any]) -> Array:
     dtype = np.dtype(name)
     found: Array = data[offset : offset + count * dtype.itemsize].view(dtype)
     return found if found.flags.aligned else found.copy()
-
-
-def _optional(data: NDArray[np.uint8], facts: list[Any] | None) -> Array | None:
-    return None if facts is None else _piece(data, facts)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.store.columns import kernels
-from sleuth.store.columns.build import distinct_lists, integer_places, lay_integers
+from sleuth.store.columns.build import ascending, distinct_lists, integer_places, lay_integers
 from sleuth.store.columns.column import (
     FIRST_INTEGER,
     MISSING,
@@ -110,9 +110,9 @@ class _Merged:
         for mapping in mappings:
             mapping[:FIRST_INTEGER] = np.arange(FIRST_INTEGER)
         integers_of, floats_of = [one.integers() for one in used], [one.floats() for one in used]
-        floats = np.unique(np.concatenate([values for _, values in floats_of]))
+        floats = ascending(np.concatenate([values for _, values in floats_of]))
         strings, string_codes = _union([one.strings() for one in used])
-        distinct = np.unique(np.concatenate([values for _, values in integers_of]))
+        distinct = ascending(np.concatenate([values for _, values in integers_of]))
         integers = lay_integers(distinct, n_present, len(floats) + strings.count)
         first_float = FIRST_INTEGER + integers.count
         first_string = first_float + len(floats)
