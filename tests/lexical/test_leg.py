@@ -71,7 +71,7 @@ def test_a_segment_holds_counts_of_every_size() -> None:
         oracle.view_of(LEG, oracle.rows_of(rows[170:], 170)),
     ]
     assert len(built.arrays["text.dense_terms"]) >= 1
-    assert len(built.arrays["text.docs"]) > 0
+    assert len(built.arrays["text.entries"]) > 0
     for data in (built, LEG.merge(views)):
         assert content(data, 400)["text"] == expected
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax, search
 from sleuth.store.legs import SegmentView, pack, unpack
 from tests.lexical import oracle
 
@@ -133,7 +133,7 @@ def test_every_path_gives_the_same_bits(seed: int, k: int, narrow: float) -> Non
     )
     searcher = LexicalSearcher(LEG, [view])
     query = " ".join(f"w{min(int(x), 400)}" for x in rng.zipf(1.2, 5))
-    terms = searcher._kernel_terms(searcher._weigh(query, "bm25", None), 0)
+    terms = search._of_segment(searcher._weigh(query, "bm25", None), 0)
     mask = pack(rng.random(3000) >= narrow)
     found = [
         blockmax.search(terms, 3000, k, mask, view.tie_ranks, path=path)

@@ -103,9 +103,11 @@ static void score_all(const Term *terms, int n_terms, int tfidf, float *scores) 
     for (int j = 0; j < n_terms; j++) {
         const Term *t = terms + j;
         const Postings *p = &t->postings;
-        if (p->docs) {
-            for (uint64_t i = 0; i < p->df; i++)
-                scores[p->docs[i]] += contribution(t, tfidf, list_count(p, i), p->docs[i]);
+        if (p->entries) {
+            for (uint64_t i = 0; i < p->df; i++) {
+                uint32_t row = list_doc(p->entries[i]);
+                scores[row] += contribution(t, tfidf, list_count(p, p->entries[i]), row);
+            }
             continue;
         }
         const uint8_t *at = p->stream;
@@ -174,14 +176,14 @@ static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
     for (uint64_t start = 0; start < blocks; start += tile) {
         uint64_t n = blocks - start < tile ? blocks - start : tile;
         for (int j = 0; j < s->n_terms; j++)
-            if (!s->terms[j].postings.docs) add_maxima(bounds + start, s->terms[j].postings.maxima + start, s->terms[j].unit, n);
+            if (!s->terms[j].postings.entries) add_maxima(bounds + start, s->terms[j].postings.maxima + start, s->terms[j].unit, n);
     }
     for (int j = 0; j < s->n_terms; j++) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
-        if (!p->docs) continue;
+        if (!p->entries) continue;
         for (uint64_t i = p->df; i-- > 0;) {
-            uint32_t doc = p->docs[i];
+            uint32_t doc = list_doc(p->entries[i]);
             bounds[doc >> BLOCK_SHIFT] += t->unit * (float)p->impacts[i];
             t->firsts[doc >> GROUP_SHIFT] = (uint32_t)i;
         }
@@ -199,13 +201,12 @@ static void visit(Search *s, uint32_t block) {
     for (int j = 0; j < s->n_terms; j++) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
-        if (p->docs) {
+        if (p->entries) {
             uint64_t i = t->firsts[base >> GROUP_SHIFT];
-            if (i >= p->df || p->docs[i] >> GROUP_SHIFT != base >> GROUP_SHIFT) continue;
-            while (i < p->df && p->docs[i] < base) i++;
-            for (; i < p->df && p->docs[i] < base + BLOCK; i++) {
-                doc = p->docs[i];
-                float sum = sums[doc - base] += contribution(t, 0, list_count(p, i), doc);
+            if (i >= p->df || list_doc(p->entries[i]) >> GROUP_SHIFT != base >> GROUP_SHIFT) continue;
+            while (i < p->df && list_doc(p->entries[i]) < base) i++;
+            for (; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
+                float sum = sums[doc - base] += contribution(t, 0, list_count(p, p->entries[i]), doc);
                 if (sum > best) best = sum;
                 left -= t->unit * (float)p->impacts[i];
             }

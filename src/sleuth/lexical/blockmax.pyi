@@ -5,7 +5,10 @@ from numpy.typing import NDArray
 
 from sleuth.lexical.postings import FieldPostings
 
-Term = tuple[FieldPostings, int, float, float, float, float]
+class Located:
+    def __init__(self, field: FieldPostings, number: int, c0: float, c1: float, drift: float) -> None: ...
+
+Term = tuple[float, Located]
 
 def search(
     terms: list[Term],

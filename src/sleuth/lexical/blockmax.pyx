@@ -36,7 +36,7 @@ cdef extern from "blockmax.h" nogil:
     void search_blocks(Search*, uint64_t, float*, uint32_t*, uint32_t*)
     void settle(Top*)
     float score_one(const Term*, int, int, uint32_t)
-    void score_all(const Term*, int, int, float*)
+    int popcount "__builtin_popcountll"(uint64_t)
 
 cdef int PRUNED_TERMS = 32
 """Queries of more terms are scored in full: their bounds hardly differ from block to block."""
@@ -82,27 +82,44 @@ cdef Scratch _scratch():
         return _threads.scratch
 
 
+cdef class Located:
+    """A term of one segment, found and ready to be searched.
+
+    Args:
+        field: its postings.
+        number: its number there.
+        c0, c1: rows of length L score tf / (tf + c0 + c1 L).
+        drift: how much greater an impact can be than when the segment was built, 1 and more.
+    """
+
+    cdef Term term
+    cdef FieldPostings field
+    cdef double drift
+
+    def __cinit__(self, FieldPostings field not None, uint32_t number, double c0, double c1, double drift):
+        self.field = field
+        self.drift = drift
+        memset(&self.term, 0, sizeof(Term))
+        field.locate(number, &self.term.postings)
+        self.term.lengths = field.lengths
+        self.term.c0 = <float>c0
+        self.term.c1 = <float>c1
+
+
 cdef Term* _terms(Scratch scratch, list terms) except NULL:
-    """Each of `terms` is (postings, number, weight, c0, c1, drift)."""
+    """Each of `terms` is (weight, Located)."""
     cdef int64_t i, n = len(terms)
     cdef Term* out = <Term*>scratch.area(0, (n + 1) * sizeof(Term))
-    cdef FieldPostings field
-    cdef Term* t
+    cdef Located located
     cdef tuple item
-    cdef double weight, drift
+    cdef double weight
     for i in range(n):
         item = terms[i]
-        field = item[0]
-        t = out + i
-        field.locate(item[1], &t.postings)
-        weight = item[2]
-        drift = item[5]
-        t.lengths = field.lengths
-        t.weight = <float>weight
-        t.c0 = item[3]
-        t.c1 = item[4]
-        t.unit = <float>(weight * drift * 1.00001 / 255)
-        t.firsts = NULL
+        weight = item[0]
+        located = item[1]
+        out[i] = located.term
+        out[i].weight = <float>weight
+        out[i].unit = <float>(weight * located.drift * 1.00001 / 255)
     return out
 
 
@@ -110,7 +127,7 @@ def search(list terms not None, uint64_t n, uint64_t k, mask, ties, double thres
     """The best k rows of a segment.
 
     Args:
-        terms: (postings, number, weight, c0, c1, drift) in the order in which they are added.
+        terms: (weight, Located) in the order in which they are added.
         n: rows of the segment.
         k: at most n.
         mask: bitmap of the rows that may answer, or None.
@@ -127,6 +144,7 @@ def search(list terms not None, uint64_t n, uint64_t k, mask, ties, double thres
     cdef const uint64_t[::1] mask_view
     cdef const uint32_t[::1] ties_view
     cdef uint64_t rows, i
+    cdef int64_t word
     if not terms or k == 0 or n == 0:
         return np.empty(0, np.uint32), np.empty(0, np.float32)
     k = min(k, n)
@@ -139,7 +157,9 @@ def search(list terms not None, uint64_t n, uint64_t k, mask, ties, double thres
     if mask is not None:
         mask_view = mask
         s.mask = &mask_view[0]
-        rows = int(np.bitwise_count(mask).sum())
+        rows = 0
+        for word in range(mask_view.shape[0]):
+            rows += popcount(mask_view[word])
     s.top.ties = NULL
     if ties is not None:
         ties_view = ties
@@ -190,7 +210,7 @@ cdef int _run_blocks(Scratch scratch, Search* s) except -1:
     cdef Term* terms = <Term*>s.terms
     cdef int j
     for j in range(s.n_terms):
-        lists += terms[j].postings.docs != NULL
+        lists += terms[j].postings.entries != NULL
     s.bounds = <float*>scratch.area(2, room * sizeof(float))
     columns = <float*>scratch.area(3, room // 16 * sizeof(float))
     found = <uint32_t*>scratch.area(4, room * sizeof(uint32_t))
@@ -198,7 +218,7 @@ cdef int _run_blocks(Scratch scratch, Search* s) except -1:
     firsts = <uint32_t*>scratch.area(6, lists * groups * sizeof(uint32_t))
     with nogil:
         for j in range(s.n_terms):
-            if terms[j].postings.docs != NULL:
+            if terms[j].postings.entries != NULL:
                 terms[j].firsts = firsts
                 firsts += groups
         search_blocks(s, room, columns, found, ordered)

@@ -15,7 +15,7 @@ from sleuth.lexical.scoring import K1, B, bm25_norm
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
 from sleuth.text.analyzers import get_analyzer
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the arrays change."""
 
 Arrays = dict[str, NDArray[Any]]
@@ -165,12 +165,11 @@ class _FieldBuilder:
         lengths = np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.uint32)
         df = np.zeros(len(self._counter), np.uint32)
         long_counts = np.zeros(len(self._counter), np.uint32)
-        large = sum(tally(b.terms, b.counts.astype(np.uint32), df, long_counts) for b in self._batches)
+        for batch in self._batches:
+            tally(batch.terms, batch.counts.astype(np.uint32), df, long_counts)
         data, starts = self._counter.dictionary()
         del self._counter
-        writer = PostingsWriter(
-            df, long_counts, large, lengths, *bm25_norm(average_of(lengths), leg.k1, leg.b)
-        )
+        writer = PostingsWriter(df, long_counts, lengths, *bm25_norm(average_of(lengths), leg.k1, leg.b))
         first = 0
         self._batches.reverse()
         while self._batches:
@@ -235,15 +234,14 @@ def _merge_field(
         alive = rows != GONE
         lengths[rows[alive]] = part.arrays["lengths"][alive]
     df, long_counts = np.zeros(len(table), np.uint32), np.zeros(len(table), np.uint32)
-    large = 0
     for part, numbers, rows in zip(parts, terms, kept, strict=True):
-        large += tally_segment(part, numbers, rows, df, long_counts)
+        tally_segment(part, numbers, rows, df, long_counts)
     held = df > 0
     data, starts = table.select(held.view(np.uint8))
     renumbered = np.full(len(held), GONE, np.uint32)
     renumbered[held] = np.arange(int(np.count_nonzero(held)), dtype=np.uint32)
     writer = PostingsWriter(
-        df[held], long_counts[held], large, lengths, *bm25_norm(average_of(lengths), leg.k1, leg.b)
+        df[held], long_counts[held], lengths, *bm25_norm(average_of(lengths), leg.k1, leg.b)
     )
     for part, numbers, rows in zip(parts, terms, kept, strict=True):
         writer.add_segment(part, renumbered[numbers], rows)

@@ -1,18 +1,22 @@
 /* Postings of one field of one segment, as they lie in its arrays.
  *
- * A rare term is a list: ordinals, counts and impacts side by side. A frequent one is dense: for every block of BLOCK
- * rows the greatest impact and the bytes its postings take, in one stream of `place << 4 | count`. A count above 15
- * follows as a byte of its own; one of 255 and more stands in the table `large`. Impacts are BM25's tf / (tf + K),
- * rounded up to 255ths.
+ * A rare term is a list of `row << 4 | count`, with impacts beside it. A frequent one is dense: for every block of BLOCK
+ * rows the greatest impact and the bytes its postings take, in one stream of `place << 4 | count`. Where a count does not
+ * fit, its place is taken by a mark: 15 in a list, 0 in a stream, where it follows as a byte of its own, and 255 there
+ * if that is too small as well; the count then stands in the table `large`. Impacts are BM25's tf / (tf + K), rounded up
+ * to 255ths.
  */
 #ifndef SLEUTH_POSTINGS_H
 #define SLEUTH_POSTINGS_H
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BLOCK_SHIFT 4
 #define BLOCK (1u << BLOCK_SHIFT)
-#define ANCHOR_SHIFT 3 /* blocks per absolute offset into the stream */
+#define ANCHOR_SHIFT 4 /* blocks per absolute offset into the stream */
+#define LIST_MARK 15   /* the greatest count of a list's entry: it stands in `large` */
+#define STREAM_MARK 255
 
 typedef struct {
     const uint32_t *terms, *docs, *counts; /* sorted by term, then doc */
@@ -20,8 +24,8 @@ typedef struct {
 } Large;
 
 typedef struct {
-    const uint32_t *docs; /* a list; NULL in a dense term */
-    const uint8_t *counts, *impacts;
+    const uint32_t *entries; /* NULL in a dense term */
+    const uint8_t *impacts;
     const uint8_t *maxima, *sizes, *stream; /* a dense term */
     const uint32_t *anchors;
     const Large *large;
@@ -35,20 +39,28 @@ static uint32_t large_count(const Large *large, uint32_t term, uint32_t doc) {
         if (here < want) low = mid + 1;
         else high = mid;
     }
-    return low < large->n && large->terms[low] == term && large->docs[low] == doc ? large->counts[low] : 255;
+    return low < large->n ? large->counts[low] : 0;
 }
 
-static inline uint32_t list_count(const Postings *p, uint64_t i) {
-    uint32_t count = p->counts[i];
-    return count < 255 ? count : large_count(p->large, p->number, p->docs[i]);
+static inline uint32_t list_doc(uint32_t entry) { return entry >> 4; }
+
+static inline uint32_t list_count(const Postings *p, uint32_t entry) {
+    uint32_t count = entry & 15;
+    return count < LIST_MARK ? count : large_count(p->large, p->number, entry >> 4);
 }
 
+static inline uint64_t byte_sum(uint64_t bytes) { return (bytes * 0x0101010101010101u) >> 56; }
+
+/* Where the postings of a block begin in the stream. A block takes at most 32 bytes. */
 static inline uint64_t block_start(const Postings *p, uint32_t block) {
-    uint64_t sizes, group = block >> ANCHOR_SHIFT;
-    memcpy(&sizes, p->sizes + (group << ANCHOR_SHIFT), 8);
-    uint32_t before = (block & 7) * 8;
-    sizes = before ? sizes << (64 - before) : 0;
-    return p->anchors[group] + ((sizes * 0x0101010101010101u) >> 56);
+    uint64_t group = block >> ANCHOR_SHIFT, start = p->anchors[group], sizes[2];
+    uint32_t before = block & 7;
+    memcpy(sizes, p->sizes + (group << ANCHOR_SHIFT), 16);
+    if (block & 8) {
+        start += byte_sum(sizes[0] & 0x00ffffffffffffffu) + (sizes[0] >> 56);
+        sizes[0] = sizes[1];
+    }
+    return start + (before ? byte_sum(sizes[0] << (64 - 8 * before)) : 0);
 }
 
 /* Reads the posting at `at`, moving it on. */
@@ -57,7 +69,7 @@ static inline uint32_t read_dense(const Postings *p, const uint8_t **at, uint32_
     *doc = base + (code >> 4);
     if (!count) {
         count = *(*at)++;
-        if (count == 255) count = large_count(p->large, p->number, *doc);
+        if (count == STREAM_MARK) count = large_count(p->large, p->number, *doc);
     }
     return count;
 }
@@ -67,7 +79,7 @@ static inline uint64_t list_find(const Postings *p, uint32_t doc) {
     uint64_t low = 0, n = p->df;
     while (n) {
         uint64_t half = n / 2;
-        if (p->docs[low + half] < doc) {
+        if (list_doc(p->entries[low + half]) < doc) {
             low += half + 1;
             n -= half + 1;
         } else n = half;
@@ -77,9 +89,9 @@ static inline uint64_t list_find(const Postings *p, uint32_t doc) {
 
 /* How often the term is in the row; 0 where it is not. */
 static uint32_t count_in(const Postings *p, uint32_t doc) {
-    if (p->docs) {
+    if (p->entries) {
         uint64_t i = list_find(p, doc);
-        return i < p->df && p->docs[i] == doc ? list_count(p, i) : 0;
+        return i < p->df && list_doc(p->entries[i]) == doc ? list_count(p, p->entries[i]) : 0;
     }
     uint32_t block = doc >> BLOCK_SHIFT, here;
     if (!p->maxima[block]) return 0;
@@ -97,8 +109,8 @@ static inline int has_bit(const uint64_t *set, uint32_t i) { return (int)(set[i 
 static uint64_t df_within(const Postings *p, const uint64_t *set) {
     uint64_t n = 0;
     uint32_t doc;
-    if (p->docs) {
-        for (uint64_t i = 0; i < p->df; i++) n += has_bit(set, p->docs[i]);
+    if (p->entries) {
+        for (uint64_t i = 0; i < p->df; i++) n += has_bit(set, list_doc(p->entries[i]));
         return n;
     }
     const uint8_t *at = p->stream;
@@ -115,35 +127,47 @@ static uint64_t df_within(const Postings *p, const uint64_t *set) {
 #define DENSE_MARK 0x8000000000000000u
 
 typedef struct {
-    uint64_t *cursors; /* per term: next place in its list, or DENSE_MARK | dense number */
-    uint32_t *docs;
-    uint8_t *counts, *impacts;
+    uint64_t *cursors; /* per term: next place in the lists, or DENSE_MARK | dense number */
+    uint32_t *entries;
+    uint8_t *impacts;
     uint64_t *stream_cursors; /* per dense term */
     uint8_t *stream, *maxima, *sizes;
-    uint64_t stride; /* blocks per dense term, padded */
-    uint32_t *large_terms, *large_docs, *large_counts;
-    uint64_t large;
+    uint64_t stride;  /* blocks per dense term, padded */
+    uint32_t *large; /* term, row, count, one after the other */
+    uint64_t n_large, large_room;
+    int failed; /* without memory */
 } Writer;
 
 static inline uint8_t round_up(float impact) {
-    float x = impact * 255.0f * 1.00001f;
-    uint32_t whole = (uint32_t)x;
+    uint32_t whole = (uint32_t)(impact * 255.0f * 1.00001f);
     return (uint8_t)(whole >= 255 ? 255 : whole + 1);
 }
 
-static inline void write_posting(Writer *w, uint32_t term, uint32_t doc, uint32_t count, float norm) {
-    uint8_t impact = round_up((float)count / ((float)count + norm)), byte = (uint8_t)(count < 255 ? count : 255);
-    uint64_t at = w->cursors[term];
-    if (count >= 255) {
-        w->large_terms[w->large] = term;
-        w->large_docs[w->large] = doc;
-        w->large_counts[w->large++] = count;
+static void write_large(Writer *w, uint32_t term, uint32_t doc, uint32_t count) {
+    if (w->n_large == w->large_room) {
+        uint64_t room = w->large_room ? w->large_room * 2 : 64;
+        uint32_t *larger = realloc(w->large, room * 3 * sizeof *larger);
+        if (!larger) {
+            w->failed = 1;
+            return;
+        }
+        w->large = larger;
+        w->large_room = room;
     }
+    uint32_t *at = w->large + 3 * w->n_large++;
+    at[0] = term;
+    at[1] = doc;
+    at[2] = count;
+}
+
+static inline void write_posting(Writer *w, uint32_t term, uint32_t doc, uint32_t count, float norm) {
+    uint8_t impact = round_up((float)count / ((float)count + norm));
+    uint64_t at = w->cursors[term];
     if (!(at & DENSE_MARK)) {
         w->cursors[term] = at + 1;
-        w->docs[at] = doc;
-        w->counts[at] = byte;
+        w->entries[at] = doc << 4 | (count < LIST_MARK ? count : LIST_MARK);
         w->impacts[at] = impact;
+        if (count >= LIST_MARK) write_large(w, term, doc, count);
         return;
     }
     at &= ~DENSE_MARK;
@@ -152,8 +176,9 @@ static inline void write_posting(Writer *w, uint32_t term, uint32_t doc, uint32_
     w->stream[next++] = (uint8_t)((doc & (BLOCK - 1)) << 4 | (count < 16 ? count : 0));
     w->sizes[block]++;
     if (count >= 16) {
-        w->stream[next++] = byte;
+        w->stream[next++] = (uint8_t)(count < STREAM_MARK ? count : STREAM_MARK);
         w->sizes[block]++;
+        if (count >= STREAM_MARK) write_large(w, term, doc, count);
     }
     w->stream_cursors[at] = next;
 }

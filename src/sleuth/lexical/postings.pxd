@@ -8,8 +8,7 @@ cdef extern from "postings.h" nogil:
         const uint32_t* counts
         uint64_t n
     ctypedef struct Postings:
-        const uint32_t* docs
-        const uint8_t* counts
+        const uint32_t* entries
         const uint8_t* impacts
         const uint8_t* maxima
         const uint8_t* sizes
@@ -31,8 +30,7 @@ cdef class FieldPostings:
     cdef const uint32_t* slots
     cdef uint64_t slot_mask
     cdef const uint32_t* list_starts
-    cdef const uint32_t* docs
-    cdef const uint8_t* counts
+    cdef const uint32_t* entries
     cdef const uint8_t* impacts
     cdef const uint32_t* dense_terms
     cdef const uint32_t* dense_df

@@ -27,7 +27,6 @@ class PostingsWriter:
         self,
         df: NDArray[np.uint32],
         long_counts: NDArray[np.uint32],
-        large: int,
         lengths: NDArray[np.uint32],
         c0: float,
         c1: float,
@@ -46,14 +45,14 @@ def tally(
     counts: NDArray[np.uint32],
     df: NDArray[np.uint32],
     long_counts: NDArray[np.uint32],
-) -> int: ...
+) -> None: ...
 def tally_segment(
     source: FieldPostings,
     terms: NDArray[np.uint32],
     rows: NDArray[np.uint32],
     df: NDArray[np.uint32],
     long_counts: NDArray[np.uint32],
-) -> int: ...
+) -> None: ...
 def group_by_term(
     ends: NDArray[np.int64], terms: NDArray[np.uint32], values: NDArray[np.float64], n_terms: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]: ...

@@ -4,7 +4,10 @@
 import numpy as np
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy
+
+from sleuth.errors import ArgumentError
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object)
@@ -12,26 +15,27 @@ cdef extern from "Python.h":
 cdef extern from "postings.h" nogil:
     ctypedef struct Writer:
         uint64_t* cursors
-        uint32_t* docs
-        uint8_t* counts
+        uint32_t* entries
         uint8_t* impacts
         uint64_t* stream_cursors
         uint8_t* stream
         uint8_t* maxima
         uint8_t* sizes
         uint64_t stride
-        uint32_t* large_terms
-        uint32_t* large_docs
-        uint32_t* large_counts
-        uint64_t large
-    uint64_t DENSE_MARK
-    uint32_t list_count(const Postings*, uint64_t)
+        uint32_t* large
+        uint64_t n_large
+        int failed
+    uint32_t list_doc(uint32_t)
+    uint32_t list_count(const Postings*, uint32_t)
     uint32_t read_dense(const Postings*, const uint8_t**, uint32_t, uint32_t*)
     uint32_t count_in(const Postings*, uint32_t)
     uint64_t df_within(const Postings*, const uint64_t*)
     void write_posting(Writer*, uint32_t, uint32_t, uint32_t, float)
 
 BLOCK = 16
+GROUP = 16
+"""Blocks per anchor."""
+MOST_ROWS = 1 << 28
 STRIDE = 16
 """Blocks per dense term are padded to a multiple of this."""
 DENSE_SHARE = 0.25
@@ -81,8 +85,7 @@ cdef class FieldPostings:
         self.slots = _u32(a["slots"])
         self.slot_mask = len(a["slots"]) - 1
         self.list_starts = _u32(a["list_starts"])
-        self.docs = _u32(a["docs"])
-        self.counts = _u8(a["counts"])
+        self.entries = _u32(a["entries"])
         self.impacts = _u8(a["impacts"])
         self.dense_terms = _u32(a["dense_terms"])
         self.dense_df = _u32(a["dense_df"])
@@ -110,8 +113,7 @@ cdef class FieldPostings:
         out.blocks = <uint32_t>self.blocks
         out.df = <uint32_t>(self.list_starts[number + 1] - start)
         if out.df:
-            out.docs = self.docs + start
-            out.counts = self.counts + start
+            out.entries = self.entries + start
             out.impacts = self.impacts + start
             out.maxima = NULL
             return 0
@@ -121,11 +123,11 @@ cdef class FieldPostings:
                 low = mid + 1
             else:
                 high = mid
-        out.docs = NULL
+        out.entries = NULL
         out.df = self.dense_df[low]
         out.maxima = self.maxima + low * self.stride
         out.sizes = self.sizes + low * self.stride
-        out.anchors = self.anchors + low * (self.stride // 8)
+        out.anchors = self.anchors + low * (self.stride // 16)
         out.stream = self.stream + self.dense_starts[low]
         return 1
 
@@ -181,10 +183,10 @@ cdef class FieldPostings:
         cdef uint32_t block
         cdef const uint8_t* at
         cdef const uint8_t* end
-        if p.docs != NULL:
+        if p.entries != NULL:
             for i in range(p.df):
-                rows[i] = p.docs[i]
-                counts[i] = list_count(&p, i)
+                rows[i] = list_doc(p.entries[i])
+                counts[i] = list_count(&p, p.entries[i])
             return rows_array, counts_array
         at = p.stream
         for block in range(p.blocks):
@@ -222,7 +224,6 @@ cdef class PostingsWriter:
     Args:
         df: rows per term, uint32, shape (n_terms,).
         long_counts: postings per term with a count of 16 and more, uint32.
-        large: postings in all with a count of 255 and more.
         lengths: shape (n,), uint32.
         c0, c1: impacts are tf / (tf + c0 + c1 * length).
     """
@@ -233,8 +234,10 @@ cdef class PostingsWriter:
     cdef const uint32_t* lengths
     cdef float c0, c1
 
-    def __cinit__(self, df, long_counts, large, lengths, float c0, float c1):
+    def __cinit__(self, df, long_counts, lengths, float c0, float c1):
         n = len(lengths)
+        if n > MOST_ROWS:
+            raise ArgumentError(f"a segment must hold at most {MOST_ROWS} rows, got {n}")
         stride = _stride(n)
         dense = df >= max(DENSE_LEAST, DENSE_SHARE * (n / BLOCK))
         dense_terms = np.flatnonzero(dense).astype(np.uint32)
@@ -243,13 +246,12 @@ cdef class PostingsWriter:
         dense_starts = np.zeros(len(dense_terms) + 1, np.uint64)
         np.cumsum(df[dense_terms].astype(np.uint64) + long_counts[dense_terms], out=dense_starts[1:])
         if list_starts[-1] >= GONE:
-            raise ValueError(f"a segment must hold fewer than {GONE} postings of rare terms, got {list_starts[-1]}")
+            raise ArgumentError(f"a segment must hold fewer than {GONE} postings of rare terms, got {list_starts[-1]}")
         total = int(list_starts[-1])
         self.arrays = a = {
             "lengths": lengths,
             "list_starts": list_starts.astype(np.uint32),
-            "docs": np.empty(total, np.uint32),
-            "counts": np.empty(total, np.uint8),
+            "entries": np.empty(total, np.uint32),
             "impacts": np.empty(total, np.uint8),
             "dense_terms": dense_terms,
             "dense_df": df[dense_terms].astype(np.uint32),
@@ -257,9 +259,6 @@ cdef class PostingsWriter:
             "maxima": np.zeros(len(dense_terms) * stride, np.uint8),
             "sizes": np.zeros(len(dense_terms) * stride, np.uint8),
             "stream": np.empty(int(dense_starts[-1]), np.uint8),
-            "large_terms": np.empty(large, np.uint32),
-            "large_docs": np.empty(large, np.uint32),
-            "large_counts": np.empty(large, np.uint32),
         }
         cursors = list_starts[:-1].astype(np.uint64)
         cursors[dense_terms] = np.arange(len(dense_terms), dtype=np.uint64) | np.uint64(1 << 63)
@@ -267,19 +266,17 @@ cdef class PostingsWriter:
         self.keep = (cursors, stream_cursors)
         self.w.cursors = <uint64_t*>_u64(cursors)
         self.w.stream_cursors = <uint64_t*>_u64(stream_cursors)
-        self.w.docs = <uint32_t*>_u32(a["docs"])
-        self.w.counts = <uint8_t*>_u8(a["counts"])
+        self.w.entries = <uint32_t*>_u32(a["entries"])
         self.w.impacts = <uint8_t*>_u8(a["impacts"])
         self.w.stream = <uint8_t*>_u8(a["stream"])
         self.w.maxima = <uint8_t*>_u8(a["maxima"])
         self.w.sizes = <uint8_t*>_u8(a["sizes"])
         self.w.stride = stride
-        self.w.large_terms = <uint32_t*>_u32(a["large_terms"])
-        self.w.large_docs = <uint32_t*>_u32(a["large_docs"])
-        self.w.large_counts = <uint32_t*>_u32(a["large_counts"])
-        self.w.large = 0
         self.lengths = _u32(lengths)
         self.c0, self.c1 = c0, c1
+
+    def __dealloc__(self):
+        free(self.w.large)
 
     def add_rows(self, int64_t first, const int64_t[::1] ends, const uint32_t[::1] terms, const uint32_t[::1] counts):
         """Rows from ordinal `first` on: row i has terms[ends[i - 1]:ends[i]]."""
@@ -308,7 +305,7 @@ cdef class PostingsWriter:
         cdef const uint8_t* end
         if not source.locate(<uint32_t>number, &p):
             for i in range(p.df):
-                self._move(rows[p.docs[i]], term, list_count(&p, i))
+                self._move(rows[list_doc(p.entries[i])], term, list_count(&p, p.entries[i]))
             return
         at = p.stream
         for block in range(p.blocks):
@@ -323,17 +320,22 @@ cdef class PostingsWriter:
 
     def finish(self):
         """The arrays, complete."""
+        if self.w.failed:
+            raise MemoryError
         a = self.arrays
-        sizes = a["sizes"].reshape(-1, 8).sum(axis=1, dtype=np.uint32)
-        groups = _stride(len(a["lengths"])) // 8
+        groups = _stride(len(a["lengths"])) // GROUP
+        sizes = a["sizes"].reshape(-1, GROUP).sum(axis=1, dtype=np.uint32)
         anchors = np.zeros(sizes.shape, np.uint32)
         if groups:
-            per_term = sizes.reshape(-1, groups)
-            np.cumsum(per_term[:, :-1], axis=1, out=anchors.reshape(-1, groups)[:, 1:])
-        order = np.lexsort((a["large_docs"], a["large_terms"]))
-        for name in ("large_terms", "large_docs", "large_counts"):
-            a[name] = a[name][order]
+            np.cumsum(sizes.reshape(-1, groups)[:, :-1], axis=1, out=anchors.reshape(-1, groups)[:, 1:])
         a["anchors"] = anchors
+        large = np.empty((self.w.n_large, 3), np.uint32)
+        cdef uint32_t[:, ::1] view = large
+        if self.w.n_large:
+            memcpy(&view[0, 0], self.w.large, self.w.n_large * 12)
+        large = large[np.lexsort((large[:, 1], large[:, 0]))]
+        for i, name in enumerate(("large_terms", "large_docs", "large_counts")):
+            a[name] = np.ascontiguousarray(large[:, i])
         return a
 
 
@@ -341,23 +343,19 @@ cdef uint32_t GONE_ROW = 0xFFFFFFFFu
 
 
 def tally(const uint32_t[::1] terms, const uint32_t[::1] counts, uint32_t[::1] df, uint32_t[::1] long_counts):
-    """Adds postings of a batch to df and long_counts; gives how many have a count of 255 and more."""
-    cdef int64_t i, large = 0
+    """Adds postings of a batch to df and long_counts."""
+    cdef int64_t i
     with nogil:
         for i in range(terms.shape[0]):
             df[terms[i]] += 1
-            if counts[i] >= 16:
-                long_counts[terms[i]] += 1
-                if counts[i] >= 255:
-                    large += 1
-    return large
+            long_counts[terms[i]] += counts[i] >= 16
 
 
 def tally_segment(
     FieldPostings source not None, const uint32_t[::1] terms, const uint32_t[::1] rows, uint32_t[::1] df, uint32_t[::1] long_counts
 ):
     """`tally` over the rows of a segment that are kept; term i and row j are terms[i] and rows[j], or GONE, here."""
-    cdef uint64_t number, i, large = 0
+    cdef uint64_t number, i
     cdef Postings p
     cdef uint32_t block, doc, count, term
     cdef const uint8_t* at
@@ -367,11 +365,9 @@ def tally_segment(
             term = terms[number]
             if not source.locate(<uint32_t>number, &p):
                 for i in range(p.df):
-                    if rows[p.docs[i]] != GONE_ROW:
+                    if rows[list_doc(p.entries[i])] != GONE_ROW:
                         df[term] += 1
-                        if p.counts[i] >= 16:
-                            long_counts[term] += 1
-                            large += p.counts[i] == 255
+                        long_counts[term] += list_count(&p, p.entries[i]) >= 16
                 continue
             at = p.stream
             for block in range(p.blocks):
@@ -380,10 +376,7 @@ def tally_segment(
                     count = read_dense(&p, &at, block * 16, &doc)
                     if rows[doc] != GONE_ROW:
                         df[term] += 1
-                        if count >= 16:
-                            long_counts[term] += 1
-                            large += count >= 255
-    return large
+                        long_counts[term] += count >= 16
 
 
 def group_by_term(const int64_t[::1] ends, const uint32_t[::1] terms, const double[::1] values, int64_t n_terms):

@@ -35,11 +35,6 @@ def tfidf_idf(df: int, n: int) -> float:
     return 1 + math.log((n + 1) / (df + 1))
 
 
-def idf(weighting: Weighting, df: int, n: int) -> float:
-    """The factor of a term that does not depend on the row."""
-    return bm25_idf(df, n) if weighting == "bm25" else tfidf_idf(df, n) ** 2
-
-
 def formula(weighting: Weighting, k1: float, b: float) -> str:
     """The whole formula, in words that a reader can check."""
     if weighting == "tfidf":
@@ -48,6 +43,13 @@ def formula(weighting: Weighting, k1: float, b: float) -> str:
         f"BM25 (Lucene idf), k1={k1:g}, b={b:g}: sum of weight * ln(1 + (n - df + 0.5) / (df + 0.5)) * "
         "tf / (tf + k1 * (1 - b + b * length / average))"
     )
+
+
+def term_formula(weighting: Weighting) -> str:
+    """The part of one term."""
+    if weighting == "tfidf":
+        return "weight * idf^2 * sqrt(tf) / length_norm"
+    return "weight * idf * tf / (tf + length_norm)"
 
 
 def check_weighting(weighting: str) -> None:

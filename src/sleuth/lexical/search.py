@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,22 +41,28 @@ class FieldStatistics:
     average: float
 
 
-@dataclass(frozen=True, slots=True)
 class _Found:
-    """One term over all segments: how many live rows hold it, and its number in each segment, -1 where it has none."""
+    """One term over all segments.
 
-    df: int
-    numbers: tuple[int, ...]
+    Attributes:
+        df: how many live rows hold it.
+        bm25, tfidf: its idf, as it enters the score.
+        numbers: its number in each segment, -1 where it has none.
+        located: what the kernel takes, per segment, None where it has none.
+    """
+
+    __slots__ = ("bm25", "df", "located", "numbers", "tfidf")
+
+    def __init__(self, df: int, n: int, numbers: list[int], located: list[blockmax.Located | None]) -> None:
+        self.df = df
+        self.bm25 = scoring.bm25_idf(df, n) if df else 0.0
+        self.tfidf = scoring.tfidf_idf(df, n) ** 2 if df else 0.0
+        self.numbers = numbers
+        self.located = located
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
-    field: str
-    token: str
-    times: float
-    idf: float
-    weight: float
-    found: _Found
+_Weighed: TypeAlias = tuple[float, str, str, float, _Found]
+"""Minus the weight, field, token, how often it counts, and what was found: tuples sort as terms are to be added."""
 
 
 class _Segment:
@@ -120,7 +125,8 @@ class LexicalSearcher:
         self._by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
         self.statistics = {name: self._statistics(name) for name in names}
         self._analyzers = {name: get_analyzer(spec.analyzer) for name, spec in leg.fields.items()}
-        self._known: dict[tuple[str, str], _Found] = {}
+        self._distinct = tuple(dict.fromkeys(self._analyzers.values()))
+        self._known: dict[str, dict[str, _Found]] = {name: {} for name in names}
         self._norms = {
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
         }
@@ -157,15 +163,12 @@ class LexicalSearcher:
         terms = self._weigh(query, weighting, weights)
         masks = self._masks(allowed)
         parts: list[Hits] = []
-        threshold = 0.0
         best = np.zeros(0, np.float32)
+        threshold = 0.0
         for i in self._by_size:
             segment = self._segments[i]
-            kernel = self._kernel_terms(terms, i)
-            if not kernel:
-                continue
             ordinals, scores = blockmax.search(
-                kernel,
+                _of_segment(terms, i),
                 segment.n,
                 min(k, segment.n),
                 masks[i],
@@ -173,12 +176,11 @@ class LexicalSearcher:
                 threshold,
                 weighting == "tfidf",
             )
-            if not len(ordinals):
-                continue
-            parts.append(Hits(segment.view.keys[ordinals], scores, np.full(len(ordinals), i, np.int32)))
-            if len(self._segments) > 1:
+            if len(ordinals):
+                parts.append(Hits(segment.view.keys[ordinals], scores, np.full(len(ordinals), i, np.int32)))
+            if len(masks) > 1:
                 best = np.concatenate([best, scores])
-                if len(best) >= k:
+                if len(best) >= k > 0:
                     best = np.partition(best, len(best) - k)[len(best) - k :]
                     threshold = float(best[0])
         return merge_hits(parts, k, self._ids or _by_key)
@@ -196,7 +198,7 @@ class LexicalSearcher:
         keys = np.asarray(keys, np.int64)
         out = np.zeros(len(keys), np.float32)
         for i, segment in enumerate(self._segments):
-            kernel = self._kernel_terms(terms, i)
+            kernel = _of_segment(terms, i)
             places, ordinals = _locate(segment, keys)
             if kernel and len(places):
                 out[places] = blockmax.score(kernel, ordinals, weighting == "tfidf")
@@ -207,8 +209,8 @@ class LexicalSearcher:
     ) -> dict[str, dict[str, float]]:
         """The terms of the query that the index holds, by field, with how often each counts."""
         found: dict[str, dict[str, float]] = {}
-        for term in self._weigh(query, "bm25", weights):
-            found.setdefault(term.field, {})[term.token] = term.times
+        for _, field, token, times, _ in self._weigh(query, "bm25", weights):
+            found.setdefault(field, {})[token] = times
         return found
 
     def explain(
@@ -226,11 +228,11 @@ class LexicalSearcher:
             _, ordinals = _locate(segment, np.array([key], np.int64))
             if len(ordinals):
                 row = int(ordinals[0])
+                held = [(term, term[4].numbers[i]) for term in terms if term[4].numbers[i] >= 0]
                 parts = [
-                    self._explain_term(term, segment, term.found.numbers[i], row, weighting)
-                    for term in terms
-                    if term.found.numbers[i] >= 0
-                    and segment.postings[term.field].count(term.found.numbers[i], row)
+                    self._explain_term(term, segment, number, row, weighting)
+                    for term, number in held
+                    if segment.postings[term[1]].count(number, row)
                 ]
         score = self.scores(query, np.array([key], np.int64), weighting=weighting, weights=weights)[0]
         formula = scoring.formula(weighting, self.leg.k1, self.leg.b)
@@ -241,30 +243,26 @@ class LexicalSearcher:
     def _explain_term(
         self, term: _Weighed, segment: _Segment, number: int, row: int, weighting: Weighting
     ) -> Explanation:
-        postings = segment.postings[term.field]
+        minus_weight, field, token, _, found = term
+        postings = segment.postings[field]
         tf = postings.count(number, row)
         length = int(postings.arrays["lengths"][row])
-        c0, c1 = self._norms[term.field]
-        statistics = self.statistics[term.field]
+        c0, c1 = self._norms[field]
+        idf = found.bm25 if weighting == "bm25" else found.tfidf
         norm = c0 + c1 * length if weighting == "bm25" else math.sqrt(length)
         share = tf / (tf + norm) if weighting == "bm25" else math.sqrt(tf) / norm
         facts: dict[str, float | int | str] = {
-            "field": term.field,
+            "field": field,
             "tf": tf,
-            "df": term.found.df,
-            "n": statistics.n,
-            "idf": term.idf,
-            "weight": term.weight / term.idf,
+            "df": found.df,
+            "n": self.statistics[field].n,
+            "idf": idf if weighting == "bm25" else math.sqrt(idf),
+            "weight": -minus_weight / idf,
             "doc_len": length,
-            "avg_doc_len": statistics.average,
+            "avg_doc_len": self.statistics[field].average,
             "length_norm": norm,
         }
-        words = (
-            "weight * idf * tf / (tf + length_norm)"
-            if weighting == "bm25"
-            else "weight * idf * sqrt(tf) / length_norm"
-        )
-        return Explanation(f"{term.field}:{term.token}", term.weight * share, words, facts)
+        return Explanation(f"{field}:{token}", -minus_weight * share, scoring.term_formula(weighting), facts)
 
     def _statistics(self, name: str) -> FieldStatistics:
         total = sum(segment.lengths[name][0] for segment in self._segments)
@@ -276,25 +274,25 @@ class LexicalSearcher:
     ) -> list[_Weighed]:
         """Terms that some live row holds, heaviest first: the order in which every path adds them."""
         scoring.check_weighting(weighting)
-        field_weights = self._check_weights(weights)
+        factors = self._check_weights(weights) if weights else None
+        classic = weighting == "tfidf"
         weighed: list[_Weighed] = []
-        for name, times_of in self._count(query).items():
-            factor = field_weights[name]
-            if not factor:
-                continue
-            n = self.statistics[name].n
+        for name, times_of in self._count(query):
+            factor = factors[name] if factors else 1.0
+            known = self._known[name]
             for token, times in times_of.items():
-                found = self._known.get((name, token)) or self._find(name, token)
-                if found.df:
-                    idf = scoring.idf(weighting, found.df, n)
-                    weighed.append(_Weighed(name, token, times, idf, factor * times * idf, found))
-        weighed.sort(key=lambda term: (-term.weight, term.field, term.token))
+                found = known.get(token) or self._find(name, token)
+                if found.df and factor:
+                    idf = found.tfidf if classic else found.bm25
+                    weighed.append((-factor * times * idf, name, token, times, found))
+        weighed.sort()
         return weighed
 
-    def _count(self, query: str | Terms) -> Mapping[str, Mapping[str, float]]:
+    def _count(self, query: str | Terms) -> Iterable[tuple[str, Mapping[str, float]]]:
+        """By field, how often each token counts."""
         if isinstance(query, str):
-            by_analyzer = {a.name: Counter(a.tokens(query)) for a in self._analyzers.values()}
-            return {name: by_analyzer[analyzer.name] for name, analyzer in self._analyzers.items()}
+            by_analyzer = {analyzer: _tally(analyzer.tokens(query)) for analyzer in self._distinct}
+            return [(name, by_analyzer[analyzer]) for name, analyzer in self._analyzers.items()]
         if not isinstance(query, Mapping):
             raise ArgumentError(f"query must be a str or terms by field, got {query!r}")
         for name, times_of in query.items():
@@ -305,7 +303,7 @@ class LexicalSearcher:
             for token, times in times_of.items():
                 if not 0 < times < math.inf:
                     raise ArgumentError(f"query[{name!r}][{token!r}] must be a number above 0, got {times!r}")
-        return query
+        return query.items()
 
     def _check_weights(self, weights: Mapping[str, float] | None) -> dict[str, float]:
         checked = dict.fromkeys(self.leg.fields, 1.0)
@@ -321,26 +319,23 @@ class LexicalSearcher:
 
     def _find(self, name: str, token: str) -> _Found:
         numbers: list[int] = []
+        located: list[blockmax.Located | None] = []
+        c0, c1 = self._norms[name]
         df = 0
-        for segment in self._segments:
+        for segment, drifts in zip(self._segments, self._drifts, strict=True):
             postings = segment.postings[name]
             number = postings.find(token)
             numbers.append(number)
             if number >= 0:
                 df += postings.df(number, segment.view.live)
-        if len(self._known) >= _REMEMBERED:
-            self._known.clear()
-        found = self._known[name, token] = _Found(df, tuple(numbers))
+                located.append(blockmax.Located(postings, number, c0, c1, drifts[name]))
+            else:
+                located.append(None)
+        known = self._known[name]
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        found = known[token] = _Found(df, self.statistics[name].n, numbers, located)
         return found
-
-    def _kernel_terms(self, terms: Sequence[_Weighed], i: int) -> list[Any]:
-        """What the kernel takes, for the terms that segment i holds."""
-        postings, drifts, norms = self._segments[i].postings, self._drifts[i], self._norms
-        return [
-            (postings[t.field], number, t.weight, *norms[t.field], drifts[t.field])
-            for t in terms
-            if (number := t.found.numbers[i]) >= 0
-        ]
 
     def _masks(self, allowed: Sequence[Bitmap | None] | None) -> list[Bitmap | None]:
         if allowed is None:
@@ -350,6 +345,22 @@ class LexicalSearcher:
                 f"allowed must hold one bitmap per segment, {len(self._segments)}, got {len(allowed)}"
             )
         return [segment.mask(bitmap) for segment, bitmap in zip(self._segments, allowed, strict=True)]
+
+
+def _tally(tokens: list[str]) -> dict[str, float]:
+    times: dict[str, float] = {}
+    for token in tokens:
+        times[token] = times.get(token, 0) + 1
+    return times
+
+
+def _of_segment(terms: Sequence[_Weighed], i: int) -> list[blockmax.Term]:
+    """What the kernel takes, for the terms that segment i holds."""
+    return [
+        (-minus_weight, located)
+        for minus_weight, _, _, _, found in terms
+        if (located := found.located[i]) is not None
+    ]
 
 
 def _mean(total: int, filled: int) -> float:

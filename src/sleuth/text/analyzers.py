@@ -160,6 +160,14 @@ def _find_words(run: str, inside: str = "wmj") -> list[Span]:
     return [(0, len(run), run)] if run.isascii() else words.pieces(run, inside)
 
 
+def _find_names(run: str) -> list[Span]:
+    """Names as they are written; folded only where they are not ASCII."""
+    return [
+        (start, end, run[start:end] if run[start:end].isascii() else token)
+        for start, end, token in _find_words(run)
+    ]
+
+
 _CLITIC = re.compile(r"(?:n't|'(?:s|ll|re|ve|d|m))$")
 
 
@@ -235,7 +243,7 @@ _ANALYZERS = {
         Analyzer("code", 1, extra="_", keep_case=True, find=_find_code),
         Analyzer("code-english", 1, extra="_", keep_case=True, find=_find_code, finish=_stem, stop=ENGLISH),
         Analyzer("english", 1, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
-        Analyzer("names", 1, extra="_", keep_case=True, find=_find_words),
+        Analyzer("names", 1, extra="_", keep_case=True, find=_find_names),
         Analyzer("plain", 1, extra="_", find=_find_words),
     )
 }

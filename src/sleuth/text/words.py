@@ -6,6 +6,7 @@ neighbours in scripts written without spaces (as in Lucene's CJKBigramFilter), a
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from itertools import pairwise
@@ -30,6 +31,10 @@ _UNSPACED = (
     (0xF900, 0xFAFF),
     (0x1AFF0, 0x1B2FF),
     (0x20000, 0x3FFFF),
+)
+_MAYBE_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\ufe30-\uffef"
+    "\U0001aff0-\U0001b2ff\U0001f200-\U0001f2ff\U00020000-\U0003ffff]"
 )
 _EMOJI = ((0x1F000, 0x1FAFF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x2300, 0x23FF))
 
@@ -196,5 +201,5 @@ def _end_of_emoji(run: str, i: int) -> int:
 
 
 def has_unspaced(text: str) -> bool:
-    """Whether a text holds scripts written without spaces, whose runs are long."""
-    return any(char >= "\u0e00" and kind(char) == "c" for char in text)
+    """Whether a text may hold scripts written without spaces, whose runs are long."""
+    return _MAYBE_UNSPACED.search(text) is not None
