@@ -1,0 +1,101 @@
+"""In what order do files and chunks answer? Signals, weighed.
+
+The weights were learned by `benchmarks/code_quality.py --fit` over all its collections together, each counting the same
+(the table is in docs/code.md): a softmax over the candidates of a query, the weights 0 and more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.signals import Scores, Signals
+
+if TYPE_CHECKING:
+    from sleuth.code.query import Query
+    from sleuth.code.snapshot import Snapshot
+
+WEIGHTS: dict[str, float] = {
+    "title": 2.4,
+    "prose": 0.9,
+    "compounds": 0.7,
+    "chunks": 3.5,
+    "path": 2.0,
+    "names": 1.0,
+    "defines": 1.2,
+    "named": 1.3,
+    "size": 1.2,
+    "folder": 1.2,
+}
+
+CATEGORY_FACTORS = {"code": 1.0, "test": 0.6, "docs": 0.7, "config": 0.8, "generated": 0.5}
+"""What a file counts that is not what people mostly ask for; 1 where the query asks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFiles:
+    """Files, scored.
+
+    Attributes:
+        scores: shape (n,), in [0, 1]; 0 where nothing speaks for a file.
+        shares: by signal, what it adds to each file's score before the category counts; shape (n,).
+        factors: what the category makes of it, shape (n,).
+    """
+
+    scores: NDArray[np.float32]
+    shares: dict[str, NDArray[np.float32]]
+    factors: NDArray[np.float32]
+    signals: Signals
+
+
+def rank_files(
+    snapshot: Snapshot,
+    query: Query,
+    allowed: NDArray[np.bool_] | None = None,
+    weights: dict[str, float] | None = None,
+) -> RankedFiles:
+    """Score all files that may answer."""
+    weights = WEIGHTS if weights is None else weights
+    signals = Signals(snapshot, query, allowed)
+    n = len(snapshot.files)
+    if not n:
+        return RankedFiles(np.zeros(0, np.float32), {}, np.ones(0, np.float32), signals)
+    words = [name for name in signals.values if name != "size"]
+    found = np.zeros(n, bool)
+    for name in words:
+        found |= signals.values[name] > 0
+    signals.values["size"] = np.where(found, signals.values["size"], np.float32(0))
+    before = sum(weights.get(name, 0.0) * signals.values[name] for name in signals.values)
+    signals.values["folder"] = folder_coherence(snapshot, np.asarray(before, np.float32), found)
+    total = sum(weights.values()) or 1.0
+    shares = {name: values * np.float32(weights.get(name, 0.0) / total) for name, values in signals.values.items()}
+    factors = _factors(snapshot, query)
+    scores = np.sum(list(shares.values()), axis=0) * factors
+    return RankedFiles(np.clip(scores, 0, 1).astype(np.float32), shares, factors, signals)
+
+
+def folder_coherence(snapshot: Snapshot, scores: Scores, found: NDArray[np.bool_]) -> Scores:
+    """How good the other files of a file's folder are: the cubes of their scores, over the root of their number."""
+    peak = float(scores.max())
+    if peak <= 0:
+        return np.zeros_like(scores)
+    cubes = (scores / peak) ** 3
+    folder = snapshot.folders
+    total = np.bincount(folder, cubes)
+    size = np.bincount(folder)
+    others = (total[folder] - cubes) / np.sqrt(np.maximum(1, size[folder] - 1))
+    others = np.where(found, others, 0)
+    most = float(others.max())
+    return (others / most if most > 0 else others).astype(np.float32)
+
+
+def _factors(snapshot: Snapshot, query: Query) -> NDArray[np.float32]:
+    factors = dict(CATEGORY_FACTORS)
+    if query.wants_tests:
+        factors["test"] = 1.0
+    if query.wants_docs:
+        factors["docs"] = 1.0
+    return np.array([factors[row.category] for row in snapshot.files], np.float32)

@@ -1,0 +1,184 @@
+"""How are the legs' segments of a code index written, opened for a snapshot, and merged?"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.words import WordLeg, Words
+from sleuth.errors import IndexDamagedError
+from sleuth.store import segments
+from sleuth.store.legs import Rows, SegmentView, pack
+
+if TYPE_CHECKING:
+    from sleuth.code.analyse import Analysed
+    from sleuth.code.storage import CodeStorage
+
+MANY = 12
+"""Segments of a leg before the small ones are merged."""
+
+_FILE_FIELDS = ("body", "path", "names", "defines", "uses")
+
+
+class Shelf:
+    """The segment files of one code index."""
+
+    def __init__(self, folder: Path, words: Words) -> None:
+        self._folder = folder
+        self._words = words
+        self._opened: dict[str, segments.Opened] = {}
+        self._guard = threading.Lock()
+
+    def write(
+        self, connection: sqlite3.Connection, found: Sequence[Analysed], key: int, chunk: int
+    ) -> list[segments.Held]:
+        """Segments for these files, whose keys begin at `key` and those of their chunks at `chunk`."""
+        file_texts = {name: [f.texts.get(name, "") for f in found] for name in _FILE_FIELDS}
+        bodies: list[str] = []
+        symbols: list[str] = []
+        paths: list[str] = []
+        for file in found:
+            body = file.chunk_texts.get("body", [])
+            bodies += body
+            symbols += file.chunk_texts.get("symbol", [])
+            paths += [file.texts.get("path", "")] * len(body)
+        held = [self._write(connection, self._words.files, key, len(found), file_texts)]
+        if bodies:
+            texts = {"body": bodies, "symbol": symbols, "path": paths}
+            held.append(self._write(connection, self._words.chunks, chunk, len(bodies), texts))
+        segments.sync_folder(self._folder)
+        return held
+
+    def _write(
+        self, connection: sqlite3.Connection, leg: WordLeg, first: int, n: int, texts: Mapping[str, Sequence[str]]
+    ) -> segments.Held:
+        keys = np.arange(first, first + n, dtype=np.int64)
+        data = leg.build(Rows(keys, None, texts))
+        return self._put(
+            connection, segments.encode(leg.name, leg.fingerprint, first, first + n - 1, keys, None, data)
+        )
+
+    def _put(self, connection: sqlite3.Connection, encoded: segments.Encoded) -> segments.Held:
+        held = segments.Held(self._folder, encoded)
+        connection.execute(
+            "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (encoded.name, encoded.leg, encoded.fingerprint, encoded.first, encoded.last, encoded.rows,
+             encoded.size, encoded.checksum),
+        )  # fmt: skip
+        return held
+
+    def views(self, connection: sqlite3.Connection, leg: WordLeg, live: NDArray[np.int64]) -> list[SegmentView]:
+        """The segments of a leg, with the rows `live` (keys, ascending) and no others; empty segments left out.
+
+        Raises:
+            IndexDamagedError: a segment is missing or made by other settings; says how to mend it.
+        """
+        out = []
+        for opened in self._open_all(connection, leg):
+            at = np.searchsorted(live, opened.keys)
+            here = np.zeros(len(opened.keys), bool)
+            inside = at < len(live)
+            here[inside] = live[at[inside]] == opened.keys[inside]
+            if here.any():
+                mask = None if here.all() else pack(here)
+                out.append(SegmentView(opened.name, opened.keys, opened.tie_ranks, mask, opened.arrays, opened.meta))
+        return out
+
+    def _open_all(self, connection: sqlite3.Connection, leg: WordLeg) -> list[segments.Opened]:
+        rows = connection.execute(
+            "SELECT name, fingerprint, size, checksum FROM segments WHERE leg = ? ORDER BY first", (leg.name,)
+        ).fetchall()
+        out = []
+        for name, fingerprint, size, checksum in rows:
+            if fingerprint != leg.fingerprint:
+                raise IndexDamagedError(
+                    f"the code index was made with {fingerprint!r}, this version uses {leg.fingerprint!r}; "
+                    "remove code.db and the folder code beside it, and index again",
+                    path=str(self._folder),
+                )
+            with self._guard:
+                opened = self._opened.get(name)
+                if opened is None:
+                    try:
+                        opened = self._opened[name] = segments.read(self._folder, name, size, checksum)
+                    except FileNotFoundError as error:
+                        raise IndexDamagedError(
+                            f"{self._folder / name} is missing; remove code.db and the folder code beside it, "
+                            "and index again",
+                            path=str(self._folder),
+                        ) from error
+            out.append(opened)
+        return out
+
+    def merge_all(self, storage: CodeStorage, *, everything: bool = False) -> None:
+        """Merge the small segments of a leg that has many, or all of them; rows of gone file versions are dropped."""
+        for leg in (self._words.files, self._words.chunks):
+            opened = self._open_all(storage.connection, leg)
+            if not everything and len(opened) <= MANY:
+                continue
+            chosen = opened if everything else _small_tail(opened)
+            if len(chosen) > 1 or everything:
+                self._merge(storage, leg, chosen)
+        self._sweep(storage.connection)
+
+    def _merge(self, storage: CodeStorage, leg: WordLeg, chosen: Sequence[segments.Opened]) -> None:
+        live = _live_rows(storage.connection, chunks=leg is self._words.chunks)
+        parts = []
+        for opened in chosen:
+            mask = np.isin(opened.keys, live)
+            parts.append(
+                SegmentView(opened.name, opened.keys, opened.tie_ranks, pack(mask), opened.arrays, opened.meta)
+            )
+        keys = np.concatenate([o.keys[np.isin(o.keys, live)] for o in chosen]) if chosen else np.zeros(0, np.int64)
+        with storage.transaction() as connection:
+            connection.executemany("DELETE FROM segments WHERE name = ?", [(o.name,) for o in chosen])
+            held = None
+            if len(keys):
+                data = leg.merge(parts)
+                encoded = segments.encode(leg.name, leg.fingerprint, int(keys[0]), int(keys[-1]), keys, None, data)
+                held = self._put(connection, encoded)
+                segments.sync_folder(self._folder)
+        if held is not None:
+            held.release()
+
+    def _sweep(self, connection: sqlite3.Connection) -> None:
+        named = {row[0] for row in connection.execute("SELECT name FROM segments")}
+        for path in segments.orphans(self._folder, named):
+            with suppress(OSError):  # a reader elsewhere may hold it; the next sweep takes it
+                path.unlink()
+        with self._guard:
+            self._opened = {name: opened for name, opened in self._opened.items() if name in named}
+
+
+def _small_tail(opened: Sequence[segments.Opened]) -> list[segments.Opened]:
+    """The newest segments, as far back as each is smaller than all after it together, times three."""
+    chosen: list[segments.Opened] = []
+    total = 0
+    for segment in reversed(opened):
+        if len(chosen) > MANY // 2 and len(segment.keys) > 3 * total:
+            break
+        chosen.append(segment)
+        total += len(segment.keys)
+    return chosen[::-1]
+
+
+def _live_rows(connection: sqlite3.Connection, *, chunks: bool) -> NDArray[np.int64]:
+    rows = connection.execute("SELECT key, first_chunk, chunks FROM files ORDER BY key").fetchall()
+    if not chunks:
+        return np.array([row[0] for row in rows], np.int64)
+    return ranges(np.array([row[1] for row in rows], np.int64), np.array([row[2] for row in rows], np.int64))
+
+
+def ranges(firsts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """first, first + 1, … for each pair, one after the other; shape (sum of counts,)."""
+    if not len(firsts):
+        return np.zeros(0, np.int64)
+    ends = np.cumsum(counts)
+    return np.repeat(firsts - (ends - counts), counts) + np.arange(int(ends[-1]), dtype=np.int64)

@@ -1,0 +1,212 @@
+"""Which files make up this version of a repository, and what do they hold?
+
+A source lists files with the hash of their content before any is read, where that costs nothing, and reads only those
+that are asked for. Three kinds: a commit, a git worktree, a plain folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sleuth.code import git
+from sleuth.errors import ArgumentError
+
+MAX_BYTES = 2_000_000
+"""Larger files are listed with a reason and not read."""
+
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file of a source.
+
+    Attributes:
+        hash: git's object id of its content; "" where it has not been read.
+        skip: why it is not indexed; "" where it is.
+    """
+
+    path: str
+    hash: str
+    skip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a snapshot is of.
+
+    Attributes:
+        id: the commit; for a worktree with changes or a folder, `content-` and a hash of all paths and contents.
+        commit: the commit it is or is based on; "" outside git.
+        names: branches and tags at that commit.
+    """
+
+    id: str
+    commit: str = ""
+    names: tuple[str, ...] = ()
+
+
+class Source(Protocol):
+    """A version of a repository that can be read. `root` and `url` name the repository."""
+
+    root: Path
+    url: str
+
+    def listing(self) -> tuple[Version, list[Listed]]:
+        """What it is, and its files in order of path."""
+        ...
+
+    def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
+        """Contents, in order."""
+        ...
+
+
+def source_at(path: str | Path, revision: str | None = None) -> Source:
+    """The source that a path, and a revision where one is given, mean.
+
+    Raises:
+        ArgumentError: no such folder, or a revision outside git.
+        CodeError: an unknown revision.
+    """
+    folder = Path(path).expanduser().resolve()
+    if not folder.is_dir():
+        raise ArgumentError(f"path must be a folder, got {str(path)!r}")
+    root = git.root_of(folder)
+    if root is None:
+        if revision is not None:
+            raise ArgumentError(f"revision must be left out for {folder}, which is not in git, got {revision!r}")
+        return FolderSource(folder)
+    if revision is not None or not (root / ".git").exists():
+        return CommitSource(root, git.commit_of(root, revision or "HEAD"))
+    return WorktreeSource(root)
+
+
+class CommitSource:
+    """A commit, read from git's objects."""
+
+    def __init__(self, root: Path, commit: str) -> None:
+        self.root = root
+        self.url = git.origin_of(root)
+        self._commit = commit
+
+    def listing(self) -> tuple[Version, list[Listed]]:
+        """The files of the commit."""
+        files = []
+        for entry in git.tree(self.root, self._commit):
+            skip = {"120000": "a link", "160000": "a submodule"}.get(entry.mode, "")
+            files.append(Listed(entry.path, entry.object_id, skip))
+        files.sort(key=lambda f: f.path)
+        return Version(self._commit, self._commit, tuple(git.names_of(self.root, self._commit))), files
+
+    def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
+        """Contents, in order."""
+        return git.blobs(self.root, [f.hash for f in files])
+
+
+class _DiskSource:
+    """Files on disk; contents are read once, for their hash, and kept for `read`."""
+
+    def __init__(self, root: Path, url: str) -> None:
+        self.root = root
+        self.url = url
+        self._contents: dict[str, bytes] = {}
+
+    def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
+        """Contents, in order; each can be read once."""
+        for file in files:
+            yield self._contents.pop(file.path)
+
+    def _list(self, paths: Iterable[bytes]) -> list[Listed]:
+        self._contents.clear()
+        base = os.fsencode(self.root)
+        out = [self._listed(os.path.join(base, path), git.text_of(path)) for path in paths]  # noqa: PTH118 - bytes
+        return sorted((file for file in out if file is not None), key=lambda f: f.path)
+
+    def _listed(self, full: bytes, name: str) -> Listed | None:
+        try:
+            status = os.lstat(full)
+            if stat.S_ISLNK(status.st_mode):
+                return Listed(name, "", "a link")
+            if stat.S_ISDIR(status.st_mode):
+                return Listed(name, "", "a submodule")
+            if not stat.S_ISREG(status.st_mode):
+                return Listed(name, "", "not a file")
+            if status.st_size > MAX_BYTES:
+                return Listed(name, f"size-{status.st_size}-{status.st_mtime_ns}", f"larger than {MAX_BYTES} bytes")
+            with open(full, "rb") as file:  # noqa: PTH123 - bytes
+                content = file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return Listed(name, "", f"cannot be read: {error.strerror}")
+        self._contents[name] = content
+        return Listed(name, object_id(content))
+
+
+class WorktreeSource(_DiskSource):
+    """A worktree as it is: tracked files and those git would add, with their present content."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, git.origin_of(root))
+
+    def listing(self) -> tuple[Version, list[Listed]]:
+        """The files of the worktree; named by the commit where it is clean."""
+        head = git.head_of(self.root)
+        files = self._list(git.worktree(self.root))
+        if head is not None and git.is_clean(self.root):
+            return Version(head, head, tuple(git.names_of(self.root, head))), files
+        return Version(content_id(files), head or ""), files
+
+
+class FolderSource(_DiskSource):
+    """A plain folder, without hidden files, installed packages and what its `.gitignore` leaves out."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, "")
+
+    def listing(self) -> tuple[Version, list[Listed]]:
+        """The files below the folder."""
+        files = self._list(self._walk())
+        return Version(content_id(files)), files
+
+    def _walk(self) -> Iterator[bytes]:
+        import pathspec
+
+        try:
+            lines = (self.root / ".gitignore").read_text("utf-8", "replace").splitlines()
+        except OSError:
+            lines = []
+        ignored = pathspec.GitIgnoreSpec.from_lines(lines)
+        base = os.fsencode(self.root)
+        for folder, folders, files in os.walk(base):
+            at = os.path.relpath(folder, base)
+            prefix = b"" if at == b"." else at + b"/"
+            folders[:] = sorted(
+                f
+                for f in folders
+                if not f.startswith(b".")
+                and git.text_of(f) not in _SKIPPED_FOLDERS
+                and not ignored.match_file(git.text_of(prefix + f) + "/")
+            )
+            for name in sorted(files):
+                if not name.startswith(b".") and not ignored.match_file(git.text_of(prefix + name)):
+                    yield prefix + name
+
+
+def object_id(content: bytes) -> str:
+    """What git calls a blob of this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def content_id(files: Iterable[Listed]) -> str:
+    """Names a set of files by their paths and contents."""
+    digest = hashlib.sha1(usedforsecurity=False)
+    for file in files:
+        digest.update(f"{file.path}\0{file.hash}\n".encode("utf-8", "surrogatepass"))
+    return f"content-{digest.hexdigest()}"

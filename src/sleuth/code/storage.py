@@ -1,0 +1,507 @@
+"""Where are repositories, snapshots and what was found in their files kept?
+
+One SQLite database (`code.db`) and a folder of segments in the index folder. Contents are kept once per blob, what
+parsing found once per file version (a path with a content), and a snapshot is a list of file versions: branches
+share everything but what differs. A row of a leg is a file version or a chunk of one; a snapshot is a set of live rows.
+
+A run commits file versions in batches, then the snapshot: a killed run leaves no snapshot, and its work is reused.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import threading
+import time
+import uuid
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.analyse import Analysed
+from sleuth.code.shelf import Shelf
+from sleuth.code.words import Words
+from sleuth.errors import (
+    ArgumentError,
+    CodeError,
+    FormatVersionError,
+    IndexNotFoundError,
+    UnknownRepositoryError,
+    UnknownSnapshotError,
+)
+from sleuth.store.lock import WriterLock
+
+FORMAT = 1
+_BUSY_SECONDS = 30.0
+
+_SCHEMA = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE repositories(
+    id TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE, url TEXT NOT NULL, created REAL NOT NULL
+);
+CREATE TABLE blobs(hash TEXT NOT NULL UNIQUE, content BLOB NOT NULL);
+CREATE TABLE files(
+    key INTEGER PRIMARY KEY, repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE, path TEXT NOT NULL,
+    hash TEXT NOT NULL, language TEXT NOT NULL, category TEXT NOT NULL, encoding TEXT NOT NULL, lines INTEGER NOT NULL,
+    size INTEGER NOT NULL, skip TEXT NOT NULL, first_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL,
+    detail BLOB NOT NULL, UNIQUE (repository, path, hash)
+);
+CREATE TABLE snapshots(
+    serial INTEGER PRIMARY KEY, id TEXT NOT NULL, repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE,
+    base TEXT NOT NULL, names TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, finished REAL,
+    files INTEGER NOT NULL, members BLOB NOT NULL, error TEXT NOT NULL, holder TEXT NOT NULL,
+    UNIQUE (repository, id)
+);
+CREATE TABLE segments(
+    name TEXT PRIMARY KEY, leg TEXT NOT NULL, fingerprint TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    rows INTEGER NOT NULL, size INTEGER NOT NULL, checksum INTEGER NOT NULL
+);
+CREATE TABLE embeddings(
+    file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, fingerprint TEXT NOT NULL, vectors BLOB NOT NULL,
+    PRIMARY KEY (file, fingerprint)
+);
+"""
+
+_FILE_COLUMNS = "key, path, hash, language, category, encoding, lines, size, skip, first_chunk, chunks"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository of the index.
+
+    Attributes:
+        id: a UUID.
+        path: its folder, absolute.
+        url: of its origin, "" where it has none.
+    """
+
+    id: str
+    path: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotInfo:
+    """A snapshot as it is listed.
+
+    Attributes:
+        id: the commit, or `content-` and a hash.
+        base: the commit it is or is based on, "" outside git.
+        names: branches and tags at that commit when it was indexed.
+        status: indexing, completed or failed.
+        started, finished: seconds since the epoch; `finished` is None until it is.
+        files: how many files it lists, skipped ones included.
+        error: why it failed, "" otherwise.
+    """
+
+    id: str
+    repository: str
+    base: str
+    names: tuple[str, ...]
+    status: str
+    started: float
+    finished: float | None
+    files: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file version.
+
+    Attributes:
+        key: its row in the files leg; its chunks are rows `first_chunk` to `first_chunk + chunks - 1` of the other.
+        skip: why it is not searched; "" where it is.
+    """
+
+    key: int
+    path: str
+    hash: str
+    language: str
+    category: str
+    encoding: str
+    lines: int
+    size: int
+    skip: str
+    first_chunk: int
+    chunks: int
+
+
+class CodeStorage:
+    """The embedded storage of code. Safe to share between threads; several processes may read while one writes."""
+
+    def __init__(self, path: str | Path, words: Words, *, create: bool = True) -> None:
+        """Open the code index in folder `path`.
+
+        Args:
+            words: the legs that search words.
+            create: make it where there is none.
+
+        Raises:
+            IndexNotFoundError: none there, and `create` is False.
+            FormatVersionError: written by another version.
+        """
+        self.path = Path(path)
+        self.words = words
+        self._folder = self.path / "code"
+        self._database = self.path / "code.db"
+        if not self._database.exists():
+            if not create:
+                raise IndexNotFoundError(
+                    f"no code index in {self.path}; `sleuth code index PATH` makes one", path=str(self.path)
+                )
+            self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        self.shelf = Shelf(self._folder, words)
+        self._lock = WriterLock(self.path / "code.lock")
+        self._prepare()
+
+    # connections
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if found is None:
+            found = sqlite3.connect(
+                self._database, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            found.execute("PRAGMA journal_mode=WAL")
+            found.execute("PRAGMA synchronous=FULL")
+            found.execute("PRAGMA foreign_keys=ON")
+            self._local.connection = found
+            with self._guard:
+                self._connections.append(found)
+        return found
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing."""
+        connection = self.connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+    @contextmanager
+    def writing(self, timeout: float = 10.0) -> Iterator[None]:
+        """The right to index, over all processes.
+
+        Raises:
+            IndexLockedError: another run holds it; names it.
+        """
+        self._lock.acquire(timeout)
+        try:
+            self._fail_abandoned()
+            yield
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Let go of the database. Closing twice is fine."""
+        with self._guard:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+        self._local = threading.local()
+
+    def __enter__(self) -> CodeStorage:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _prepare(self) -> None:
+        with self.transaction() as connection:
+            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
+            if known is None:
+                for statement in _SCHEMA.split(";"):
+                    if statement.strip():
+                        connection.execute(statement)
+                connection.execute("INSERT INTO meta VALUES ('format', ?)", (str(FORMAT),))
+            row = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+        if row is None or int(row[0]) != FORMAT:
+            raise FormatVersionError(
+                f"{self._database} has format {row and row[0]}, this version reads {FORMAT}; index again into a new folder",
+                path=str(self.path),
+            )
+
+    # repositories and snapshots
+
+    def repositories(self) -> list[Repository]:
+        """All repositories, in order of path."""
+        rows = self.connection.execute("SELECT id, path, url FROM repositories ORDER BY path").fetchall()
+        return [Repository(*row) for row in rows]
+
+    def repository(self, name: str) -> Repository:
+        """The repository of that id, path or URL.
+
+        Raises:
+            UnknownRepositoryError: there is none; lists those there are.
+        """
+        if not isinstance(name, str) or not name:
+            raise ArgumentError(f"repo_id must be a repository's id, path or URL, got {name!r}")
+        known = self.repositories()
+        resolved = str(Path(name).expanduser().resolve()) if "://" not in name else name
+        for repository in known:
+            if name == repository.id or name in (repository.path, repository.url) or resolved == repository.path:
+                return repository
+        listed = "; ".join(f"{r.id} ({r.path})" for r in known) or "none yet: `sleuth code index PATH` adds one"
+        raise UnknownRepositoryError(f"no repository {name!r} in {self.path}; known: {listed}")
+
+    def add_repository(self, path: str, url: str) -> Repository:
+        """The repository at that path, made known where it is not."""
+        row = self.connection.execute("SELECT id, path, url FROM repositories WHERE path = ?", (path,)).fetchone()
+        if row is not None:
+            return Repository(*row)
+        made = Repository(str(uuid.uuid4()), path, url)
+        with self.transaction() as connection:
+            connection.execute("INSERT INTO repositories VALUES (?, ?, ?, ?)", (made.id, path, url, time.time()))
+        return made
+
+    def snapshots(self, repository: str) -> list[SnapshotInfo]:
+        """All snapshots of a repository, newest first."""
+        rows = self.connection.execute(
+            "SELECT id, repository, base, names, status, started, finished, files, error FROM snapshots "
+            "WHERE repository = ? ORDER BY serial DESC",
+            (repository,),
+        ).fetchall()
+        return [SnapshotInfo(*row[:3], tuple(row[3].split()), *row[4:]) for row in rows]
+
+    def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
+        """The completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
+
+        Raises:
+            UnknownSnapshotError: there is none, or it is not completed; lists those there are.
+        """
+        known = self.snapshots(repository.id)
+        listed = ", ".join(
+            " ".join([s.id[:20], *s.names, *([s.status] if s.status != "completed" else [])]) for s in known[:20]
+        )
+        if name is None:
+            newest = self._newest(repository.id)
+            found = next((s for s in known if s.id == newest), None)
+            if found is None:
+                raise UnknownSnapshotError(
+                    f"{repository.path} has no completed snapshot yet ({listed or 'none begun'}); "
+                    f"run `sleuth code index {repository.path}`"
+                )
+            return found
+        exact = [s for s in known if s.id == name or name in s.names]
+        matches = exact or [s for s in known if len(name) >= 4 and s.id.startswith(name)]
+        if not matches:
+            raise UnknownSnapshotError(f"no snapshot {name!r} of {repository.path}; known: {listed or 'none'}")
+        completed = [s for s in matches if s.status == "completed"]
+        if not completed:
+            s = matches[0]
+            reason = f": {s.error}" if s.error else ""
+            raise UnknownSnapshotError(
+                f"snapshot {name!r} of {repository.path} is {s.status}{reason}; known: {listed}"
+            )
+        return completed[0]
+
+    def _newest(self, repository: str) -> str | None:
+        row = self.connection.execute(
+            "SELECT id FROM snapshots WHERE repository = ? AND status = 'completed' "
+            "ORDER BY finished DESC, serial DESC LIMIT 1",
+            (repository,),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def begin(self, repository: str, id: str, base: str, names: Sequence[str]) -> None:
+        """A snapshot is being indexed. One that is completed stays so until `complete`."""
+        holder = f"{socket.gethostname()} {os.getpid()}"
+        with self.transaction() as connection:
+            connection.execute(
+                "INSERT INTO snapshots(id, repository, base, names, status, started, finished, files, members, error, "
+                "holder) VALUES (?, ?, ?, ?, 'indexing', ?, NULL, 0, x'', '', ?) ON CONFLICT(repository, id) DO UPDATE "
+                "SET status = 'indexing', started = excluded.started, error = '', holder = excluded.holder "
+                "WHERE status != 'completed'",
+                (id, repository, base, " ".join(names), time.time(), holder),
+            )
+
+    def complete(self, repository: str, id: str, names: Sequence[str], members: NDArray[np.int64]) -> None:
+        """The snapshot's file versions are all here: it answers from now on. Completing again makes it the newest."""
+        packed = zlib.compress(np.sort(members).astype("<i8").tobytes(), 1)
+        with self.transaction() as connection:
+            connection.execute(
+                "UPDATE snapshots SET status = 'completed', finished = ?, files = ?, members = ?, names = ? "
+                "WHERE repository = ? AND id = ?",
+                (time.time(), len(members), packed, " ".join(names), repository, id),
+            )
+
+    def fail(self, repository: str, id: str, error: str) -> None:
+        """The run broke off."""
+        with self.transaction() as connection:
+            connection.execute(
+                "UPDATE snapshots SET status = 'failed', error = ? WHERE repository = ? AND id = ? AND status = 'indexing'",
+                (error, repository, id),
+            )
+
+    def _fail_abandoned(self) -> None:
+        """Whoever holds the lock is the only one who indexes: what is still `indexing` was killed."""
+        with self.transaction() as connection:
+            connection.execute(
+                "UPDATE snapshots SET status = 'failed', error = 'the run was killed' WHERE status = 'indexing'"
+            )
+
+    # file versions
+
+    def members(self, repository: str, id: str) -> NDArray[np.int64]:
+        """Keys of a snapshot's file versions, ascending."""
+        row = self.connection.execute(
+            "SELECT members FROM snapshots WHERE repository = ? AND id = ?", (repository, id)
+        ).fetchone()
+        if row is None or not row[0]:
+            return np.zeros(0, np.int64)
+        return np.frombuffer(zlib.decompress(row[0]), "<i8")
+
+    def known_files(self, repository: str, listed: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        """Keys of those of the (path, hash) pairs that are here already."""
+        rows = self.connection.execute(
+            "SELECT path, hash, key FROM files WHERE repository = ?", (repository,)
+        ).fetchall()
+        wanted = set(listed)
+        return {(path, hash): key for path, hash, key in rows if (path, hash) in wanted}
+
+    def file_rows(self, keys: NDArray[np.int64]) -> list[FileRow]:
+        """File versions by key, in order of key."""
+        if not len(keys):
+            return []
+        wanted = set(keys.tolist())
+        if len(wanted) < 500:
+            marks = ",".join("?" * len(wanted))
+            rows = self.connection.execute(
+                f"SELECT {_FILE_COLUMNS} FROM files WHERE key IN ({marks}) ORDER BY key", sorted(wanted)
+            )
+        else:
+            rows = self.connection.execute(
+                f"SELECT {_FILE_COLUMNS} FROM files WHERE key BETWEEN ? AND ? ORDER BY key",
+                (int(keys[0]), int(keys[-1])),
+            )
+        return [FileRow(*row) for row in rows.fetchall() if row[0] in wanted]
+
+    def detail(self, key: int) -> bytes:
+        """What parsing found in a file version, packed."""
+        row = self.connection.execute("SELECT detail FROM files WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise CodeError(f"file version {key} is gone: its snapshot was pruned while it was read")
+        return bytes(row[0])
+
+    def content(self, hash: str) -> bytes:
+        """A file's text as UTF-8."""
+        row = self.connection.execute("SELECT content FROM blobs WHERE hash = ?", (hash,)).fetchone()
+        return zlib.decompress(row[0]) if row is not None else b""
+
+    def add_files(self, repository: str, analysed: Sequence[tuple[str, Analysed]]) -> list[int]:
+        """Keep file versions, given with their hashes, with a segment per leg; their keys, in order."""
+        if not analysed:
+            return []
+        with self.transaction() as connection:
+            key, chunk = connection.execute(
+                "SELECT coalesce(max(key), 0) + 1, coalesce(max(first_chunk + chunks), 1) FROM files"
+            ).fetchone()
+            high = connection.execute(
+                "SELECT coalesce(max(CASE leg WHEN 'files' THEN last END), 0), "
+                "coalesce(max(CASE leg WHEN 'chunks' THEN last END), 0) FROM segments"
+            ).fetchone()
+            key, chunk = max(key, high[0] + 1), max(chunk, high[1] + 1)
+            held = self.shelf.write(connection, [file for _, file in analysed], key, chunk)
+            try:
+                keys = []
+                for hash, file in analysed:
+                    chunks = len(file.chunk_texts.get("body", ()))
+                    connection.execute(
+                        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        (key, repository, file.path, hash, file.language, file.category, file.encoding, file.lines,
+                         file.size, file.skip, chunk, chunks, file.detail),
+                    )  # fmt: skip
+                    if file.content:
+                        connection.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (hash, file.content))
+                    keys.append(key)
+                    key += 1
+                    chunk += chunks
+            except BaseException:
+                for part in held:
+                    part.discard()
+                raise
+        for part in held:
+            part.release()
+        return keys
+
+    # vectors
+
+    def vectors(self, fingerprint: str, keys: Sequence[int]) -> dict[int, NDArray[np.float16]]:
+        """Embeddings of the chunks of those file versions that have them; each of shape (chunks, dimension)."""
+        rows = self.connection.execute(
+            "SELECT file, vectors FROM embeddings WHERE fingerprint = ?", (fingerprint,)
+        ).fetchall()
+        wanted = set(keys)
+        return {key: _matrix(blob) for key, blob in rows if key in wanted}
+
+    def add_vectors(self, fingerprint: str, vectors: Mapping[int, NDArray[np.float16]]) -> None:
+        """Keep embeddings of file versions, each of shape (chunks, dimension)."""
+        with self.transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)",
+                [
+                    (key, fingerprint, np.int32(v.shape[1]).tobytes() + v.astype("<f2").tobytes())
+                    for key, v in vectors.items()
+                ],
+            )
+
+    # upkeep
+
+    def prune(self, repository: str, keep: Sequence[str]) -> int:
+        """Forget the snapshots of a repository that `keep` does not name, and what only they hold; how many went."""
+        with self.writing():
+            with self.transaction() as connection:
+                rows = connection.execute(
+                    "SELECT id FROM snapshots WHERE repository = ?", (repository,)
+                ).fetchall()
+                gone = [row[0] for row in rows if row[0] not in set(keep)]
+                connection.executemany(
+                    "DELETE FROM snapshots WHERE repository = ? AND id = ?", [(repository, id) for id in gone]
+                )
+                connection.execute("CREATE TEMP TABLE live(key INTEGER PRIMARY KEY)")
+                connection.executemany(
+                    "INSERT OR IGNORE INTO live VALUES (?)", ((key,) for key in self._all_members(connection))
+                )
+                connection.execute(
+                    "DELETE FROM files WHERE repository = ? AND key NOT IN (SELECT key FROM live)", (repository,)
+                )
+                connection.execute("DROP TABLE live")
+                connection.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM files)")
+            self.compact()
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return len(gone)
+
+    def compact(self) -> None:
+        """Merge each leg's segments into one, without the rows of file versions that are gone."""
+        self.shelf.merge_all(self, everything=True)
+
+    @staticmethod
+    def _all_members(connection: sqlite3.Connection) -> set[int]:
+        found: set[int] = set()
+        for (packed,) in connection.execute("SELECT members FROM snapshots WHERE status = 'completed'"):
+            if packed:
+                found.update(np.frombuffer(zlib.decompress(packed), "<i8").tolist())
+        return found
+
+
+def _matrix(blob: bytes) -> NDArray[np.float16]:
+    width = int(np.frombuffer(blob[:4], "<i4")[0])
+    return np.frombuffer(blob[4:], "<f2").reshape(-1, max(1, width)).astype(np.float16, copy=False)

@@ -1,0 +1,56 @@
+"""How does code search reach the words, without knowing the lexical family?
+
+`Words` is the seam: two legs over the same rows of a snapshot, one row per file and one row per chunk. The engine gives
+an implementation; statistics are taken over the rows that a snapshot holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from sleuth.store.legs import Leg
+
+if TYPE_CHECKING:
+    from sleuth.store.legs import Bitmap, Hits, SegmentView
+
+ANALYZERS = {
+    "files": {"body": "code-english", "path": "code-english", "names": "code-english", "defines": "names", "uses": "names"},
+    "chunks": {"context": "code-english", "symbol": "code-english"},
+}
+"""By leg and field, the analyzer of `sleuth.text` that cuts it into terms."""
+
+SOURCES: dict[str, dict[str, dict[str, int]]] = {
+    "files": {name: {name: 1} for name in ANALYZERS["files"]},
+    "chunks": {"context": {"body": 1, "symbol": 1, "path": 1}, "symbol": {"symbol": 1}},
+}
+"""By leg and field, the texts that feed it and how often a token of each counts."""
+
+
+class WordSearcher(Protocol):
+    """Searches the rows of one snapshot by BM25."""
+
+    def search(
+        self,
+        query: str | Mapping[str, Mapping[str, float]],
+        k: int = 10,
+        *,
+        allowed: Sequence[Bitmap | None] | None = None,
+    ) -> Hits:
+        """The best `k` rows for terms weighed already, by field."""
+        ...
+
+
+class WordLeg(Leg, Protocol):
+    """A leg whose segments can be searched."""
+
+    def searcher(self, segments: Sequence[SegmentView]) -> WordSearcher:
+        """A searcher of these rows; safe to share between threads."""
+        ...
+
+
+class Words(Protocol):
+    """The two legs."""
+
+    files: WordLeg
+    chunks: WordLeg
