@@ -359,7 +359,8 @@ class Store:
         Documents of which the record has lost a part are removed, and named, so that adding them again restores them.
         """
         with self._writing(timeout) as writer:
-            told = checking.repair(self.path, self._connection, writer, self._views)
+            told = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []
+            told += checking.repair(self.path, self._connection, writer, self._views)
             told += self._mend(writer)
         self._lost = ""
         return told

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth.store.store import Store
+from tests.store.words import SumsLeg
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store with one leg; leaves no thread behind."""
+    before = threading.active_count()
+    with Store.open(tmp_path / "index", create=True, settings={"analyzer": "plain"}) as opened:
+        assert opened.attach([SumsLeg()]) == []
+        yield opened
+    assert threading.active_count() == before

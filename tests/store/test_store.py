@@ -1,0 +1,564 @@
+"""The store keeps documents whole, shows one version at a time, and costs nothing for what has not changed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import (
+    ArgumentError,
+    FormatVersionError,
+    IndexDamagedError,
+    IndexLockedError,
+    IndexNotFoundError,
+    StoreError,
+)
+from sleuth.store.store import Store, content_hash
+from sleuth.types import Chunk
+from tests.store.words import SumsLeg, contents, faults, live, put, read
+
+
+def reopen(store: Store, *legs: SumsLeg) -> Store:
+    store.close()
+    again = Store.open(store.path)
+    assert again.attach(legs or [SumsLeg()]) == []
+    return again
+
+
+def test_a_document_comes_back_whole(store: Store) -> None:
+    """Texts, places, fields and metadata are read as they were put."""
+    chunks = [
+        Chunk("Zwölf\n", 0, 6, 1, 2, page=3, fields={"heading": "A > B"}, metadata={"kind": "x", "n": 1}),
+        Chunk("\0 \U0001f600", 6, 9, 2, 2),
+    ]
+    with store.writer() as writer:
+        assert writer.put("a", "00ff", chunks, metadata={"tags": ("u", 2.5), "kind": "doc"}, source="s/a.txt", title="T", size=9, modified_ns=7)  # fmt: skip
+    with store.reader() as snapshot:
+        first, second = snapshot.chunks_of("a")
+        document = snapshot.document("a")
+        assert snapshot.neighbours(first.key) == [first, second]
+        assert snapshot.key_of("a#1") == second.key
+    assert (first.text, first.start, first.end, first.start_line, first.end_line, first.page) == ("Zwölf\n", 0, 6, 1, 2, 3)
+    assert first.fields == {"heading": "A > B"}
+    assert first.metadata == {
+        "source": "s/a.txt", "title": "T", "heading": "A > B", "page": 3, "start_line": 1, "end_line": 2,
+        "tags": ["u", 2.5], "kind": "x", "n": 1,
+    }  # fmt: skip
+    assert (second.id, second.text, second.n, second.metadata["kind"]) == ("a#1", "\0 \U0001f600", 1, "doc")
+    assert document is not None
+    assert (document.source, document.title, document.content_hash, document.size, document.modified_ns, document.chunks) == (
+        "s/a.txt", "T", "00ff", 9, 7, 2,
+    )  # fmt: skip
+    assert faults(store) == []
+
+
+def test_unchanged_content_costs_nothing(store: Store) -> None:
+    """A document with the hash that is stored is not written, nor is a version made."""
+    with store.writer() as writer:
+        assert put(writer, "a", "one")
+        version = writer.commit()
+        assert not put(writer, "a", "one")
+        assert writer.commit() == version
+        assert writer.put_passages(["b"], ["two"], [content_hash("two")]) == 1
+        assert writer.put_passages(["b"], ["two"], [content_hash("two")]) == 0
+    assert store.version == version + 1
+
+
+def test_size_and_time_are_noted_without_a_new_version(store: Store) -> None:
+    """A touched file with the same content changes what `known` says, and no row."""
+    with store.writer() as writer:
+        put(writer, "a", "one", size=3, modified_ns=1)
+        put(writer, "a", "one", size=3, modified_ns=2)
+        writer.commit()
+        assert writer.known(["a", "b"])["a"].modified_ns == 2
+        put(writer, "a", "one", size=3, modified_ns=5)
+    with store.writer() as writer:
+        assert {name: known.modified_ns for name, known in writer.known(["a", "b"]).items()} == {"a": 5}
+    assert store.version == 1
+    assert faults(store) == []
+
+
+def test_changed_content_replaces(store: Store) -> None:
+    """No chunk of the old content is left, in the record or in a leg; also within one commit."""
+    with store.writer() as writer:
+        put(writer, "a", "one", "two", "three")
+        put(writer, "b", "b")
+        writer.commit()
+        put(writer, "a", "four")
+        put(writer, "c", "gone")
+        put(writer, "c", "stays")
+        writer.put_passages(["d", "d", "b"], ["x", "y", "z"], ["00", "01", "02"])
+    assert read(store) == {"a#0": "four", "b#0": "z", "c#0": "stays", "d#0": "y"}
+    assert faults(store) == []
+
+
+def test_delete_says_what_it_found(store: Store) -> None:
+    """Deleting returns the ids that were there, once each, pending ones included."""
+    with store.writer() as writer:
+        put(writer, "a", "one")
+        put(writer, "empty")
+        writer.commit()
+        put(writer, "b", "two")
+        assert writer.delete(["x", "b", "a", "empty", "a"]) == ["b", "a", "empty"]
+    assert read(store) == {}
+    with store.reader() as snapshot:
+        assert snapshot.counts().documents == 0
+    assert faults(store) == []
+
+
+def test_deleting_removes_the_text_from_disk(store: Store) -> None:
+    """Once a deletion is committed and the log is copied, no file holds the text."""
+    with store.writer() as writer:
+        put(writer, "a", "unmistakable-phrase " * 3)
+        put(writer, "b", "other")
+    with store.writer() as writer:
+        writer.delete(["a"])
+    store.wait()
+    left = [path for path in store.path.rglob("*") if path.is_file() and b"unmistakable" in path.read_bytes()]
+    assert left == []
+
+
+def test_leaving_by_an_exception_discards(store: Store) -> None:
+    """What was not committed is forgotten when the block ends by an exception, and the next writer works."""
+    with pytest.raises(ZeroDivisionError), store.writer() as writer:
+        put(writer, "a", "kept")
+        writer.commit()
+        put(writer, "b", "lost")
+        raise ZeroDivisionError
+    with pytest.raises(StoreError, match="this writer is done"):
+        put(writer, "c", "late")
+    with store.writer() as writer:
+        put(writer, "d", "next")
+    assert read(store) == {"a#0": "kept", "d#0": "next"}
+    assert faults(store) == []
+
+
+def test_a_snapshot_never_changes(store: Store) -> None:
+    """A reader sees its version to the end, whatever is committed, deleted and merged meanwhile."""
+    for i in range(8):
+        with store.writer() as writer:
+            put(writer, f"d{i}", f"text {i}")
+    with store.reader() as snapshot:
+        before = contents(snapshot)
+        for i in range(8):
+            with store.writer() as writer:
+                put(writer, f"d{i}", "new")
+                writer.delete([f"d{i - 1}"])
+        store.wait()
+        store.compact()
+        assert contents(snapshot) == before
+        assert len(before) == 8
+    assert read(store) == {"d7#0": "new"}
+
+
+def test_a_newer_reader_does_not_wait_for_a_writer(store: Store) -> None:
+    """Readers come and go while a transaction is open."""
+    with store.writer() as writer:
+        put(writer, "a", "one")
+        writer.commit()
+        put(writer, "b", "two")
+        writer.known(["b"])
+        assert read(store) == {"a#0": "one"}
+    assert read(store) == {"a#0": "one", "b#0": "two"}
+
+
+def test_views_are_cached_and_read_only(store: Store) -> None:
+    """An unchanged version gives the same views; arrays cannot be written."""
+    with store.writer() as writer:
+        put(writer, "b", "one")
+        put(writer, "a", "two")
+    with store.reader() as snapshot:
+        views = snapshot.segments("sums")
+    with store.reader() as snapshot:
+        assert snapshot.segments("sums") is views
+        with pytest.raises(KeyError):
+            snapshot.segments("unheard")
+    (view,) = views
+    assert not any(a.flags.writeable for a in (view.keys, view.tie_ranks, view.arrays["sums"]) if a is not None)
+    assert view.tie_ranks is not None
+    assert view.tie_ranks.tolist() == [1, 0]
+
+
+def test_ids_are_any_text(store: Store) -> None:
+    """Ids may hold quotes, marks, NUL and other planes; a lone surrogate is refused and named."""
+    names = ["'; DROP TABLE chunks; --", "a#1", "a", "a#1#0", "\0", "\U0001f600", "", "ß" * 500]
+    with store.writer() as writer:
+        for name in names:
+            put(writer, name, f"text of {name}")
+        assert set(writer.known(names)) == set(names)
+        for argument in ("\ud800", "a\udfff"):
+            with pytest.raises(ArgumentError, match="lone surrogates"):
+                put(writer, argument, "text")
+            with pytest.raises(ArgumentError, match="lone surrogates"):
+                put(writer, "x", argument)
+    assert read(store) == {f"{name}#0": f"text of {name}" for name in names}
+    with store.reader() as snapshot:
+        for name in names:
+            key = snapshot.key_of(f"{name}#0")
+            assert key is not None
+            assert snapshot.ids([key]) == [f"{name}#0"]
+        for name in ("a#2", "a#", "a#-1", "a#01", "#", "a", "a#" + "9" * 40, "a#²"):
+            assert snapshot.key_of(name) is None
+
+
+@pytest.mark.parametrize("metadata", [{"x": object()}, {"x": float("nan")}, {"x": "\ud800"}, {"x": {1, 2}}])
+def test_metadata_that_json_cannot_hold_is_refused(store: Store, metadata: dict[str, object]) -> None:
+    """It is refused before anything is written; the writer goes on."""
+    with store.writer() as writer:
+        with pytest.raises(ArgumentError, match="metadata must be"):
+            put(writer, "a", "text", metadata=metadata)
+        put(writer, "b", "text")
+    assert read(store) == {"b#0": "text"}
+
+
+def test_a_hash_is_hex(store: Store) -> None:
+    """Another hash is refused by value."""
+    with store.writer() as writer, pytest.raises(ArgumentError, match="content_hash must be hex digits, got 'xyz'"):
+        writer.put("a", "xyz", [])
+
+
+def test_documents_under_a_folder(store: Store) -> None:
+    """`documents(under=...)` takes whole path parts, and nothing as a pattern."""
+    with store.writer() as writer:
+        for source in ("docs/a", "docs/b/c", "docs_old/a", "docs", "%/x"):
+            put(writer, f"id of {source}", source, source=source)
+        put(writer, "docs/by-id", "x")
+    with store.reader() as snapshot:
+        assert [d.source for d in snapshot.documents("docs/")] == ["docs/a", "docs/b/c", "docs", "docs/by-id"]
+        assert [d.source for d in snapshot.documents("%")] == ["%/x"]
+        assert len(list(snapshot.documents())) == 6
+
+
+def test_embeddings_are_kept_by_model_and_hash(store: Store) -> None:
+    """A vector is found under its model only, until the model is dropped; it makes no new version."""
+    with store.writer() as writer:
+        writer.put_embeddings("m1", {"00": b"one", "01": b"two"})
+        writer.put_embeddings("m2", {"00": b"other"})
+        writer.commit()
+        writer.put_embeddings("m1", {"00": b"new"})
+    with store.reader() as snapshot:
+        assert snapshot.embeddings("m1", ["00", "01", "02"]) == {"00": b"new", "01": b"two"}
+        assert snapshot.embeddings("m2", ["00"]) == {"00": b"other"}
+        assert snapshot.embeddings("m3", ["00"]) == {}
+        assert snapshot.version == 0
+    with store.writer() as writer:
+        assert writer.drop_embeddings("m1") == 2
+    with store.reader() as snapshot:
+        assert snapshot.embeddings("m1", ["00"]) == {}
+
+
+def test_a_leg_that_fails_leaves_nothing(store: Store) -> None:
+    """An error in a leg undoes the commit; the store goes on."""
+
+    class Failing(SumsLeg):
+        def build(self, rows):  # type: ignore[no-untyped-def]
+            raise RuntimeError("no")
+
+    store.attach([SumsLeg(), Failing("failing")])
+    for n in (1, 1000):
+        with pytest.raises(RuntimeError), store.writer() as writer:
+            writer.put_passages([f"p{i}" for i in range(n)], ["x"] * n, ["00"] * n)
+    store.attach([SumsLeg()])
+    assert store.version == 0
+    with store.writer() as writer:
+        put(writer, "a", "one")
+    assert read(store) == {"a#0": "one"}
+    assert faults(store) == []
+
+
+def test_uncovered_rows_are_indexed_on_attaching(store: Store) -> None:
+    """A leg that comes later, or with another fingerprint, is built from the record, and that is told."""
+    with store.writer() as writer:
+        put(writer, "b", "one", "two", title="T", metadata={"x": [1]})
+        put(writer, "a", "three")
+    told = store.attach([SumsLeg(), SumsLeg("late")])
+    assert [(repair.what, repair.why) for repair in told] == [("late", "3 rows were not indexed: 3 rows indexed")]
+    with store.reader() as snapshot:
+        assert contents(snapshot, "late") == contents(snapshot)
+    told = store.attach([SumsLeg(), SumsLeg("late", "sums/2")])
+    assert "made with 'sums/1', asked for 'sums/2'" in told[0].why
+    with store.reader() as snapshot:
+        assert contents(snapshot, "late") == contents(snapshot)
+    assert faults(store) == []
+    assert store.attach([SumsLeg(), SumsLeg("late", "sums/2")]) == []
+
+
+def test_a_reader_beside_a_writer_indexes_in_memory(store: Store) -> None:
+    """While another process holds the lock, a leg that is not on disk is served from memory."""
+    with store.writer() as writer:
+        put(writer, "a", "one")
+    leg = SumsLeg("late")
+    with Store.open(store.path) as other, store.writer() as writer:
+        put(writer, "b", "two")
+        (told,) = other.attach([leg])
+        assert "served from the memory of this process" in told.why
+        for _ in range(3):
+            with other.reader() as snapshot:
+                assert contents(snapshot, "late") == {"a#0": "one"}
+        assert leg.built == 1
+        writer.commit()
+        with other.reader() as snapshot:
+            assert contents(snapshot, "late") == {"a#0": "one", "b#0": "two"}
+
+
+def test_a_deferred_leg_waits_for_build(store: Store) -> None:
+    """Commits leave it uncovered, and say how much; `build` catches up, step by step, also with rows deleted meanwhile."""
+    store.attach([SumsLeg(), SumsLeg("slow")], deferred=["slow"])
+    with store.writer() as writer:
+        for name in "abc":
+            put(writer, name, name, name * 2)
+    with store.reader() as snapshot:
+        assert (snapshot.segments("slow"), snapshot.uncovered("slow"), snapshot.uncovered("sums")) == ((), 6, 0)
+    assert [f.level for f in store.check(full=True)].count("warning") == 1
+    seen: list[tuple[int, int]] = []
+    assert store.build("slow", lambda done, total: seen.append((done, total))) == 6
+    assert seen[-1] == (6, 6)
+    with store.writer() as writer:
+        writer.delete(["b"])
+        put(writer, "d", "d")
+    assert store.build("slow") == 1
+    assert store.build("slow") == 0
+    with store.reader() as snapshot:
+        assert contents(snapshot, "slow") == contents(snapshot)
+        assert snapshot.uncovered("slow") == 0
+    store.attach([SumsLeg(), SumsLeg("slow")], deferred=["slow"])
+    assert faults(store) == []
+
+
+def test_rows_deleted_during_a_build_are_dead_in_it(store: Store) -> None:
+    """A row that goes while its segment is made is not live in the segment."""
+
+    class Deleting(SumsLeg):
+        def build(self, rows):  # type: ignore[no-untyped-def]
+            with store.writer() as writer:
+                writer.delete(["a"])
+            return super().build(rows)
+
+    with store.writer() as writer:
+        put(writer, "a", "one")
+        put(writer, "b", "two")
+    store.attach([SumsLeg(), Deleting("slow")], deferred=["slow"])
+    store.build("slow")
+    with store.reader() as snapshot:
+        assert contents(snapshot, "slow") == {"b#0": "two"}
+    assert faults(store) == []
+
+
+def test_creation(tmp_path: Path) -> None:
+    """An index is made on request only, keeps its settings, and is made once."""
+    with pytest.raises(IndexNotFoundError, match="create=True"):
+        Store.open(tmp_path / "none")
+    with Store.open(tmp_path / "a" / "b", create=True, settings={"x": [1, "ü"]}) as store:
+        assert store.settings == {"x": [1, "ü"]}
+    with Store.open(tmp_path / "a" / "b", create=True, settings={"x": 2}) as store:
+        assert store.settings == {"x": [1, "ü"]}
+    (tmp_path / "file").write_text("")
+    with pytest.raises((StoreError, IndexNotFoundError)):
+        Store.open(tmp_path / "file", create=True)
+
+
+@pytest.mark.parametrize("left", ["empty file", "log mode only", "folder only"])
+def test_a_broken_off_creation_is_taken_up_again(tmp_path: Path, left: str) -> None:
+    """What a crash leaves of a creation is no index, and no obstacle to making one."""
+    (tmp_path / "segments").mkdir()
+    record = tmp_path / "record.sqlite"
+    if left != "folder only":
+        record.touch()
+    if left == "log mode only":
+        connection = sqlite3.connect(record)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.close()
+    with pytest.raises(IndexNotFoundError):
+        Store.open(tmp_path)
+    with Store.open(tmp_path, create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            put(writer, "a", "one")
+        assert faults(store) == []
+
+
+def test_another_format_is_refused(store: Store) -> None:
+    """The error says which format, which is read, and what to do."""
+    store.close()
+    connection = sqlite3.connect(store.path / "record.sqlite")
+    connection.execute("PRAGMA user_version = 7")
+    connection.close()
+    with pytest.raises(FormatVersionError, match=r"has format 7, .* reads format 1: open it with"):
+        Store.open(store.path, create=True)
+
+
+def test_a_record_that_is_gone_is_not_made_anew(store: Store) -> None:
+    """The rest of an index without its record is damage, even with create=True."""
+    with store.writer() as writer:
+        put(writer, "a", "one")
+    store.close()
+    (store.path / "record.sqlite").unlink()
+    for create in (False, True):
+        with pytest.raises(IndexDamagedError, match="what remains: 0 segment files, .* version"):
+            Store.open(store.path, create=create)
+
+
+def test_commits_that_the_log_lost_are_noticed(store: Store) -> None:
+    """Acknowledged commits whose log is gone are told on opening and by a check, until repaired."""
+    with store.writer() as writer:
+        put(writer, "a", "one")
+    copy = store.path.with_name("copy")
+    code = (
+        "import os, sys, tests.store.words as words\n"
+        "from sleuth.store.store import Store\n"
+        "store = Store.open(sys.argv[1]); store.attach([words.SumsLeg()])\n"
+        "with store.writer() as writer: words.put(writer, 'b', 'two')\n"
+        "os._exit(0)\n"
+    )
+    store.close()
+    subprocess.run([sys.executable, "-c", code, store.path], check=True)
+    store.path.rename(copy)
+    (copy / "record.sqlite-wal").unlink()
+    with Store.open(copy) as again:
+        (told,) = again.attach([SumsLeg()])
+        assert "commits up to version 2 were acknowledged, the record ends at version 1" in told.why
+        assert any("acknowledged" in fault for fault in faults(again))
+        assert again.repair()
+        assert faults(again) == []
+    with Store.open(copy) as again:
+        assert again.attach([SumsLeg()]) == []
+
+
+def test_the_second_writer_is_told_who_holds_the_lock(store: Store) -> None:
+    """It waits up to its limit; the error names process, host, command and since when. Between threads as well."""
+    with Store.open(store.path) as other, store.writer() as writer:
+        put(writer, "a", "one")
+        with pytest.raises(IndexLockedError, match=rf"process {os.getpid()} on .* since 20.*; waited 0.05 s") as caught:
+            with other.writer(timeout=0.05):
+                pass
+        assert caught.value.holder["pid"] == os.getpid()
+        holder = store.status().holder
+        assert holder is not None
+        assert holder["pid"] == os.getpid()
+        with pytest.raises(IndexLockedError), store.writer(timeout=0):
+            pass
+        entered = threading.Event()
+
+        def wait() -> None:
+            with store.writer(timeout=10) as second:
+                entered.set()
+                put(second, "b", "two")
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        assert not entered.wait(0.05)
+    thread.join()
+    assert store.status().holder is None
+    assert read(store) == {"a#0": "one", "b#0": "two"}
+
+
+def test_a_forked_child_reads_and_writes(store: Store) -> None:
+    """A child made by fork, with a reader of the parent's open, uses the store on its own; the parent goes on."""
+    with store.writer() as writer:
+        put(writer, "a", "one")
+    with store.reader() as snapshot:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                assert read(store) == {"a#0": "one"}
+                with store.writer() as writer:
+                    put(writer, "b", "two")
+                assert len(read(store)) == 2
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert contents(snapshot) == {"a#0": "one"}
+    assert read(store) == {"a#0": "one", "b#0": "two"}
+    assert faults(store) == []
+
+
+def test_a_fork_does_not_take_the_lock_along(store: Store) -> None:
+    """The parent's lock ends with the parent's block, though a child made within it lives on."""
+    ready, hold = os.pipe(), os.pipe()
+    with store.writer() as writer:
+        put(writer, "a", "one")
+        child = os.fork()
+        if child == 0:
+            os.write(ready[1], b"x")
+            os.read(hold[0], 1)
+            os._exit(0)
+        os.read(ready[0], 1)
+    with store.writer(timeout=1) as writer:
+        put(writer, "b", "two")
+    os.write(hold[1], b"x")
+    os.waitpid(child, 0)
+    for end in (*ready, *hold):
+        os.close(end)
+    assert len(read(store)) == 2
+
+
+def test_a_closed_store_says_so(store: Store) -> None:
+    """Reading and writing after `close` name the folder; closing twice is fine."""
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="is closed"), store.reader():
+        pass
+    with pytest.raises(StoreError, match="is closed"), store.writer():
+        pass
+
+
+def test_a_read_only_folder_is_served(store: Store, tmp_path: Path) -> None:
+    """A folder on a read-only disk is read, and legs that it lacks are built in memory."""
+    with store.writer() as writer:
+        put(writer, "b", "one")
+        put(writer, "a", "two")
+    store.close()
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    if subprocess.run(["mount", "--bind", "-o", "ro", store.path, mount], capture_output=True, check=False).returncode:
+        pytest.skip("mounting needs root")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", mount], check=True)
+        with Store.open(mount) as reader:
+            assert not reader.writable
+            (told,) = reader.attach([SumsLeg(), SumsLeg("late")])
+            assert "may not write" in told.why
+            with reader.reader() as snapshot:
+                assert contents(snapshot) == contents(snapshot, "late") == {"a#0": "two", "b#0": "one"}
+            with pytest.raises(StoreError, match="read-only"), reader.writer():
+                pass
+            assert [f for f in faults(reader) if not f.startswith("error late")] == []
+    finally:
+        subprocess.run(["umount", mount], check=True)
+
+
+names = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(names, st.lists(names, max_size=3)), max_size=12), st.booleans())
+def test_ties_break_by_document_id_and_place(tmp_path_factory: pytest.TempPathFactory, documents: list[tuple[str, list[str]]], split: bool) -> None:  # fmt: skip
+    """Tie ranks are those of (document id, n), in one segment or several, before and after a rebuild."""
+    with Store.open(tmp_path_factory.mktemp("ties") / "index", create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            for name, texts in documents:
+                put(writer, name, *texts)
+                if split:
+                    writer.commit()
+        expected = read(store)
+        store.compact()
+        assert read(store) == expected
+        store.attach([SumsLeg("sums", "sums/2")])
+        assert read(store) == expected
+        with store.reader() as snapshot:
+            assert sum(int(live(view, view.keys).size) for view in snapshot.segments("sums")) == len(expected)
+            streamed = [key for rows in snapshot.stream() for key in rows.keys.tolist()]
+            assert streamed == sorted(streamed)
+            assert np.all([len(rows.metadata) == len(rows) == len(rows.hashes) for rows in snapshot.stream()])

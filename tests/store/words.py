@@ -1,0 +1,87 @@
+"""A leg that searches nothing, and whose arrays tell whether every row is where it should be."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
+from sleuth.store.reading import Snapshot
+from sleuth.store.store import Store, content_hash
+from sleuth.store.writing import Writer
+from sleuth.types import Chunk
+
+
+class SumsLeg:
+    """Keeps a checksum of the texts and metadata of each row."""
+
+    def __init__(self, name: str = "sums", fingerprint: str = "sums/1") -> None:
+        self.name = name
+        self.fingerprint = fingerprint
+        self.built = 0
+
+    def build(self, rows: Rows) -> SegmentData:
+        self.built += len(rows)
+        sums = [
+            row_sum({name: column[i] for name, column in rows.texts.items()}, rows.metadata[i])
+            for i in range(len(rows))
+        ]
+        return SegmentData({"sums": np.array(sums, np.uint32)}, {"rows": len(rows)})
+
+    def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
+        sums = np.concatenate([live(view, view.arrays["sums"]) for view in segments])
+        return SegmentData({"sums": sums}, {"rows": len(sums)})
+
+
+def live(view: SegmentView, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The values of live rows."""
+    return column if view.live is None else column[unpack(view.live, len(view))]
+
+
+def row_sum(texts: Mapping[str, str], metadata: Mapping[str, Any]) -> int:
+    """A checksum of all that a leg may see of a row."""
+    return zlib.crc32(repr((sorted((k, v) for k, v in texts.items() if v), sorted(metadata.items(), key=str))).encode())
+
+
+def contents(snapshot: Snapshot, leg: str = "sums") -> dict[str, str]:
+    """Text by chunk id, as the leg covers it; asserts that leg and record agree on every row and on the order of ids."""
+    texts: dict[str, str] = {}
+    for view in snapshot.segments(leg):
+        keys, sums = live(view, view.keys).tolist(), live(view, view.arrays["sums"]).tolist()
+        order = snapshot.order(keys)
+        ranks = list(range(len(keys))) if view.tie_ranks is None else live(view, view.tie_ranks).tolist()
+        assert [i for _, i in sorted(zip(ranks, range(len(keys)), strict=True))] == sorted(
+            range(len(keys)), key=order.__getitem__
+        )
+        for row, value in zip(snapshot.rows(keys), sums, strict=True):
+            assert row.id not in texts, f"{row.id} is covered twice"
+            title = {"title": row.metadata["title"]} if "title" in row.metadata else {}
+            assert value == row_sum({"text": row.text, **title, **row.fields}, row.metadata)
+            texts[row.id] = row.text
+    counts = snapshot.counts()
+    assert len(texts) == counts.chunks
+    assert len({name.rpartition("#")[0] for name in texts}) <= counts.documents
+    return texts
+
+
+def put(writer: Writer, name: str, *texts: str, **more: Any) -> bool:
+    """Put a document of these chunks."""
+    chunks, at = [], 0
+    for text in texts:
+        chunks.append(Chunk(text, at, at + len(text), 1, 1 + text.count("\n")))
+        at += len(text)
+    return writer.put(name, content_hash("\0".join(texts)), chunks, **more)
+
+
+def read(store: Store) -> dict[str, str]:
+    """What `contents` says of the newest version."""
+    with store.reader() as snapshot:
+        return contents(snapshot)
+
+
+def faults(store: Store, *, full: bool = True) -> list[str]:
+    """What a check complains of."""
+    return [f"{f.level} {f.subject}: {f.message}" for f in store.check(full=full) if f.level != "ok"]
