@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 
 from sleuth.errors import FilterError
-from sleuth.filters import Compare, as_filter, from_bedrock, is_bedrock, matches, to_bedrock, to_text
+from sleuth.filters import Compare, Filter, as_filter, from_bedrock, is_bedrock, matches, to_bedrock, to_text
 from sleuth.filters.match import kind
 from sleuth.testing.filters import filters, metadata
 
 
-def service(union, row):
+def read(value: Any) -> Filter:
+    tree = as_filter(value)
+    assert tree is not None
+    return tree
+
+
+def service(union: Any, row: Any) -> Any:
     """What the service's model says of each member of RetrievalFilter, asked of one document's attributes."""
     [(name, item)] = union.items()
     if name in ("andAll", "orAll"):
@@ -27,16 +35,16 @@ def service(union, row):
     return is_there and DOCUMENTED[name](held, value)
 
 
-def elements(held):
+def elements(held: Any) -> Any:
     return held if isinstance(held, list) else [held]
 
 
-def equal(one, other):
+def equal(one: Any, other: Any) -> Any:
     return one == other and kind(one) is kind(other)
 
 
-def number_in_order(compare):
-    def holds(held, value):
+def number_in_order(compare: Any) -> Any:
+    def holds(held: Any, value: Any) -> Any:
         assert kind(value) is float, "the service orders numbers"
         return not isinstance(held, list) and kind(held) is float and compare(held, value)
 
@@ -60,7 +68,7 @@ DOCUMENTED = {
 
 @settings(max_examples=1000)
 @given(filters(), metadata(nested=False))
-def test_the_service_finds_the_same_documents(tree, row):
+def test_the_service_finds_the_same_documents(tree: Any, row: Any) -> None:
     """A translated filter is true for a document if and only if the filter is; otherwise it is refused."""
     try:
         union = to_bedrock(tree)
@@ -72,7 +80,7 @@ def test_the_service_finds_the_same_documents(tree, row):
 
 @settings(max_examples=500)
 @given(filters(), metadata(nested=False))
-def test_the_services_form_is_read(tree, row):
+def test_the_services_form_is_read(tree: Any, row: Any) -> None:
     """A filter in the service's form is recognised and read as a tree that is true for the same documents."""
     try:
         union = to_bedrock(tree)
@@ -82,7 +90,7 @@ def test_the_services_form_is_read(tree, row):
     assert matches(as_filter(union), row) == service(union, row)
 
 
-def test_not_in_of_the_service_wants_the_key():
+def test_not_in_of_the_service_wants_the_key() -> None:
     """The service documents notIn for documents that have the key, so it is read as exists and nin."""
     tree = from_bedrock({"notIn": {"key": "a", "value": ["x"]}})
     assert to_text(tree) == "a:* a!=x,"
@@ -122,9 +130,9 @@ def test_not_in_of_the_service_wants_the_key():
         ("title:*x*", {"stringContains": {"key": "title", "value": "x"}}),
     ],
 )
-def test_translations(filter, union):
+def test_translations(filter: Any, union: Any) -> None:
     """Each operator has its member of the union."""
-    assert to_bedrock(as_filter(filter)) == union
+    assert to_bedrock(read(filter)) == union
 
 
 @pytest.mark.parametrize(
@@ -138,10 +146,10 @@ def test_translations(filter, union):
         ("a>=2024-01-31", "'gte' of a string"),
     ],
 )
-def test_what_the_service_cannot_say_is_refused(filter, what):
+def test_what_the_service_cannot_say_is_refused(filter: Any, what: Any) -> None:
     """The error names the operator and the key."""
     with pytest.raises(FilterError, match=what) as caught:
-        to_bedrock(as_filter(filter))
+        to_bedrock(read(filter))
     assert caught.value.where == "a"
 
 
@@ -155,14 +163,14 @@ def test_what_the_service_cannot_say_is_refused(filter, what):
         ({"equals": {"key": "a", "value": [1]}}, "equals"),
     ],
 )
-def test_malformed_filters_of_the_service_are_refused(union, where):
+def test_malformed_filters_of_the_service_are_refused(union: Any, where: Any) -> None:
     """A filter in the service's form is checked as the service would, with the path to the place."""
     with pytest.raises(FilterError) as caught:
         as_filter(union)
     assert caught.value.where == where
 
 
-def test_other_dicts_are_not_taken_for_the_services():
+def test_other_dicts_are_not_taken_for_the_services() -> None:
     """A metadata key that bears an operator's name is still a key."""
     assert as_filter({"equals": "x"}) == Compare("equals", "eq", "x")
     assert as_filter({"in": {"$gt": 1}}) == Compare("in", "gt", 1)

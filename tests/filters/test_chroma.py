@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import FilterError
-from sleuth.filters import as_filter, matches, to_chroma
+from sleuth.filters import Filter, as_filter, matches, to_chroma
 from sleuth.filters.match import kind
 from sleuth.testing.filters import KEYS, NUMBERS, WORDS, filters
 
@@ -24,13 +25,19 @@ LISTS = st.one_of(
 )
 
 
-def rows(lists=True):
+def read(value: Any) -> Filter:
+    tree = as_filter(value)
+    assert tree is not None
+    return tree
+
+
+def rows(lists: bool = True) -> Any:
     """What Chroma can hold: flat, lists of one type and not empty."""
     values = st.one_of(VALUES, LISTS) if lists else VALUES
     return st.dictionaries(st.sampled_from(KEYS), values, min_size=1, max_size=4)
 
 
-def chroma(where, row):
+def chroma(where: Any, row: Any) -> Any:
     """What Chroma's reference says of each operator, asked of one row."""
     assert len(where) == 1
     [(key, item)] = where.items()
@@ -47,12 +54,12 @@ def chroma(where, row):
     return key in row and REFERENCE[name](row[key], value)
 
 
-def equal(one, other):
+def equal(one: Any, other: Any) -> Any:
     return not isinstance(one, list) and kind(one) is kind(other) and one == other
 
 
-def in_order(compare):
-    def holds(held, value):
+def in_order(compare: Any) -> Any:
+    def holds(held: Any, value: Any) -> Any:
         assert kind(value) is float, "orders take numbers"
         return not isinstance(held, list) and kind(held) is float and compare(held, value)
 
@@ -75,7 +82,7 @@ REFERENCE = {
 
 @settings(max_examples=1000)
 @given(filters(), rows())
-def test_the_reference_finds_the_same_rows(tree, row):
+def test_the_reference_finds_the_same_rows(tree: Any, row: Any) -> None:
     """A translated filter is true for a row if and only if the filter is; otherwise it is refused."""
     try:
         where = to_chroma(tree)
@@ -87,7 +94,7 @@ def test_the_reference_finds_the_same_rows(tree, row):
 
 @settings(max_examples=500)
 @given(filters(), rows(lists=False))
-def test_the_plain_form_is_exact_without_lists(tree, row):
+def test_the_plain_form_is_exact_without_lists(tree: Any, row: Any) -> None:
     """The form for older servers finds the same rows where none holds a list."""
     try:
         where = to_chroma(tree, lists=False)
@@ -99,14 +106,13 @@ def test_the_plain_form_is_exact_without_lists(tree, row):
 @pytest.fixture(scope="module")
 def client() -> Iterator[object]:
     chromadb = pytest.importorskip("chromadb", reason="the chroma extra is not installed")
-    from chromadb.config import Settings
-
-    yield chromadb.EphemeralClient(Settings(anonymized_telemetry=False))
+    config = pytest.importorskip("chromadb.config")
+    yield chromadb.EphemeralClient(config.Settings(anonymized_telemetry=False))
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(rows(), min_size=8, max_size=20), st.lists(filters(), min_size=10, max_size=25))
-def test_a_real_chroma_finds_the_same_rows(client, data, trees):
+def test_a_real_chroma_finds_the_same_rows(client: Any, data: Any, trees: Any) -> None:
     """Chroma itself, given the translation, returns exactly the rows that match."""
     # Collections are kept: 1.5.9 leaves the elements of lists behind, and finds them under reused ids.
     collection = client.create_collection(f"c{uuid.uuid4().hex}")
@@ -123,7 +129,7 @@ def test_a_real_chroma_finds_the_same_rows(client, data, trees):
         assert found == {row_id for row_id, row in zip(ids, data, strict=True) if matches(tree, row)}
 
 
-def numbers_in(tree):
+def numbers_in(tree: Any) -> Any:
     if hasattr(tree, "parts"):
         return [number for part in tree.parts for number in numbers_in(part)]
     if hasattr(tree, "part"):
@@ -142,15 +148,15 @@ def numbers_in(tree):
         ("-(a:1 b:2)", {"$or": [{"a": {"$ne": 1}}, {"b": {"$ne": 2}}]}),
     ],
 )
-def test_the_plain_form(filter, where):
+def test_the_plain_form(filter: Any, where: Any) -> None:
     """One operator per comparison, two members per conjunction, one type per list of values."""
-    assert to_chroma(as_filter(filter), lists=False) == where
+    assert to_chroma(read(filter), lists=False) == where
 
 
-def test_equality_looks_into_lists():
+def test_equality_looks_into_lists() -> None:
     """Equality is asked of scalars and of lists; whole numbers of both kinds of lists."""
-    assert to_chroma(as_filter("tags:x")) == {"$or": [{"tags": {"$eq": "x"}}, {"tags": {"$contains": "x"}}]}
-    assert to_chroma(as_filter("-tags:[1]")) == {
+    assert to_chroma(read("tags:x")) == {"$or": [{"tags": {"$eq": "x"}}, {"tags": {"$contains": "x"}}]}
+    assert to_chroma(read("-tags:[1]")) == {
         "$and": [{"tags": {"$not_contains": 1}}, {"tags": {"$not_contains": 1.0}}]
     }
 
@@ -166,14 +172,14 @@ def test_equality_looks_into_lists():
         ("a>x", "'gt' of a string"),
     ],
 )
-def test_what_chroma_cannot_say_is_refused(filter, what):
+def test_what_chroma_cannot_say_is_refused(filter: Any, what: Any) -> None:
     """The error names the operator and the key."""
     with pytest.raises(FilterError, match=what) as caught:
-        to_chroma(as_filter(filter))
+        to_chroma(read(filter))
     assert caught.value.where == "a"
 
 
-def test_lists_are_refused_in_the_plain_form():
+def test_lists_are_refused_in_the_plain_form() -> None:
     """An older server has no "contains", so the operator is refused and not turned into something else."""
     with pytest.raises(FilterError, match="'contains'"):
-        to_chroma(as_filter("tags:[x]"), lists=False)
+        to_chroma(read("tags:[x]"), lists=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import given
 from sleuth.filters import Not, as_filter, leaves, matches
 from sleuth.testing.filters import comparisons, metadata
 
-ROWS = {
+ROWS: dict[str, dict[str, Any]] = {
     "int": {"k": 5},
     "float": {"k": 5.0},
     "more": {"k": 6.5},
@@ -56,44 +57,44 @@ ALL = set(ROWS)
         ("k.n:*", {"object", "objects"}),
     ],
 )
-def test_truth_table(filter, expected):
+def test_truth_table(filter: Any, expected: Any) -> None:
     """Each operator matches exactly the rows that the table says."""
     tree = as_filter(filter)
     assert {name for name, row in ROWS.items() if matches(tree, row)} == expected
 
 
-def test_no_filter_matches_every_row():
+def test_no_filter_matches_every_row() -> None:
     """None is no filter."""
     assert all(matches(None, row) for row in ROWS.values())
 
 
 @given(comparisons(), metadata())
-def test_not_is_the_complement(test, row):
+def test_not_is_the_complement(test: Any, row: Any) -> None:
     """A row matches a comparison or its negation, never both."""
     assert matches(test, row) != matches(Not(test), row)
 
 
-def test_numbers_compare_exactly():
+def test_numbers_compare_exactly() -> None:
     """An integer that no float holds is not equal to the nearest float, and is in order with it."""
     big = 2**53
     assert not matches(as_filter({"k": big + 1}), {"k": float(big)})
     assert matches(as_filter({"k": {"$gt": float(big)}}), {"k": big + 1})
 
 
-def test_an_integer_beyond_64_bits_counts_as_a_float():
+def test_an_integer_beyond_64_bits_counts_as_a_float() -> None:
     """Such integers in a row are compared as the nearest float."""
     assert matches(as_filter({"k": 2.0**70}), {"k": 2**70 + 1})
     assert matches(as_filter({"k": {"$gt": 1e300}}), {"k": 10**400})
 
 
-def test_a_key_spelled_twice_has_both_values():
+def test_a_key_spelled_twice_has_both_values() -> None:
     """A dotted key and the same key nested make a list."""
     assert leaves({"a.b": 1, "a": {"b": 2}}) == {"a.b": [1, 2], "a": []}
 
 
-def test_deep_metadata_is_read():
+def test_deep_metadata_is_read() -> None:
     """Objects nested deeper than the interpreter's stack are read."""
-    row = {"k": 1}
+    row: dict[str, Any] = {"k": 1}
     for _ in range(3000):
         row = {"k": row}
     assert matches(as_filter({".".join(["k"] * 3001): 1}), row)

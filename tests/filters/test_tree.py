@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
 
 from sleuth.errors import FilterError
-from sleuth.filters import MAX_DEPTH, And, Compare, Not, Or, all_of, any_of, as_filter, field, matches
+from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Not, Or, all_of, any_of, as_filter, field, matches
 from sleuth.filters.tree import negations_inward
 from sleuth.testing.filters import filters, metadata
 
 
-def test_builder_writes_the_tree():
+def test_builder_writes_the_tree() -> None:
     """Comparisons of a field and the operators of Python make the tree that the classes make."""
     built = (field("year") >= 2020) & field("lang").is_in(["en", "de"]) & ~(field("draft") == True)  # noqa: E712
     assert built == And(
@@ -25,7 +26,7 @@ def test_builder_writes_the_tree():
     )
 
 
-def test_every_builder_method_has_its_operator():
+def test_every_builder_method_has_its_operator() -> None:
     """Each method of a field names one operator."""
     key = field("k")
     made = {
@@ -45,14 +46,14 @@ def test_every_builder_method_has_its_operator():
     assert {name: test.operator for name, test in made.items()} == {name: name for name in made}
 
 
-def test_joining_flattens():
+def test_joining_flattens() -> None:
     """`a & b & c` is one And of three, `a | b | c` one Or."""
     a, b, c = (field(name) == 1 for name in "abc")
     assert (a & b) & c == a & (b & c) == And((a, b, c))
     assert a | b | c == Or((a, b, c))
 
 
-def test_all_of_takes_any_number():
+def test_all_of_takes_any_number() -> None:
     """No filter is left out of a conjunction; nothing at all is no filter."""
     a, b = field("a") == 1, field("b") == 2
     assert all_of() is None
@@ -61,7 +62,7 @@ def test_all_of_takes_any_number():
     assert any_of(a) is a
 
 
-def test_types_of_values_count_for_equality():
+def test_types_of_values_count_for_equality() -> None:
     """True, 1 and 1.0 make three different comparisons, so a cache cannot mix them up."""
     tests = {Compare("k", "eq", True), Compare("k", "eq", 1), Compare("k", "eq", 1.0)}
     assert len(tests) == 3
@@ -91,14 +92,14 @@ def test_types_of_values_count_for_equality():
         ("k", "contains", [1]),
     ],
 )
-def test_what_cannot_be_a_comparison_cannot_be_built(key, operator, value):
+def test_what_cannot_be_a_comparison_cannot_be_built(key: Any, operator: Any, value: Any) -> None:
     """A wrong key, operator or value is refused where it is written."""
     with pytest.raises(FilterError, match="must be"):
         Compare(key, operator, value)
 
 
 @pytest.mark.parametrize("parts", [(), (Compare("k", "eq", 1),), [Compare("k", "eq", 1)] * 2, ("k:1", "k:2")])
-def test_conjunctions_have_two_filters(parts):
+def test_conjunctions_have_two_filters(parts: Any) -> None:
     """And and Or of fewer than two filters, or of something else, are refused."""
     with pytest.raises(FilterError):
         And(parts)
@@ -106,9 +107,9 @@ def test_conjunctions_have_two_filters(parts):
         Or(parts)
 
 
-def test_depth_is_limited():
+def test_depth_is_limited() -> None:
     """A tree nested deeper than the limit is refused, however deep, without exhausting the stack."""
-    tree = field("k") == 1
+    tree: Filter = field("k") == 1
     for _ in range(MAX_DEPTH - 1):
         tree = Not(tree)
     assert as_filter(tree) is tree
@@ -119,7 +120,7 @@ def test_depth_is_limited():
 
 
 @given(filters(), metadata())
-def test_moving_negations_inward_changes_no_answer(tree, row):
+def test_moving_negations_inward_changes_no_answer(tree: Any, row: Any) -> None:
     """De Morgan's laws hold for this truth table, and leave Not only over comparisons without an opposite."""
     inward = negations_inward(tree)
     assert matches(inward, row) == matches(tree, row)
