@@ -1,0 +1,93 @@
+"""Which hits cover a subject, rather than say one thing ten times?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.compose.fuse import normalise
+from sleuth.compose.items import check_k, check_pool, rescored
+from sleuth.errors import ArgumentError
+from sleuth.types import Ranking
+
+if TYPE_CHECKING:
+    from sleuth.filters import Filter
+    from sleuth.protocols import Embedder, Retriever
+
+
+def mmr(
+    relevance: NDArray[np.float64], vectors: NDArray[np.floating[Any]], k: int, trade_off: float = 0.7
+) -> list[tuple[int, float]]:
+    """Maximal marginal relevance: rows chosen one by one, each for what it adds to those before it.
+
+    A row's value is trade_off * relevance - (1 - trade_off) * its greatest cosine to a row chosen before; values never
+    rise from one choice to the next. Source: Carbonell and Goldstein, SIGIR 1998.
+
+    Args:
+        relevance: shape (n,), higher is better, on the scale of a cosine.
+        vectors: shape (n, dimension).
+        k: how many to choose at most.
+        trade_off: from 0, difference alone, to 1, relevance alone.
+
+    Returns:
+        Rows and their values, in order of choice; the first row where values tie.
+    """
+    if not 0 <= trade_off <= 1:
+        raise ArgumentError(f"trade_off must be a number from 0 to 1, got {trade_off!r}")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = vectors / np.where(lengths == 0, 1, lengths)
+    nearest = np.full(len(relevance), -1.0)  # below any cosine: the first choice is by relevance alone
+    left = np.ones(len(relevance), bool)
+    chosen: list[tuple[int, float]] = []
+    for _ in range(min(k, len(relevance))):
+        values = np.where(left, trade_off * relevance - (1 - trade_off) * nearest, -np.inf)
+        row = int(np.argmax(values))
+        chosen.append((row, float(values[row])))
+        left[row] = False
+        nearest = np.maximum(nearest, directions @ directions[row])
+    return chosen
+
+
+@dataclass(frozen=True)
+class DiversifiedRetriever:
+    """A retriever whose hits are chosen by maximal marginal relevance, over min-max scores.
+
+    Attributes:
+        embedder: says how alike two passages are.
+        trade_off: from 0, difference alone, to 1, relevance alone.
+        pool: hits asked of the retriever and embedded; nothing beyond them is ever found, whatever k is.
+    """
+
+    retriever: Retriever
+    embedder: Embedder
+    trade_off: float = 0.7
+    pool: int = 50
+
+    def __post_init__(self) -> None:
+        check_pool(self.pool)
+        mmr(np.zeros(0), np.zeros((0, 1)), 0, self.trade_off)
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """`k` hits in order of choice; their scores are the values they were chosen for."""
+        if check_k(k) == 0:
+            return Ranking(())
+        found = self.retriever.retrieve(query, self.pool, filter=filter)
+        if not found:
+            return found
+        scores = [len(found) - i if item.score is None else item.score for i, item in enumerate(found)]
+        vectors = np.asarray(self.embedder.embed_documents([item.text for item in found]), np.float32)
+        chosen = mmr(normalise(np.array(scores)), vectors, k, self.trade_off)
+        formula = "trade_off * min-max score - (1 - trade_off) * greatest cosine to a hit above"
+        return Ranking(
+            [
+                rescored(found[i], value, "diversify", formula, trade_off=self.trade_off)
+                for i, value in chosen
+            ],
+            found.parts,
+        )

@@ -1,0 +1,83 @@
+"""What does a slower, closer reading of the best hits say?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from sleuth.compose.items import best_first, check_k, check_pool, rescored
+from sleuth.errors import MissingPackageError
+from sleuth.types import Ranking, RetrievedItem
+
+if TYPE_CHECKING:
+    from sleuth.filters import Filter
+    from sleuth.protocols import Reranker, Retriever
+
+
+@dataclass(frozen=True)
+class RerankedRetriever:
+    """A retriever whose best hits are scored again.
+
+    Attributes:
+        reranker: see `sleuth.protocols.Reranker`.
+        pool: hits asked of the retriever and read again; nothing beyond them is ever found, whatever k is.
+    """
+
+    retriever: Retriever
+    reranker: Reranker
+    pool: int = 100
+
+    def __post_init__(self) -> None:
+        check_pool(self.pool)
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """The best `k` by the reranker's scores."""
+        if check_k(k) == 0:
+            return Ranking(())
+        found = self.retriever.retrieve(query, self.pool, filter=filter)
+        return Ranking(self.reranker.rerank(query, tuple(found))[:k], found.parts)
+
+
+class CrossEncoderReranker:
+    """A model that reads query and passage together, by sentence-transformers. Safe to share between threads.
+
+    Args:
+        model: a name or a folder that sentence-transformers knows, or anything with its `predict(pairs)`.
+        batch_size: pairs per call of the model.
+    """
+
+    def __init__(
+        self, model: str | Any = "cross-encoder/ms-marco-MiniLM-L6-v2", *, batch_size: int = 32
+    ) -> None:
+        self._model = load_cross_encoder(model) if isinstance(model, str) else model
+        self._batch_size = batch_size
+        self._lock = (
+            Lock()
+        )  # a model is one machine: calls from several threads would only take turns inside it
+
+    def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
+        """All items by the model's scores, best first, ties by id."""
+        if not items:
+            return []
+        pairs = [(query, item.text) for item in items]
+        with self._lock:
+            scores = self._model.predict(pairs, batch_size=self._batch_size, show_progress_bar=False)
+        return best_first(
+            rescored(item, float(score), "rerank", "the cross-encoder's score of query and passage")
+            for item, score in zip(items, scores, strict=True)
+        )
+
+
+def load_cross_encoder(name: str) -> Any:
+    """The model of this name, without running code that came with it."""
+    try:
+        from sentence_transformers import CrossEncoder  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise MissingPackageError(
+            "sentence-transformers", "models", "Reranking by a cross-encoder"
+        ) from error
+    return CrossEncoder(name, trust_remote_code=False)
