@@ -158,7 +158,7 @@ def _sidecar(path: Path) -> dict[str, Any]:
     try:
         attributes = json.loads(path.read_bytes())["metadataAttributes"]
         return {str(key): _plain(value) for key, value in attributes.items()}
-    except (OSError, ValueError, KeyError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise LoadError(str(path), 'it is not {"metadataAttributes": {...}}') from error
 
 

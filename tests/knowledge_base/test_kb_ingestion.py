@@ -1,0 +1,275 @@
+"""Ingestion: retries, batches, statuses and waiting, through a real boto3 client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sleuth import knowledge_base as kb
+from sleuth.errors import ArgumentError, KnowledgeBaseError
+from sleuth.knowledge_base import ingestion
+from sleuth.testing.aws import BedrockServer
+from sleuth.testing.serving import Reply
+
+KB, DS = "KB12345678", "DS12345678"
+FAST: dict[str, Any] = {"base_delay": 0.001}
+
+
+def failing(server: BedrockServer, code: str, message: str = "", times: int = 10**6) -> None:
+    """Makes the next requests fail so."""
+    left = [times]
+
+    def rule(operation: str, params: Mapping[str, Any]) -> Reply | None:
+        left[0] -= 1
+        return server.error(operation, code, message) if left[0] >= 0 else None
+
+    server.rules.append(rule)
+
+
+def documents(count: int) -> list[dict[str, Any]]:
+    return [{"dataSourceId": DS, "s3": {"uri": f"s3://bucket/{number}.txt"}} for number in range(count)]
+
+
+class TestStart:
+    def test_gives_the_job(self, server: BedrockServer, agent: Any) -> None:
+        """The documented keys are at the top, though the service nests them."""
+        job = kb.start_ingestion_with_retry(KB, DS, client=agent)
+        assert (job["ingestionJobId"], job["status"]) == ("JOB0000000", "STARTING")
+
+    @pytest.mark.parametrize(
+        ("code", "message"),
+        [
+            ("ConflictException", "ongoing"),
+            ("ValidationException", "An ingestion job is ongoing"),
+            ("ThrottlingException", ""),
+            ("InternalServerException", ""),
+        ],
+    )
+    def test_retries(self, server: BedrockServer, agent: Any, code: str, message: str) -> None:
+        """What may pass is tried again."""
+        failing(server, code, message, times=3)
+        assert kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)["status"] == "STARTING"
+        assert len(server.calls) == 4
+
+    @pytest.mark.parametrize(
+        ("code", "message"),
+        [
+            ("ValidationException", "The data source id is malformed"),
+            ("AccessDeniedException", ""),
+            ("ResourceNotFoundException", ""),
+            ("ServiceQuotaExceededException", ""),
+        ],
+    )
+    def test_final_errors(self, server: BedrockServer, agent: Any, code: str, message: str) -> None:
+        """What will not pass is raised at once, as the service's own error."""
+        failing(server, code, message)
+        with pytest.raises(ClientError) as caught:
+            kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)
+        assert caught.value.response["Error"]["Code"] == code
+        assert len(server.calls) == 1
+
+    @pytest.mark.parametrize("retries", [0, 1, 5])
+    def test_at_most_max_retries(self, server: BedrockServer, agent: Any, retries: int) -> None:
+        """Then the service's own error is raised, so that the documented `except` sees the conflict."""
+        kb.start_ingestion_with_retry(KB, DS, client=agent)
+        server.calls.clear()
+        with pytest.raises(ClientError) as caught:
+            kb.start_ingestion_with_retry(KB, DS, max_retries=retries, client=agent, **FAST)
+        assert caught.value.response["Error"]["Code"] == "ConflictException"
+        assert len(server.calls) == retries + 1
+
+    def test_a_full_outage_is_not_stormed(self, server: BedrockServer, agent: Any) -> None:
+        """Retries of a failing service are taken from its budget; those of a conflict are not."""
+        failing(server, "ThrottlingException")
+        for _ in range(100):
+            with pytest.raises(ClientError):
+                kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)
+        assert len(server.calls) / 100 < 1.1
+
+    @pytest.mark.parametrize("bad", [{"max_retries": -1}, {"base_delay": -1.0}])
+    def test_arguments(self, server: BedrockServer, agent: Any, bad: dict[str, Any]) -> None:
+        """A value out of its range is refused, naming it."""
+        with pytest.raises(ArgumentError, match=next(iter(bad))):
+            kb.start_ingestion_with_retry(KB, DS, client=agent, **bad)
+
+
+class TestDocuments:
+    @pytest.mark.parametrize(("count", "batches"), [(1, [1]), (10, [10]), (23, [10, 10, 3])])
+    def test_batches(self, server: BedrockServer, agent: Any, count: int, batches: list[int]) -> None:
+        """Documents go in batches that the service's model allows; every one is answered for."""
+        answer = kb.ingest_documents_with_retry(KB, DS, documents(count), client=agent)
+        assert [len(params["documents"]) for _, params in server.calls] == batches
+        assert len(answer["documentDetails"]) == count
+        assert answer["ingestionJobId"]
+
+    def test_metadata_and_own_form(self, server: BedrockServer, agent: Any) -> None:
+        """Metadata become attributes of their types; a document in the service's form is sent as it is."""
+        own = {"content": {"dataSourceType": "CUSTOM", "custom": {
+            "customDocumentIdentifier": {"id": "note"}, "sourceType": "IN_LINE",
+            "inlineContent": {"type": "TEXT", "textContent": {"data": "hello"}}}}}  # fmt: skip
+        given = {"s3": {"uri": "s3://bucket/a"}, "metadata": {"a": True, "b": 2, "c": "x", "d": ["y"]}}
+        kb.ingest_documents_with_retry(KB, DS, [given, own], client=agent)
+        [(_, params)] = server.calls
+        values = [entry["value"] for entry in params["documents"][0]["metadata"]["inlineAttributes"]]
+        assert values == [
+            {"type": "BOOLEAN", "booleanValue": True},
+            {"type": "NUMBER", "numberValue": 2},
+            {"type": "STRING", "stringValue": "x"},
+            {"type": "STRING_LIST", "stringListValue": ["y"]},
+        ]
+        assert params["documents"][1] == own
+        assert kb.check_document_status(KB, DS, "note", sleep_first=False, client=agent) == "IN_PROGRESS"
+
+    def test_a_job_that_is_ongoing(self, server: BedrockServer, agent: Any) -> None:
+        """While a job runs the service refuses documents; they are given again."""
+        job = kb.start_ingestion_with_retry(KB, DS, client=agent)
+        seen = []
+
+        def finish(operation: str, params: Mapping[str, Any]) -> None:
+            seen.append(operation)
+            if len(seen) == 3:
+                server.bases[KB].jobs[job["ingestionJobId"]].status = "COMPLETE"
+
+        server.rules.append(finish)
+        kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent, **FAST)
+        assert seen == ["IngestKnowledgeBaseDocuments"] * 3
+
+    def test_what_was_accepted_before_a_failure_is_told(self, server: BedrockServer, agent: Any) -> None:
+        """An error in a later batch says how many documents were accepted."""
+        calls = []
+
+        def rule(operation: str, params: Mapping[str, Any]) -> Reply | None:
+            calls.append(operation)
+            return server.error(operation, "AccessDeniedException") if len(calls) == 2 else None
+
+        server.rules.append(rule)
+        with pytest.raises(ClientError) as caught:
+            kb.ingest_documents_with_retry(KB, DS, documents(12), client=agent)
+        assert caught.value.__notes__ == ["10 of 12 documents had been accepted"]
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            [],
+            [{"dataSourceId": "OTHER", "s3": {"uri": "s3://b/a"}}],
+            [{"s3": {}}],
+            [{"s3": {"uri": "s3://b/a"}, "metadata": {"a": None}}],
+        ],
+    )  # fmt: skip
+    def test_arguments(self, server: BedrockServer, agent: Any, bad: list[dict[str, Any]]) -> None:
+        """No documents, another data source, no place, metadata that the service has no type for: refused."""
+        with pytest.raises(ArgumentError):
+            kb.ingest_documents_with_retry(KB, DS, bad, client=agent)
+        assert server.calls == []
+
+
+class TestStatus:
+    def test_every_uri_has_a_key(self, server: BedrockServer, agent: Any) -> None:
+        """In the order asked for; UNKNOWN where the service says nothing."""
+        uris = [f"s3://bucket/{number}" for number in range(30)] + ["s3://bucket/judy.txt"]
+        statuses = kb.batch_check_document_statuses(KB, DS, uris, client=agent)
+        assert list(statuses) == uris
+        assert statuses["s3://bucket/judy.txt"] == "INDEXED"
+        assert {len(params["documentIdentifiers"]) for _, params in server.calls} == {10, 1}
+        server.rules.append(lambda operation, params: Reply(200, b"{}"))
+        assert set(kb.batch_check_document_statuses(KB, DS, uris, client=agent).values()) == {"UNKNOWN"}
+
+    @pytest.mark.parametrize(("size", "requests"), [(25, 2), (10, 2), (4, 3), (1, 12)])
+    def test_batch_size_is_an_upper_bound(
+        self, server: BedrockServer, agent: Any, size: int, requests: int
+    ) -> None:
+        """Never more than the service takes, never more than asked for."""
+        uris = [f"s3://bucket/{number}" for number in range(12)]
+        kb.batch_check_document_statuses(KB, DS, uris, batch_size=size, client=agent)
+        assert len(server.calls) == requests
+
+    def test_sleeping_first(self, server: BedrockServer, agent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A document only just given is asked about after a moment."""
+        monkeypatch.setattr(ingestion, "SETTLE_SECONDS", 0.05)
+        assert kb.check_document_status(KB, DS, "s3://bucket/judy.txt", client=agent) == "INDEXED"
+        assert (
+            kb.check_document_status(KB, DS, "s3://bucket/none", sleep_first=False, client=agent)
+            == "NOT_FOUND"
+        )
+
+    def test_no_uris(self, server: BedrockServer, agent: Any) -> None:
+        """Nothing asked is nothing answered, and no request."""
+        assert kb.batch_check_document_statuses(KB, DS, [], client=agent) == {}
+        assert server.calls == []
+
+    def test_batch_size(self, agent: Any) -> None:
+        """A batch size below 1 is refused."""
+        with pytest.raises(ArgumentError, match="batch_size"):
+            kb.batch_check_document_statuses(KB, DS, ["s3://b/a"], batch_size=0, client=agent)
+
+
+class TestWaiting:
+    @pytest.mark.parametrize("named", [True, False])
+    def test_for_a_job(self, server: BedrockServer, agent: Any, named: bool) -> None:
+        """The job is asked about until it is done; `progress` sees every answer."""
+        job = kb.start_ingestion_with_retry(KB, DS, client=agent)
+        seen: list[str] = []
+        done = kb.wait_for_ingestion(
+            KB, DS, job["ingestionJobId"] if named else None,
+            poll=0.001, progress=lambda found: seen.append(found["status"]), client=agent,
+        )  # fmt: skip
+        assert seen == ["IN_PROGRESS", "COMPLETE"]
+        assert done["statistics"]["numberOfNewDocumentsIndexed"] == 3
+
+    def test_for_documents(self, server: BedrockServer, agent: Any) -> None:
+        """Documents are asked about until none is on its way; failed ones are told, not raised."""
+        server.hold(KB, DS, "s3://bucket/new.txt", "new", indexed=False)
+        uris = ["s3://bucket/new.txt", "s3://bucket/gone.txt"]
+        kb.ingest_documents_with_retry(KB, DS, [{"s3": {"uri": uri}} for uri in uris], client=agent)
+        found = kb.wait_for_ingestion(KB, DS, s3_uris=uris, poll=0.001, client=agent)
+        assert found == {"s3://bucket/new.txt": "INDEXED", "s3://bucket/gone.txt": "FAILED"}
+
+    def test_failures(self, server: BedrockServer, agent: Any) -> None:
+        """A job that was stopped, no job at all, and a time that is over are errors."""
+        with pytest.raises(KnowledgeBaseError, match="has no ingestion job"):
+            kb.wait_for_ingestion(KB, DS, client=agent)
+        job = kb.start_ingestion_with_retry(KB, DS, client=agent)["ingestionJobId"]
+        with pytest.raises(KnowledgeBaseError, match="not done within"):
+            kb.wait_for_ingestion(KB, DS, job, timeout=0.0001, client=agent)
+        agent.stop_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS, ingestionJobId=job)
+        with pytest.raises(KnowledgeBaseError, match="is STOPPED"):
+            kb.wait_for_ingestion(KB, DS, job, client=agent)
+
+    def test_arguments(self, agent: Any) -> None:
+        """A job and documents at once, or a poll of 0, are refused."""
+        with pytest.raises(ArgumentError, match="either"):
+            kb.wait_for_ingestion(KB, DS, "JOB", s3_uris=["s3://b/a"], client=agent)
+        with pytest.raises(ArgumentError, match="poll"):
+            kb.wait_for_ingestion(KB, DS, poll=0, client=agent)
+
+
+def test_async_twins(server: BedrockServer, agent: Any) -> None:
+    """Every function has a twin for async callers."""
+
+    async def everything() -> None:
+        answer = await kb.aingest_documents_with_retry(KB, DS, documents(1), client=agent)
+        assert answer["documentDetails"]
+        assert (
+            await kb.acheck_document_status(KB, DS, "s3://b/none", sleep_first=False, client=agent)
+            == "NOT_FOUND"
+        )
+        assert await kb.abatch_check_document_statuses(KB, DS, [], client=agent) == {}
+        job = await kb.astart_ingestion_with_retry(KB, DS, client=agent)
+        done = await kb.await_for_ingestion(KB, DS, job["ingestionJobId"], poll=0.001, client=agent)
+        assert done["status"] == "COMPLETE"
+
+    asyncio.run(everything())
+
+
+def test_clients_are_made_from_the_environment(aws: BedrockServer) -> None:
+    """Without a client one is made for AWS_REGION, with short timeouts and one try."""
+    assert kb.start_ingestion_with_retry(KB, DS)["status"] == "STARTING"
+    from sleuth.knowledge_base.clients import default_client
+
+    config = default_client("bedrock-agent-runtime", 5.0).meta.config
+    assert (config.connect_timeout, config.read_timeout) == (2.0, 5.0)
+    assert config.retries["total_max_attempts"] == 1

@@ -1,0 +1,380 @@
+"""LocalKnowledgeBase: the requests, answers and errors of both AWS clients, from an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sleuth import Document, Engine
+from sleuth import knowledge_base as kb
+from sleuth.errors import ArgumentError, KnowledgeBaseError
+from sleuth.knowledge_base.results import uri_of
+from sleuth.testing.aws import BedrockServer
+
+KB, DS = "KB12345678", "DS12345678"
+SOURCE_KEY = "x-amz-bedrock-kb-data-source-id"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with Engine.open(tmp_path / "index", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> Path:
+    """A folder that stands for a bucket."""
+    folder = tmp_path / "bucket"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "judy.txt").write_text("pictures of judy at the lake")
+    (folder / "judy.txt.metadata.json").write_text(json.dumps({"metadataAttributes": {"topic": "genealogy"}}))
+    (folder / "pictures.txt").write_text("pictures of judy")
+    (folder / "deep" / "rag.txt").write_text("what is a knowledge base")
+    return folder
+
+
+@pytest.fixture
+def local(engine: Engine, bucket: Path) -> Iterator[kb.LocalKnowledgeBase]:
+    sources = {DS: "s3://bucket/"}
+    with kb.LocalKnowledgeBase(engine, sources=sources, buckets={"bucket": bucket}) as base:
+        yield base
+
+
+def ingest(local: kb.LocalKnowledgeBase) -> dict[str, Any]:
+    job = kb.start_ingestion_with_retry(KB, DS, client=local)
+    return kb.wait_for_ingestion(KB, DS, job["ingestionJobId"], poll=0.005, timeout=20, client=local)
+
+
+@pytest.fixture(params=["aws", "local"])
+def both(request: pytest.FixtureRequest) -> tuple[Any, Any]:
+    """A runtime and an agent client over the same three documents: of AWS, and of an index."""
+    if request.param == "aws":
+        server = request.getfixturevalue("server")
+        server.bases.clear()
+        server.hold(KB, DS, "s3://bucket/judy.txt", "pictures of judy at the lake", {"topic": "genealogy"})
+        server.hold(KB, DS, "s3://bucket/pictures.txt", "pictures of judy")
+        server.hold(KB, DS, "s3://bucket/deep/rag.txt", "what is a knowledge base")
+        return request.getfixturevalue("runtime"), request.getfixturevalue("agent")
+    local = request.getfixturevalue("local")
+    ingest(local)
+    return local, local
+
+
+class TestBothAnswerAlike:
+    """One contract, two implementations."""
+
+    def test_retrieve(self, both: tuple[Any, Any]) -> None:
+        """Results have the service's shape, best first, and honour numberOfResults."""
+        answer = both[0].retrieve(
+            knowledgeBaseId=KB,
+            retrievalQuery={"text": "pictures of judy"},
+            retrievalConfiguration={"vectorSearchConfiguration": {"numberOfResults": 2}},
+        )
+        results = answer["retrievalResults"]
+        assert [one["location"]["s3Location"]["uri"] for one in results] == [
+            "s3://bucket/pictures.txt",
+            "s3://bucket/judy.txt",
+        ]
+        for one in results:
+            assert set(one) >= {"content", "location", "metadata", "score"}
+            assert one["content"]["text"].startswith("pictures")
+            assert one["location"]["type"] == "S3"
+            assert one["metadata"][SOURCE_KEY] == DS
+            assert isinstance(one["score"], float)
+
+    def test_slices(self, both: tuple[Any, Any]) -> None:
+        """The same retriever runs over both, filters included."""
+        retriever = kb.MultiSliceRetriever(both[0])
+        results = retriever.retrieve(
+            "pictures of judy", KB, DS, {"topic": {"$eq": "genealogy"}}, num_results=2
+        )
+        assert {uri_of(one) for one in results} == {"s3://bucket/judy.txt", "s3://bucket/pictures.txt"}
+        assert [(part.name, part.status, part.hits) for part in retriever.last_report][0] == (
+            "filtered",
+            "ok",
+            1,
+        )
+        only = kb.MultiSliceRetriever(both[0], enabled=False)
+        assert only.retrieve("judy", KB, "DSOTHER000", {"topic": {"$eq": "genealogy"}}) == []
+
+    def test_statuses(self, both: tuple[Any, Any]) -> None:
+        """Documents that are there are INDEXED, others NOT_FOUND."""
+        uris = ["s3://bucket/judy.txt", "s3://bucket/none.txt"]
+        found = kb.batch_check_document_statuses(KB, DS, uris, client=both[1])
+        assert found == {uris[0]: "INDEXED", uris[1]: "NOT_FOUND"}
+
+    def test_ingesting_text(self, both: tuple[Any, Any]) -> None:
+        """A custom document is found once it is indexed, and gone once it is deleted."""
+        runtime, agent = both
+        inline = {"type": "TEXT", "textContent": {"data": "minutes of the harbour meeting"}}
+        custom = {
+            "customDocumentIdentifier": {"id": "note-1"},
+            "sourceType": "IN_LINE",
+            "inlineContent": inline,
+        }
+        entry = {
+            "content": {"dataSourceType": "CUSTOM", "custom": custom},
+            "metadata": {
+                "type": "IN_LINE_ATTRIBUTE",
+                "inlineAttributes": [{"key": "year", "value": {"type": "NUMBER", "numberValue": 2020}}],
+            },
+        }
+        answer = kb.ingest_documents_with_retry(KB, DS, [entry], client=agent)
+        assert answer["documentDetails"][0]["identifier"] == {
+            "dataSourceType": "CUSTOM",
+            "custom": {"id": "note-1"},
+        }
+        done = kb.wait_for_ingestion(KB, DS, s3_uris=["note-1"], poll=0.001, client=agent)
+        assert done == {"note-1": "INDEXED"}
+        retriever = kb.MultiSliceRetriever(runtime, enabled=False)
+        [found] = retriever.retrieve("harbour meeting", KB, DS, {"year": {"$gte": 2020}})
+        assert uri_of(found) == "note-1"
+        assert found["location"]["type"] == "CUSTOM"
+        name = {"dataSourceType": "CUSTOM", "custom": {"id": "note-1"}}
+        agent.delete_knowledge_base_documents(knowledgeBaseId=KB, dataSourceId=DS, documentIdentifiers=[name])
+        assert kb.check_document_status(KB, DS, "note-1", sleep_first=False, client=agent) == "NOT_FOUND"
+
+    def test_lists(self, both: tuple[Any, Any]) -> None:
+        """Data sources and documents are listed, page by page."""
+        _, agent = both
+        sources = agent.list_data_sources(knowledgeBaseId=KB)["dataSourceSummaries"]
+        assert [source["dataSourceId"] for source in sources] == [DS]
+        seen: list[str] = []
+        token: dict[str, str] = {}
+        while True:
+            page = agent.list_knowledge_base_documents(
+                knowledgeBaseId=KB, dataSourceId=DS, maxResults=2, **token
+            )
+            seen += [detail["identifier"]["s3"]["uri"] for detail in page["documentDetails"]]
+            if "nextToken" not in page:
+                break
+            token = {"nextToken": page["nextToken"]}
+        assert sorted(seen) == [
+            "s3://bucket/deep/rag.txt",
+            "s3://bucket/judy.txt",
+            "s3://bucket/pictures.txt",
+        ]
+
+    @pytest.mark.parametrize(
+        ("operation", "request_", "code"),
+        [
+            (
+                "retrieve",
+                {
+                    "retrievalQuery": {"text": "q"},
+                    "retrievalConfiguration": {"vectorSearchConfiguration": {"numberOfResults": 101}},
+                },
+                "ValidationException",
+            ),
+            (
+                "get_knowledge_base_documents",
+                {
+                    "dataSourceId": DS,
+                    "documentIdentifiers": [
+                        {"dataSourceType": "S3", "s3": {"uri": f"s3://b/{number}"}} for number in range(11)
+                    ],
+                },
+                "ValidationException",
+            ),
+            (
+                "get_ingestion_job",
+                {"dataSourceId": DS, "ingestionJobId": "NOSUCHJOB0"},
+                "ResourceNotFoundException",
+            ),
+            ("start_ingestion_job", {"dataSourceId": "DSUNKNOWN0"}, "ResourceNotFoundException"),
+        ],
+    )
+    def test_errors(self, both: tuple[Any, Any], operation: str, request_: dict[str, Any], code: str) -> None:
+        """Limits and unknown names give boto3's ClientError with the service's code."""
+        client = both[0] if operation == "retrieve" else both[1]
+        with pytest.raises(ClientError) as caught:
+            getattr(client, operation)(knowledgeBaseId=KB, **request_)
+        assert caught.value.response["Error"]["Code"] == code
+
+
+class TestJobs:
+    def test_statistics(self, local: kb.LocalKnowledgeBase, bucket: Path) -> None:
+        """New, changed, gone and unreadable documents are counted."""
+        first = ingest(local)["statistics"]
+        assert (first["numberOfDocumentsScanned"], first["numberOfNewDocumentsIndexed"]) == (3, 3)
+        (bucket / "judy.txt").write_text("judy, changed")
+        (bucket / "pictures.txt").unlink()
+        (bucket / "bad.txt").write_bytes(b"\xff\xfe\x00")
+        (bucket / ".hidden").write_text("secret")
+        second = ingest(local)["statistics"]
+        assert second == {
+            "numberOfDocumentsScanned": 3,
+            "numberOfNewDocumentsIndexed": 0,
+            "numberOfModifiedDocumentsIndexed": 1,
+            "numberOfDocumentsDeleted": 1,
+            "numberOfDocumentsFailed": 1,
+        }
+        uris = [f"s3://bucket/{name}" for name in ("judy.txt", "pictures.txt", "bad.txt")]
+        statuses = kb.batch_check_document_statuses(KB, DS, uris, client=local)
+        assert list(statuses.values()) == ["INDEXED", "NOT_FOUND", "FAILED"]
+
+    def test_one_at_a_time(self, engine: Engine, bucket: Path) -> None:
+        """While a job runs, another is a conflict, and single documents are refused; stopping ends it."""
+        begun, go_on = Event(), Event()
+
+        def slowly(path: Path) -> list[Document]:
+            begun.set()
+            go_on.wait(10)
+            return [Document(path.read_text())]
+
+        with kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=slowly) as local:
+            job = local.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJob"][
+                "ingestionJobId"
+            ]
+            begun.wait(10)
+            with pytest.raises(ClientError) as caught:
+                kb.start_ingestion_with_retry(KB, DS, max_retries=1, base_delay=0.001, client=local)
+            assert caught.value.response["Error"]["Code"] == "ConflictException"
+            with pytest.raises(ClientError, match="ongoing"):
+                entry = {"s3": {"uri": (bucket / "judy.txt").as_uri()}}
+                kb.ingest_documents_with_retry(KB, DS, [entry], max_retries=0, client=local)
+            local.stop_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS, ingestionJobId=job)
+            go_on.set()
+            with pytest.raises(KnowledgeBaseError, match="STOPPED"):
+                kb.wait_for_ingestion(KB, DS, job, poll=0.005, client=local)
+            jobs = local.list_ingestion_jobs(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJobSummaries"]
+            assert [one["ingestionJobId"] for one in jobs] == [job]
+
+    def test_a_folder_that_is_not_there(self, engine: Engine, tmp_path: Path) -> None:
+        """The job fails, and says why."""
+        with (
+            kb.LocalKnowledgeBase(engine, sources={DS: tmp_path / "none"}) as local,
+            pytest.raises(KnowledgeBaseError, match=r"is FAILED.*not there"),
+        ):
+            kb.wait_for_ingestion(
+                KB,
+                DS,
+                kb.start_ingestion_with_retry(KB, DS, client=local)["ingestionJobId"],
+                poll=0.005,
+                client=local,
+            )
+
+    def test_files(self, engine: Engine, bucket: Path) -> None:
+        """A data source may be a plain folder; its documents are files, in the shape that S3 places have."""
+        with kb.LocalKnowledgeBase(engine, sources={DS: bucket}) as local:
+            ingest(local)
+            [found] = kb.MultiSliceRetriever(local).retrieve("lake", KB, DS)
+            assert found["location"] == {"type": "S3", "s3Location": {"uri": (bucket / "judy.txt").as_uri()}}
+            assert found["metadata"]["topic"] == "genealogy"
+
+    def test_files_of_several_documents(self, engine: Engine, bucket: Path) -> None:
+        """A reader may give several documents of a file; each is found, and all go with the file."""
+
+        def pages(path: Path) -> list[Document]:
+            return [Document(f"{word} page", {}) for word in path.read_text().split()]
+
+        with kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=pages) as local:
+            ingest(local)
+            assert len(kb.MultiSliceRetriever(local).retrieve("lake page", KB, DS, num_results=50)) == 3
+            (bucket / "judy.txt").unlink()
+            assert ingest(local)["statistics"]["numberOfDocumentsDeleted"] == 6
+
+
+class TestOwnership:
+    def test_documents_of_no_source_belong_to_each(
+        self, engine: Engine, local: kb.LocalKnowledgeBase
+    ) -> None:
+        """What was indexed without a data source is found under every one; what has one, only under it."""
+        ingest(local)
+        engine.add([Document("judy in a plain file", {"source": "/notes/judy.md"})])
+        retriever = kb.MultiSliceRetriever(local)
+        mine = {uri_of(one) for one in retriever.retrieve("judy", KB, DS)}
+        other = {uri_of(one) for one in retriever.retrieve("judy", KB, "DSOTHER000")}
+        assert other == {"file:///notes/judy.md"}
+        assert mine == {"s3://bucket/judy.txt", "s3://bucket/pictures.txt", *other}
+
+    def test_one_id_only(self, engine: Engine) -> None:
+        """A base with an id answers to no other."""
+        local = kb.LocalKnowledgeBase(engine, knowledge_base_id=KB)
+        assert local.retrieve(knowledgeBaseId=KB, retrievalQuery={"text": "q"}) == {"retrievalResults": []}
+        with pytest.raises(KnowledgeBaseError, match="'KB99999999' does not exist"):
+            kb.MultiSliceRetriever(local).retrieve("q", "KB99999999", None)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "s3://bucket/../secret.txt",
+        "s3://bucket/deep/../../secret.txt",
+        "s3://elsewhere/judy.txt",
+        "file:///etc/hostname",
+        "https://example.org/x",
+        "s3://bucket/link.txt",
+    ],
+)
+def test_places_outside_are_refused(local: kb.LocalKnowledgeBase, bucket: Path, uri: str) -> None:
+    """No address reaches a file outside of the folders that were given, by dots or by links."""
+    (bucket.parent / "secret.txt").write_text("secret")
+    (bucket / "link.txt").symlink_to(bucket.parent / "secret.txt")
+    with pytest.raises(ClientError) as caught:
+        kb.ingest_documents_with_retry(KB, DS, [{"s3": {"uri": uri}}], client=local)
+    assert caught.value.response["Error"]["Code"] == "ValidationException"
+    ingest(local)
+    assert kb.MultiSliceRetriever(local).retrieve("secret", KB, DS) == []
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"retrievalQuery": {"text": "q"}},
+        {"knowledgeBaseId": KB},
+        {"knowledgeBaseId": KB, "retrievalQuery": {"image": {}}},
+        {
+            "knowledgeBaseId": KB,
+            "retrievalQuery": {"text": "q"},
+            "retrievalConfiguration": {"vectorSearchConfiguration": {"filter": {"like": {}}}},
+        },
+    ],
+)
+def test_bad_requests(local: kb.LocalKnowledgeBase, request_: dict[str, Any]) -> None:
+    """What the service's model does not allow is a ValidationException."""
+    with pytest.raises(ClientError, match="ValidationException"):
+        local.retrieve(**request_)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"metadataAttributes": 1}', "[" * 10_000])
+def test_bad_sidecars(local: kb.LocalKnowledgeBase, bucket: Path, text: str) -> None:
+    """A sidecar that does not read fails its document, not the job."""
+    (bucket / "judy.txt.metadata.json").write_text(text)
+    assert ingest(local)["statistics"]["numberOfDocumentsFailed"] == 1
+
+
+def test_sidecar_in_the_longer_form(local: kb.LocalKnowledgeBase, bucket: Path) -> None:
+    """Attributes may be written with their types, as the service documents."""
+    attributes = {"year": {"value": {"type": "NUMBER", "numberValue": 1990}, "includeForEmbedding": True}}
+    (bucket / "judy.txt.metadata.json").write_text(json.dumps({"metadataAttributes": attributes}))
+    ingest(local)
+    [found] = kb.MultiSliceRetriever(local, enabled=False).retrieve("judy", KB, DS, {"year": {"$eq": 1990}})
+    assert found["metadata"]["year"] == 1990
+
+
+def test_without_boto3_errors_are_ours(local: kb.LocalKnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where boto3 is not installed the errors have the same response."""
+    import sys
+
+    monkeypatch.setitem(sys.modules, "botocore.exceptions", None)
+    with pytest.raises(KnowledgeBaseError) as caught:
+        local.retrieve(knowledgeBaseId=KB)
+    assert caught.value.response["Error"]["Code"] == "ValidationException"  # type: ignore[attr-defined]
+
+
+def test_server_and_index_know_the_same_limits(server: BedrockServer) -> None:
+    """The limits written down for the index are those of AWS's model."""
+    from sleuth.knowledge_base.clients import limit_of
+
+    agent = server.client("bedrock-agent")
+    assert limit_of(agent, "IngestKnowledgeBaseDocuments", "documents", 0) == 10
+    assert limit_of(agent, "GetKnowledgeBaseDocuments", "documentIdentifiers", 0) == 10
+    with pytest.raises(ArgumentError):
+        kb.ingest_documents_with_retry(KB, DS, [], client=agent)

@@ -1,0 +1,328 @@
+"""MultiSliceRetriever: slices, filters, pages, boosts and errors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError, FilterError, KnowledgeBaseError
+from sleuth.knowledge_base import MultiSliceRetriever, deduplicate_results, set_default_client
+from sleuth.knowledge_base.results import documented, uri_of
+from sleuth.testing.aws import BedrockServer
+
+KB, DS = "KB12345678", "DS12345678"
+SOURCE = {"equals": {"key": "x-amz-bedrock-kb-data-source-id", "value": DS}}
+TOPIC = {"topic": {"$eq": "genealogy"}}
+
+
+class Scripted:
+    """A client that answers each request by a function of it, and notes them."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+        self.requests: list[dict[str, Any]] = []
+
+    def retrieve(self, **request: Any) -> dict[str, Any]:
+        self.requests.append(request)
+        found: dict[str, Any] = self._answer(request)
+        return found
+
+    def search(self, number: int) -> dict[str, Any]:
+        search: dict[str, Any] = self.requests[number]["retrievalConfiguration"]["vectorSearchConfiguration"]
+        return search
+
+
+def result(uri: str | None, score: float = 0.5) -> dict[str, Any]:
+    location = {"type": "S3", "s3Location": {"uri": uri}} if uri else {"type": "S3"}
+    return {"content": {"text": f"text of {uri}"}, "location": location, "metadata": {}, "score": score}
+
+
+def fixed(*results: dict[str, Any]) -> Scripted:
+    return Scripted(lambda request: {"retrievalResults": list(results)})
+
+
+def filters_of(client: Scripted) -> list[Any]:
+    return sorted((client.search(number).get("filter") for number in range(len(client.requests))), key=str)
+
+
+class TestSlices:
+    def test_filtered_and_unfiltered(self, server: BedrockServer, runtime: Any) -> None:
+        """With a filter two slices run; only what the filtered one finds is raised."""
+        retriever = MultiSliceRetriever(runtime, filtered_score_boost=2.0)
+        results = retriever.retrieve("pictures of judy", KB, DS, TOPIC)
+        assert [(uri_of(found), round(found["score"], 3)) for found in results] == [
+            ("s3://bucket/judy.txt", round(2 * 0.70711, 3)),
+            ("s3://bucket/pictures.txt", 1.0),
+            ("s3://bucket/rag.txt", 0.0),
+        ]
+        assert [part.name for part in retriever.last_report] == ["filtered", "unfiltered"]
+        assert set(results[0]) == {"score", "content", "location", "metadata"}
+
+    @pytest.mark.parametrize("empty", [None, {}])
+    def test_without_a_filter_there_is_one(self, empty: dict[str, Any] | None) -> None:
+        """No filter, or an empty one, is one question, and nothing is raised."""
+        client = fixed(result("s3://b/a", 0.4))
+        retriever = MultiSliceRetriever(client)
+        assert [found["score"] for found in retriever.retrieve("q", KB, DS, empty)] == [0.4]
+        assert filters_of(client) == [SOURCE]
+        assert [part.name for part in retriever.last_report] == ["unfiltered"]
+
+    def test_disabled_is_one_filtered_question(self) -> None:
+        """`enabled=False` asks once, with the filter applied."""
+        client = fixed(result("s3://b/a", 0.4))
+        retriever = MultiSliceRetriever(client, enabled=False)
+        assert [found["score"] for found in retriever.retrieve("q", KB, DS, TOPIC)] == [0.5]
+        assert filters_of(client) == [
+            {"andAll": [SOURCE, {"equals": {"key": "topic", "value": "genealogy"}}]}
+        ]
+
+    @pytest.mark.parametrize("most", [1, 2, 3, 8])
+    def test_max_slices(self, most: int) -> None:
+        """At most `max_slices` run, the filtered ones and the first query's first; the others are
+        reported.
+        """
+        client = fixed(result("s3://b/a"))
+        retriever = MultiSliceRetriever(client, max_slices=most)
+        retriever.retrieve("q", KB, DS, TOPIC, data_source_ids=["DSOTHER000"], rewrites=["other words"])
+        assert len(client.requests) == min(most, 8)
+        names = [part.name for part in retriever.last_report]
+        assert names[:4] == ["filtered", "unfiltered", "filtered (DSOTHER000)", "unfiltered (DSOTHER000)"]
+        assert names[4] == "filtered (rewrite 1)" and names[-1] == "unfiltered (DSOTHER000, rewrite 1)"
+        assert [part.status for part in retriever.last_report] == ["ok"] * most + ["skipped"] * (8 - most)
+
+    def test_more_data_sources(self, server: BedrockServer, runtime: Any) -> None:
+        """Each data source is asked on its own; results come from all of them."""
+        retriever = MultiSliceRetriever(runtime)
+        results = retriever.retrieve("judy", KB, None, data_source_ids=[DS, "DSOTHER000"])
+        assert {uri_of(found) for found in results} >= {"s3://bucket/judy.txt", "s3://other/judy.txt"}
+        assert len(retriever.last_report) == 2
+
+    def test_no_data_source_is_all_of_them(self, server: BedrockServer, runtime: Any) -> None:
+        """Without a data source the whole base is asked."""
+        assert len(MultiSliceRetriever(runtime).retrieve("judy", KB, None)) == 4
+        assert len(MultiSliceRetriever(runtime).retrieve("judy", KB, DS)) == 3
+
+    def test_ties_break_by_uri(self) -> None:
+        """Equal scores are in order of URI, whatever the order of arrival."""
+        client = fixed(result("s3://b/c"), result("s3://b/a"), result("s3://b/b"))
+        found = MultiSliceRetriever(client).retrieve("q", KB, None)
+        assert [uri_of(one) for one in found] == ["s3://b/a", "s3://b/b", "s3://b/c"]
+
+    def test_async(self, server: BedrockServer, runtime: Any) -> None:
+        """The async twin gives the same."""
+        retriever = MultiSliceRetriever(runtime)
+        assert asyncio.run(retriever.aretrieve("judy", KB, DS, TOPIC)) == retriever.retrieve(
+            "judy", KB, DS, TOPIC
+        )
+
+
+class TestFilters:
+    @pytest.mark.parametrize(
+        ("given", "sent"),
+        [
+            ({"year": {"$gte": 1, "$lt": 3}}, [("greaterThanOrEquals", "year", 1), ("lessThan", "year", 3)]),
+            ({"a": "x", "b": {"$ne": 2}}, [("equals", "a", "x"), ("notEquals", "b", 2)]),
+            ({"a": {"$in": ["x", "y"]}}, [("in", "a", ["x", "y"])]),
+            ({"a": {"$nin": ["x", "y"]}}, [("notEquals", "a", "x"), ("notEquals", "a", "y")]),
+            ({"$not": {"a": "x"}}, [("notEquals", "a", "x")]),
+            ({"$not": {"$or": [{"a": "x"}, {"b": "y"}]}}, [("notEquals", "a", "x"), ("notEquals", "b", "y")]),
+        ],
+    )
+    def test_whole_filter_is_sent(self, given: dict[str, Any], sent: list[tuple[str, str, Any]]) -> None:
+        """Several fields, several operators and negations are all in the request, beside the data source."""
+        client = fixed()
+        MultiSliceRetriever(client, enabled=False).retrieve("q", KB, DS, given)
+        parts = [{name: {"key": key, "value": value}} for name, key, value in sent]
+        assert filters_of(client) == [{"andAll": [SOURCE, *parts]}]
+
+    def test_service_form_is_passed_through(self) -> None:
+        """A filter in the service's own form is sent as it is."""
+        own = {"orAll": [{"startsWith": {"key": "a", "value": "x"}}, {"notIn": {"key": "b", "value": [1]}}]}
+        client = fixed()
+        MultiSliceRetriever(client, enabled=False).retrieve("q", KB, None, own)
+        assert filters_of(client) == [own]
+
+    @pytest.mark.parametrize(
+        ("given", "named"),
+        [
+            ({"a": {"$exists": True}}, "exists"),
+            ({"$not": {"a": {"$gt": 1}}}, "gt"),
+            ({"a": {"$like": "x"}}, "like"),
+            ({"equals": {"key": "a"}}, "equals"),
+        ],
+    )
+    def test_what_cannot_be_said_is_refused(self, given: dict[str, Any], named: str) -> None:
+        """A filter that the service cannot express is an error that names the operator, and nothing is
+        asked.
+        """
+        client = fixed()
+        with pytest.raises(FilterError, match=named):
+            MultiSliceRetriever(client).retrieve("q", KB, DS, given)
+        assert client.requests == []
+
+
+class TestPages:
+    @pytest.mark.parametrize(("wanted", "asked"), [(1, 1), (5, 3), (7, 4), (100, 4)])
+    def test_all_pages_are_read(self, server: BedrockServer, runtime: Any, wanted: int, asked: int) -> None:
+        """`nextToken` is followed until there is enough, or no more."""
+        server.page_size = 2
+        for number in range(4):
+            server.hold(KB, DS, f"s3://bucket/{number}", f"judy {number}")
+        results = MultiSliceRetriever(runtime).retrieve("judy", KB, DS, num_results=wanted)
+        assert len(results) == min(wanted, 7)
+        assert len(server.calls) == asked
+
+    def test_more_than_the_service_gives_at_once(self) -> None:
+        """One request asks for 100 at most."""
+        client = fixed()
+        MultiSliceRetriever(client).retrieve("q", KB, None, num_results=250)
+        assert client.search(0)["numberOfResults"] == 100
+
+    def test_a_service_that_never_ends_is_left(self) -> None:
+        """Tokens without end cost no more than the deadline."""
+        client = Scripted(lambda request: {"retrievalResults": [], "nextToken": "again"})
+        with suppress(KnowledgeBaseError):  # the slice and its deadline end at one moment
+            assert MultiSliceRetriever(client, timeout_seconds=0.1).retrieve("q", KB, None) == []
+        assert len(client.requests) > 1
+
+
+class TestErrors:
+    def test_unknown_knowledge_base(self, server: BedrockServer, runtime: Any) -> None:
+        """An unknown base is an error that names it, of our kind and of boto3's."""
+        from botocore.exceptions import ClientError
+
+        with pytest.raises(KnowledgeBaseError, match="'KB00000000' was not found") as caught:
+            MultiSliceRetriever(runtime).retrieve("q", "KB00000000", None)
+        assert isinstance(caught.value, ClientError)
+        assert isinstance(caught.value, runtime.exceptions.ResourceNotFoundException)
+        assert caught.value.response["Error"]["Code"] == "ResourceNotFoundException"
+        assert caught.value.status == 404
+
+    def test_ids_that_aws_cannot_have(self, server: BedrockServer, runtime: Any) -> None:
+        """boto3's own check of parameters is told in one line."""
+        with pytest.raises(KnowledgeBaseError, match="'KB123' cannot be asked so: Invalid length"):
+            MultiSliceRetriever(runtime).retrieve("q", "KB123", None)
+
+    def test_no_region(self) -> None:
+        """Without a region the error says what to set, and how to do without AWS."""
+        with pytest.raises(KnowledgeBaseError, match=r"AWS_REGION must be set.*LocalKnowledgeBase"):
+            MultiSliceRetriever().retrieve("q", KB, DS)
+
+    def test_no_credentials(self, server: BedrockServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without credentials the error says which to set."""
+        monkeypatch.setenv("AWS_REGION", "us-east-1")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        with pytest.raises(KnowledgeBaseError, match="no AWS credentials were found"):
+            MultiSliceRetriever().retrieve("q", KB, DS)
+
+    def test_errors_of_other_kinds_are_raised_as_they_are(self) -> None:
+        """What is no failure of a service is not dressed up as one."""
+
+        def broken(request: Mapping[str, Any]) -> dict[str, Any]:
+            raise ZeroDivisionError("a bug")
+
+        with pytest.raises(ZeroDivisionError, match="a bug") as caught:
+            MultiSliceRetriever(Scripted(broken)).retrieve("q", KB, DS, TOPIC)
+        assert "filtered: a bug; unfiltered: a bug" in caught.value.__notes__[0]
+
+    def test_an_answer_without_results(self) -> None:
+        """An answer that is none is a failure, not an empty result."""
+        with pytest.raises(KnowledgeBaseError, match="without retrievalResults"):
+            MultiSliceRetriever(Scripted(lambda request: {})).retrieve("q", KB, DS)
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            {"timeout_seconds": 0},
+            {"timeout_seconds": float("nan")},
+            {"max_slices": 0},
+            {"max_slices": True},
+            {"filtered_score_boost": 0},
+            {"filtered_score_boost": float("inf")},
+        ],
+    )
+    def test_settings(self, bad: dict[str, Any]) -> None:
+        """A setting out of its range is refused, naming it."""
+        with pytest.raises(ArgumentError, match=next(iter(bad))):
+            MultiSliceRetriever(**bad)
+
+    @pytest.mark.parametrize(
+        ("changed", "named"),
+        [
+            ({"query": " "}, "query"),
+            ({"num_results": 0}, "num_results"),
+            ({"knowledge_base_id": ""}, "knowledge_base_id"),
+        ],
+    )
+    def test_arguments(self, changed: dict[str, Any], named: str) -> None:
+        """An argument out of its range is refused, naming it."""
+        values = {"query": "q", "knowledge_base_id": KB, "data_source_id": DS, **changed}
+        with pytest.raises(ArgumentError, match=named):
+            MultiSliceRetriever(fixed()).retrieve(**values)
+
+    def test_default_client(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A default client that was set answers in place of AWS."""
+        monkeypatch.setenv("AWS_REGION", "us-east-1")
+        client = fixed(result("s3://b/a"))
+        set_default_client(client)
+        assert len(MultiSliceRetriever().retrieve("q", KB, DS)) == 1
+
+
+URIS = st.one_of(st.none(), st.sampled_from(["s3://b/a", "s3://b/b", "s3://b/c"]))
+
+
+class TestResults:
+    @given(st.lists(st.tuples(URIS, st.sampled_from([0.0, 0.25, 0.5, 1.0]))))
+    def test_deduplicate(self, pairs: list[tuple[str | None, float]]) -> None:
+        """Per URI the highest score, the first of equals; all without a URI; best first; idempotent; no
+        change made.
+        """
+        results = [result(uri, score) for uri, score in pairs]
+        kept = deduplicate_results(results)
+        for uri in {uri for uri, _ in pairs if uri}:
+            scores = [score for other, score in pairs if other == uri]
+            first = next(one for one in results if uri_of(one) == uri and one["score"] == max(scores))
+            assert [id(one) for one in kept if uri_of(one) == uri] == [id(first)]
+        assert sum(uri_of(one) is None for one in kept) == sum(uri is None for uri, _ in pairs)
+        assert [one["score"] for one in kept] == sorted((one["score"] for one in kept), reverse=True)
+        assert deduplicate_results(kept) == kept
+        assert results == [result(uri, score) for uri, score in pairs]
+
+    @pytest.mark.parametrize(
+        "location",
+        [
+            {"type": "WEB", "webLocation": {"url": "u"}},
+            {"type": "CONFLUENCE", "confluenceLocation": {"url": "u"}},
+            {"type": "SALESFORCE", "salesforceLocation": {"url": "u"}},
+            {"type": "SHAREPOINT", "sharePointLocation": {"url": "u"}},
+            {"type": "CUSTOM", "customDocumentLocation": {"id": "u"}},
+            {"type": "KENDRA", "kendraDocumentLocation": {"uri": "u"}},
+            {"type": "SQL", "sqlLocation": {"query": "u"}},
+            {"type": "S3", "s3Location": {"uri": "u"}},
+        ],
+    )
+    def test_every_kind_of_place(self, location: dict[str, Any]) -> None:
+        """Each type of location is read for its own address."""
+        assert uri_of({"location": location}) == "u"
+
+    @pytest.mark.parametrize(
+        ("content", "text"),
+        [
+            ({"text": "t", "type": "TEXT"}, "t"),
+            ("t", "t"),
+            ({"type": "AUDIO", "audio": {"s3Uri": "s3://b/a", "transcription": "t"}}, "t"),
+            ({"type": "VIDEO", "video": {"s3Uri": "s3://b/a", "summary": "t"}}, "t"),
+            ({"type": "ROW", "row": [{"columnName": "a", "columnValue": "1"}]}, "a: 1"),
+            ({"type": "IMAGE", "byteContent": "data:..."}, ""),
+            (None, ""),
+        ],
+    )  # fmt: skip
+    def test_content_is_text(self, content: Any, text: str) -> None:
+        """The content of every type of result is a str."""
+        assert documented({"content": content})["content"] == text
