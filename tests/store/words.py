@@ -73,7 +73,7 @@ def put(writer: Writer, name: str, *texts: str, **more: Any) -> bool:
     for text in texts:
         chunks.append(Chunk(text, at, at + len(text), 1, 1 + text.count("\n")))
         at += len(text)
-    return writer.put(name, content_hash("\0".join(texts)), chunks, **more)
+    return writer.put(name, content_hash(repr(texts)), chunks, **more)
 
 
 def read(store: Store) -> dict[str, str]:

@@ -65,9 +65,11 @@ def plan(rows: Sequence[int], live: Sequence[int]) -> tuple[int, int] | None:
     n = len(rows)
     for i in range(n - 1):
         total = sum(live[i:])
-        if live[i] > RATIO * (total - live[i]) or total > MOST_ROWS:
-            continue
-        if n - i > TINY or total >= TINY_ROWS:
+        if total < TINY_ROWS:
+            if n - i > TINY:
+                return i, n
+            break
+        if live[i] <= RATIO * (total - live[i]) and total <= MOST_ROWS:
             return i, n
     for i in range(n):
         if live[i] < (1 - DEAD_SHARE) * rows[i]:

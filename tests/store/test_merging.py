@@ -1,0 +1,168 @@
+"""Merges keep segments few and rewriting rare, and change no answer."""
+
+from __future__ import annotations
+
+import random
+import threading
+from math import log
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sleuth.store import merging
+from sleuth.store.store import Store
+from tests.store.words import SumsLeg, contents, faults, put, read
+
+
+def simulate(batches: list[int]) -> tuple[int, int]:
+    """The most segments that there ever were, and how many rows merges wrote."""
+    sizes: list[int] = []
+    most = written = 0
+    for batch in batches:
+        sizes.append(batch)
+        while chosen := merging.plan(sizes, sizes):
+            first, last = chosen
+            sizes[first:last] = [sum(sizes[first:last])]
+            written += sizes[first]
+        most = max(most, len(sizes))
+    return most, written
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 2**32), st.sampled_from([1, 10, 1000, 100_000]))
+def test_few_segments_and_little_rewriting(seed: int, largest: int) -> None:
+    """The number of segments and the times that a row is written grow with the logarithm of the rows."""
+    rng = random.Random(seed)
+    batches = [rng.randint(1, largest) for _ in range(800)]
+    total = sum(batches)
+    most, written = simulate(batches)
+    assert most <= 1 + merging.TINY + log(max(1.0, total / merging.TINY_ROWS), 3) + 1
+    levels = log(max(3.0, total / min(batches)), 1.5)
+    assert written <= total * (levels + merging.TINY_ROWS / merging.TINY / max(1, largest))
+
+
+def test_a_million_rows_in_few_segments() -> None:
+    """A million rows that came in thousands of commits of many sizes lie in fewer than 10 segments, most of the time."""
+    rng = random.Random(1)
+    sizes: list[int] = []
+    counts = []
+    while sum(sizes) < 1_000_000:
+        sizes.append(rng.choice([1, 1, 1, 50, 1000, 5000]))
+        while chosen := merging.plan(sizes, sizes):
+            sizes[slice(*chosen)] = [sum(sizes[slice(*chosen)])]
+        counts.append(len(sizes))
+    assert sorted(counts)[len(counts) * 99 // 100] < 10
+
+
+def test_segments_with_many_deleted_rows_are_rewritten() -> None:
+    """More than a fifth of dead rows, and a segment is written again, by itself if need be."""
+    assert merging.plan([1000], [799]) == (0, 1)
+    assert merging.plan([1000], [800]) is None
+    assert merging.plan([100_000, 1000], [100_000, 100]) == (1, 2)
+    assert merging.plan([5], [0]) == (0, 1)
+    assert merging.plan([], []) is None
+
+
+def test_deleted_rows_leave_segments_and_tombstones(store: Store) -> None:
+    """When merges are done, no segment holds more than a fifth of dead rows; when all is compacted, none is left."""
+    with store.writer() as writer:
+        writer.put_passages([f"p{i:04}" for i in range(2000)], [f"text {i}" for i in range(2000)], ["00"] * 2000)
+    with store.writer() as writer:
+        writer.delete([f"p{i:04}" for i in range(0, 2000, 3)])
+    store.wait()
+    assert store.status().tombstones == 0
+    with store.writer() as writer:
+        writer.delete([f"p{i:04}" for i in range(1, 300, 3)])
+    store.wait()
+    status = store.status()
+    assert (status.tombstones, status.legs[0].dead, status.legs[0].segments) == (100, 100, 1)
+    store.compact()
+    status = store.status()
+    assert (status.tombstones, status.legs[0].dead, status.legs[0].segments) == (0, 0, 1)
+    with store.writer() as writer:
+        writer.delete([f"p{i:04}" for i in range(2000)])
+    store.wait()
+    assert store.status().legs[0].segments == 0
+    assert read(store) == {}
+    assert faults(store) == []
+    assert list((store.path / "segments").iterdir()) == []
+
+
+def test_a_busy_writer_publishes_merges_of_its_process(store: Store) -> None:
+    """Merges that finish while a writer holds the lock are published by its next commit."""
+    with store.writer() as writer:
+        for i in range(200):
+            put(writer, f"d{i}", "x")
+            writer.commit()
+            while i % 50 == 49 and store._merges._thread and not store._merges._ready:
+                threading.Event().wait(0.001)
+        assert store.status().legs[0].segments < 150
+    store.wait()
+    assert store.status().legs[0].segments <= merging.TINY + 1
+    assert len(read(store)) == 200
+    assert faults(store) == []
+
+
+def test_a_merge_that_fails_is_told(store: Store) -> None:
+    """An error in a background merge is raised by `wait`, found by a check, and loses nothing."""
+
+    class Failing(SumsLeg):
+        def merge(self, segments):  # type: ignore[no-untyped-def]
+            raise RuntimeError("cannot merge")
+
+    store.attach([Failing()])
+    for i in range(10):
+        with store.writer() as writer:
+            put(writer, f"d{i}", "x")
+    try:
+        store.wait()
+    except RuntimeError as error:
+        assert "cannot merge" in str(error)
+    else:
+        raise AssertionError
+    assert len(read(store)) == 10
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_history_gives_what_a_dict_gives(tmp_path_factory, data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
+    """After any sequence of puts, deletes, commits, merges, reopenings and abandoned blocks, record and leg hold
+    exactly the committed documents."""
+    path = tmp_path_factory.mktemp("model") / "index"
+    names = st.sampled_from([f"d{i}" for i in range(12)])
+    texts = st.lists(st.sampled_from(["a", "b\n", "ü" * 30, ""]), max_size=3)
+    store = Store.open(path, create=True)
+    store.attach([SumsLeg()])
+    model: dict[str, list[str]] = {}
+    for _ in range(data.draw(st.integers(1, 25))):
+        step = data.draw(st.sampled_from(["write"] * 6 + ["reopen", "wait", "compact", "abandon"]))
+        if step == "reopen":
+            store.close()
+            store = Store.open(path)
+            assert store.attach([SumsLeg()]) == []
+        elif step == "wait":
+            store.wait()
+        elif step == "compact":
+            store.compact()
+        else:
+            changed = dict(model)
+            try:
+                with store.writer() as writer:
+                    for _ in range(data.draw(st.integers(0, 4))):
+                        name = data.draw(names)
+                        if data.draw(st.booleans()):
+                            changed[name] = data.draw(texts)
+                            put(writer, name, *changed[name])
+                        else:
+                            assert writer.delete([name]) == ([name] if changed.pop(name, None) is not None else [])
+                    if step == "abandon":
+                        raise InterruptedError
+                model = changed
+            except InterruptedError:
+                pass
+        expected = {f"{name}#{n}": text for name, parts in model.items() for n, text in enumerate(parts)}
+        with store.reader() as snapshot:
+            assert contents(snapshot) == expected
+            assert snapshot.counts().documents == len(model)
+    assert faults(store) == []
+    store.close()

@@ -1,0 +1,117 @@
+"""A segment file holds what it was given, and no changed byte of it goes unnoticed."""
+
+from __future__ import annotations
+
+import fcntl
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store import segments
+from sleuth.store.legs import SegmentData
+
+arrays = st.dictionaries(
+    st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=5).filter(lambda name: name[0] != "$"),
+    npst.arrays(
+        st.one_of(
+            npst.integer_dtypes(), npst.floating_dtypes(endianness="="), npst.boolean_dtypes(),
+            npst.datetime64_dtypes(endianness="="), st.just(np.dtype([("a", "<u4"), ("b", "<f4", (2,))])), st.just(np.dtype("S3")),
+        ),
+        npst.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=5),
+    ),
+    max_size=3,
+)  # fmt: skip
+keys = st.lists(st.integers(1, 2**40), unique=True, max_size=20).map(lambda found: np.array(sorted(found), np.int64))
+
+
+def encoded(own: np.ndarray, data: dict[str, np.ndarray], ties: np.ndarray | None = None) -> segments.Encoded:
+    first, last = (int(own[0]), int(own[-1])) if len(own) else (1, 1)
+    return segments.encode("leg", "print", first, last, own, ties, SegmentData(data, {"x": [1, "ü"]}))
+
+
+@settings(deadline=None)
+@given(keys, arrays, st.booleans())
+def test_round_trip(own: np.ndarray, data: dict[str, np.ndarray], ranked: bool) -> None:
+    """Arrays of any dtype and shape, keys with and without gaps, come back equal and read-only."""
+    ties = np.arange(len(own), dtype=np.uint32)[::-1] if ranked and len(own) else None
+    segment = encoded(own, data, ties)
+    content = b"".join(segment.parts)
+    assert len(content) == segment.size
+    opened = segments.decode(segment.name, content, segment.checksum)
+    assert np.array_equal(opened.keys, own)
+    assert (opened.tie_ranks is None) if ties is None else np.array_equal(opened.tie_ranks, ties)
+    assert opened.meta == {"x": [1, "ü"]}
+    assert opened.arrays.keys() == data.keys()
+    for name, array in data.items():
+        found = opened.arrays[name]
+        assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, array.shape, array.tobytes())
+        assert not found.size or not found.flags.writeable
+    assert list(segments.verify(opened)) == []
+
+
+def test_keys_without_gaps_take_no_space() -> None:
+    """Consecutive keys are a range in the header; others take 4 bytes each."""
+    dense, sparse = np.arange(7, 10_007), np.arange(0, 20_000, 2)
+    assert encoded(dense, {}).size < 500
+    assert encoded(sparse, {}).size < 500 + 4 * len(sparse)
+
+
+def test_objects_are_refused() -> None:
+    """Arrays of Python objects would need pickles, which can run code."""
+    with pytest.raises(TypeError, match="without objects"):
+        encoded(np.arange(1), {"bad": np.array([object()])})
+
+
+def test_every_flipped_byte_is_found() -> None:
+    """Each byte of a segment, padding included, is covered by one check or another."""
+    segment = encoded(np.array([2, 3, 9]), {"a": np.arange(5, dtype=np.uint8), "b": np.ones((2, 2))}, np.arange(3, dtype=np.uint32))
+    content = b"".join(segment.parts)
+    rng = random.Random(5)
+    for at in range(len(content)):
+        damaged = bytearray(content)
+        damaged[at] ^= 1 << rng.randrange(8)
+        try:
+            found = list(segments.verify(segments.decode(segment.name, bytes(damaged), segment.checksum)))
+        except IndexDamagedError:
+            continue
+        assert found, f"byte {at}"
+
+
+def test_files_are_checked_on_opening(tmp_path: Path) -> None:
+    """A file of another length, of another segment or that is gone is refused when it is opened."""
+    first, second = encoded(np.arange(1, 5), {"a": np.arange(4)}), encoded(np.arange(1, 5), {"a": np.arange(4) * 2})
+    for segment in (first, second):
+        segments.Held(tmp_path, segment).release()
+    path = tmp_path / f"{first.name}{segments.SUFFIX}"
+    opened = segments.read(tmp_path, first.name, first.size, first.checksum)
+    assert opened.arrays["a"].tolist() == [0, 1, 2, 3]
+    (tmp_path / f"{second.name}{segments.SUFFIX}").rename(path)
+    with pytest.raises(IndexDamagedError):
+        segments.read(tmp_path, first.name, first.size, first.checksum)
+    assert opened.arrays["a"].tolist() == [0, 1, 2, 3], "a mapped file stays as it was"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(IndexDamagedError, match="bytes where"):
+        segments.read(tmp_path, first.name, first.size, first.checksum)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        segments.read(tmp_path, first.name, first.size, first.checksum)
+
+
+def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:
+    """A sweep leaves alone what somebody still holds, and finds everything else that no manifest names."""
+    held = segments.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    named = segments.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    (tmp_path / "x.tmp").touch()
+    assert segments.orphans(tmp_path, {named.path.stem}) == [tmp_path / "x.tmp"]
+    held.release()
+    assert set(segments.orphans(tmp_path, {named.path.stem})) == {held.path, tmp_path / "x.tmp"}
+    with named.path.open("rb") as file, pytest.raises(BlockingIOError):
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    named.discard()
+    assert not named.path.exists()
