@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 KERNELS := $(shell find src -name '*.pyx' -o -name '*.h')
 
-.PHONY: demo test check build clean
+.PHONY: filters demo test check build clean
 
 demo: $(VENV)/.installed build ## index real text, answer three questions
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(VENV)/.developed build check ## lint, types and every test
 	$(BIN)/python -m pytest -n 2
+
+filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree
+	SLEUTH_FILTERS=10000 $(BIN)/python -m pytest tests/testing/test_filters_agree.py
 
 check: $(VENV)/.developed
 	$(BIN)/ruff check .

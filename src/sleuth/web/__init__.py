@@ -2,7 +2,7 @@
 
 from sleuth.web.batch import asearch_web_batch, search_web_batch
 from sleuth.web.cache import WebCache
-from sleuth.web.combine import merge
+from sleuth.web.combine import fuse, merge
 from sleuth.web.fetch import Page, afetch_page, fetch_page
 from sleuth.web.retriever import WebRetriever
 from sleuth.web.search import WebSearch, asearch_web, search_web
@@ -18,6 +18,7 @@ __all__ = [
     "asearch_web",
     "asearch_web_batch",
     "fetch_page",
+    "fuse",
     "merge",
     "search_web",
     "search_web_batch",

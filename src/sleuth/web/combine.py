@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Documents by position in the merged list, with scores that say their rank."""
+
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float32]
 
 
 def merge(
@@ -25,3 +38,42 @@ def merge(
     numbers = [document["id"] for document in merged if isinstance(document.get("id"), int)]
     free = (number for number in count(max(numbers, default=-1) + 1) if str(number) not in taken)
     return merged + [{**page, "id": next(free)} for page in found]
+
+
+def fuse(
+    local_docs: Sequence[Mapping[str, Any]],
+    web_docs: Sequence[Mapping[str, Any]] | Mapping[str, Any],
+    k: int | None = None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    rank_constant: float = 60,
+) -> list[dict[str, Any]]:
+    """Local documents and web pages as one ranking, by reciprocal rank: their scores are of different kinds.
+
+    To fuse retrievers instead of lists, and by score: `sleuth.compose.FusedRetriever`.
+
+    Args:
+        local_docs, web_docs: as for `merge`, each best first.
+        k: None for all.
+        weights: of "local" and "web"; 1 where not named.
+        rank_constant: as in `weight / (rank_constant + rank)`.
+
+    Returns:
+        Copies, best first, equal scores in order of `merge`, with the ids that `merge` gives and the fused
+        `score`.
+    """
+    import numpy as np
+
+    from sleuth.compose.fuse import fuse_hits
+
+    merged = merge(local_docs, web_docs)
+    split = len(local_docs)
+
+    def pool(first: int, end: int) -> _Ranked:
+        keys = np.arange(first, end, dtype=np.int64)
+        return _Ranked(keys, np.arange(len(keys), 0, -1).astype(np.float32))
+
+    pools = {"local": pool(0, split), "web": pool(split, len(merged))}
+    fused = fuse_hits(pools, weights, "rrf", k, rank_constant=rank_constant)
+    pairs = zip(fused.keys.tolist(), fused.scores.tolist(), strict=True)
+    return [{**merged[key], "score": score} for key, score in pairs]
