@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from sleuth.code.storage import CodeStorage, FileRow, Repository, SnapshotInfo
 from sleuth.code.words import WordLeg, WordSearcher
 from sleuth.errors import ArgumentError
 from sleuth.store.legs import Bitmap, SegmentView, pack
+
+if TYPE_CHECKING:
+    from sleuth.code.resolve import Resolver
 
 _REMEMBERED = 4_096
 
@@ -42,6 +46,7 @@ class Snapshot:
         files: its searchable file versions, in order of key.
         skipped: the others, each with its reason.
         keys: keys of `files`, ascending, shape (n,).
+        vectors: of its chunks, by embedder; filled by `sleuth.code.vectors`.
         firsts, counts: of their chunks, shape (n,).
     """
 
@@ -55,6 +60,7 @@ class Snapshot:
         self.keys = np.array([row.key for row in self.files], np.int64)
         self.firsts = np.array([row.first_chunk for row in self.files], np.int64)
         self.counts = np.array([row.chunks for row in self.files], np.int64)
+        self.vectors: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]] = {}
         self._details: OrderedDict[int, Detail] = OrderedDict()
         self._contents: OrderedDict[str, bytes] = OrderedDict()
         self._guard = threading.Lock()
@@ -83,6 +89,23 @@ class Snapshot:
             for size in range(1, min(len(steps), 8) + 1):
                 found.setdefault(".".join(steps[-size:]), []).append(i)
         return found
+
+    @cached_property
+    def in_folder(self) -> dict[str, list[int]]:
+        """Positions of files by the last one to six parts of their folder's path."""
+        found: dict[str, list[int]] = {}
+        for i, row in enumerate(self.files):
+            parts = row.path.split("/")[:-1]
+            for size in range(1, min(len(parts), 6) + 1):
+                found.setdefault("/".join(parts[-size:]), []).append(i)
+        return found
+
+    @cached_property
+    def resolver(self) -> Resolver:
+        """Resolves references at this snapshot."""
+        from sleuth.code.resolve import Resolver
+
+        return Resolver(self)
 
     @cached_property
     def folders(self) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,13 @@ from sleuth.errors import (
 )
 from sleuth.store.lock import WriterLock
 
+if TYPE_CHECKING:
+    from sleuth.code.snapshot import Snapshot
+
 FORMAT = 1
 _BUSY_SECONDS = 30.0
+_OPEN = 4
+"""Snapshots that stay open."""
 
 _SCHEMA = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -162,6 +167,7 @@ class CodeStorage:
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
+        self._snapshots: dict[tuple[str, str], Snapshot] = {}
         self.shelf = Shelf(self._folder, words)
         self._lock = WriterLock(self.path / "code.lock")
         self._prepare()
@@ -216,6 +222,7 @@ class CodeStorage:
             for connection in self._connections:
                 connection.close()
             self._connections.clear()
+            self._snapshots.clear()
         self._local = threading.local()
 
     def __enter__(self) -> CodeStorage:
@@ -357,6 +364,21 @@ class CodeStorage:
             connection.execute(
                 "UPDATE snapshots SET status = 'failed', error = 'the run was killed' WHERE status = 'indexing'"
             )
+
+    def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
+        """What can be read at a snapshot; the last few that were asked for stay open."""
+        from sleuth.code.snapshot import Snapshot
+
+        key = (repository.id, info.id)
+        with self._guard:
+            found = self._snapshots.pop(key, None)
+        if found is None:
+            found = Snapshot(self, repository, info)
+        with self._guard:
+            self._snapshots[key] = found
+            while len(self._snapshots) > _OPEN:
+                self._snapshots.pop(next(iter(self._snapshots)))
+        return found
 
     # file versions
 

@@ -1,0 +1,185 @@
+"""How well do descriptions of changes, issues and questions find their files? `make bench-code` prints the table.
+
+python benchmarks/code_quality.py --work /tmp/code            every collection, ours and the peers
+python benchmarks/code_quality.py --work /tmp/code --fit      learn the weights again, with cross-validation
+
+All gold files within the first k (Acc@k), any of them (Hit@k), and the reciprocal rank of the first (MRR).
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).parent))
+from code_collections import COMMITS, Given, Task, beir, swebench, swebench_blobs
+
+from sleuth.code.indexing import index_source
+from sleuth.code.query import read_query
+from sleuth.code.ranking import WEIGHTS, rank_files
+from sleuth.code.snapshot import Snapshot
+from sleuth.code.storage import CodeStorage
+from sleuth.codebase import open_code
+
+Floats = NDArray[np.float32]
+SETS = (*(f"commit_{name}" for name in COMMITS), "cosqa", "swebench_dev")
+KEPT = 150
+
+
+class Case:
+    """One task: signals of the candidates, which of them are gold, and how many gold files are no candidates."""
+
+    __slots__ = ("gold", "id", "missing", "peer", "values")
+
+    def __init__(
+        self, id: str, values: Floats, gold: NDArray[np.bool_], missing: int, peer: list[int]
+    ) -> None:
+        self.id = id
+        self.values = values
+        self.gold = gold
+        self.missing = missing
+        self.peer = peer
+
+
+def collect(name: str, work: Path) -> list[Case]:
+    """Signals of every task of a collection; kept in `work`, since they cost minutes."""
+    kept = work / f"signals_{name}.pkl"
+    if kept.exists():
+        return pickle.loads(kept.read_bytes())  # noqa: S301 - our own file
+    cases = _swebench_cases(work) if name == "swebench_dev" else _commit_cases(name, work)
+    kept.write_bytes(pickle.dumps(cases, 5))
+    return cases
+
+
+def _commit_cases(name: str, work: Path) -> list[Case]:
+    files, tasks = beir(name, suffix=".py" if name == "cosqa" else "")
+    with open_code(work / name, create=True) as storage:
+        report = index_source(storage, Given(Path("/collections") / name, files))
+        snapshot = _open(storage, report.repository, report.snapshot)
+        return [case(snapshot, task) for task in tasks]
+
+
+def _swebench_cases(work: Path) -> list[Case]:
+    cases = []
+    for repository, tasks in swebench().items():
+        began = time.perf_counter()
+        texts = swebench_blobs({blob for _, tree in tasks for _, blob in tree})
+        with open_code(work / repository.replace("/", "_"), create=True) as storage:
+            for task, tree in tasks:
+                given = Given(Path("/collections") / repository, [(path, texts[blob]) for path, blob in tree])
+                report = index_source(storage, given)
+                cases.append(case(_open(storage, report.repository, report.snapshot), task))
+        print(
+            f"{repository}: {len(tasks)} tasks, {time.perf_counter() - began:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+    return cases
+
+
+def _open(storage: CodeStorage, repository: str, snapshot: str) -> Snapshot:
+    known = storage.repository(repository)
+    return Snapshot(storage, known, storage.snapshot(known, snapshot))
+
+
+def case(snapshot: Snapshot, task: Task) -> Case:
+    """The candidates of a task: the best by each signal and by all together, and the gold files."""
+    query = read_query(task.text)
+    ranked = rank_files(snapshot, query)
+    values = np.stack([ranked.signals.values[name] for name in WEIGHTS])
+    chosen = set(np.argsort(-ranked.scores, kind="stable")[:KEPT].tolist())
+    for row in values:
+        chosen |= set(np.argsort(-row, kind="stable")[: KEPT // 3].tolist())
+    gold = [snapshot.by_path[path] for path in task.gold if path in snapshot.by_path]
+    order = np.array(sorted(chosen | set(gold)))
+    return Case(task.id, values[:, order], np.isin(order, gold), len(task.gold) - len(gold), [])
+
+
+def ranks(case: Case, weights: Floats) -> NDArray[np.int64]:
+    """Places of the gold files, from 0."""
+    order = np.argsort(-(weights @ case.values), kind="stable")
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places[case.gold]
+
+
+def measures(found: list[tuple[NDArray[np.int64], int]]) -> list[float]:
+    """Acc@1, 3, 5, 10 and MRR."""
+    worst = np.array([r.max() if len(r) and not missing else 10**6 for r, missing in found])
+    best = np.array([r.min() if len(r) else 10**6 for r, _ in found])
+    return [*(float((worst < k).mean()) for k in (1, 3, 5, 10)), float((1 / (1 + best)).mean())]
+
+
+def evaluate(cases: list[Case], weights: Floats) -> list[float]:
+    """The measures of one set of weights."""
+    return measures([(ranks(case, weights), case.missing) for case in cases])
+
+
+def fit(collections: dict[str, list[Case]], l2: float = 2e-4) -> Floats:
+    """Weights, 0 and more, that give the gold files the most of a softmax over candidates; collections count equally."""
+    from scipy.optimize import minimize
+
+    rows = [
+        (c.values.astype(np.float64), c.gold / c.gold.sum(), 1 / len(cases) / len(collections))
+        for cases in collections.values()
+        for c in cases
+        if c.gold.any()
+    ]
+
+    def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        total, slope = l2 * float(w @ w), 2 * l2 * w
+        for values, target, share in rows:
+            scores = w @ values
+            high = scores.max()
+            weights = np.exp(scores - high)
+            z = weights.sum()
+            total += share * (np.log(z) + high - scores @ target)
+            slope = slope + share * (values @ (weights / z - target))
+        return total, slope
+
+    start = np.ones(len(WEIGHTS))
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start))
+    return np.asarray(found.x, np.float32)
+
+
+def show(label: str, values: list[float]) -> None:
+    """A row of the table."""
+    print(f"| {label} | " + " | ".join(f"{v:.3f}" for v in values) + " |", flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work", type=Path, required=True, help="a folder for indexes and signals")
+    parser.add_argument("--sets", nargs="*", default=list(SETS))
+    parser.add_argument("--fit", action="store_true")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    collections = {name: collect(name, options.work) for name in options.sets}
+    current = np.array([WEIGHTS[name] for name in WEIGHTS], np.float32)
+    print("| collection | Acc@1 | @3 | @5 | @10 | MRR |\n|---|---|---|---|---|---|")
+    for name, cases in collections.items():
+        show(name, evaluate(cases, current))
+    single = [c for c in collections.get("swebench_dev", []) if c.gold.sum() + c.missing == 1]
+    if single:
+        show("swebench_dev, one gold file", evaluate(single, current))
+    if options.fit:
+        learned = fit(collections)
+        print({name: round(float(w), 2) for name, w in zip(WEIGHTS, learned, strict=True)})
+        for name, cases in collections.items():
+            show(f"{name}, learned", evaluate(cases, learned))
+            others = {n: c for n, c in collections.items() if n != name}
+            if others:
+                show(f"{name}, learned on the others", evaluate(cases, fit(others)))
+
+
+if __name__ == "__main__":
+    main()

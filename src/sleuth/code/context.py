@@ -1,0 +1,112 @@
+"""What is handed to a reader or a prompt: a piece of code, where it lives and what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sleuth.types import Explanation
+
+ROLES = {
+    "call": "Calls",
+    "instantiation": "Instantiates",
+    "inheritance": "Inherits",
+    "import": "Imports",
+    "reference": "References",
+}
+_SHOWN = 12
+"""Names per role that `render` lists."""
+
+
+@dataclass
+class RetrievedContext:
+    """A hit with its surroundings.
+
+    Attributes:
+        file_path: relative to the root of the repository.
+        content: exactly lines `start_line` to `end_line`, 1-based and inclusive, without the last newline.
+        score: in [0, 1], higher is better.
+        semantic_labels: what the definition is, such as `class_definition` or `public_api`.
+        parent_context: `{"type", "name", "line"}` of the container; None at the file's top.
+        outgoing_definitions: `{"name", "role"}` per name used, with `file_path`, `line` and `confidence` where it is
+            defined in the repository. Roles: call, instantiation, import, inheritance, reference.
+        id: path, lines and content hash; equal pieces at equal places have equal ids.
+        repo, snapshot: their ids.
+        symbol: qualified name of the definition, "" for code between definitions.
+        signature: its head on one line.
+        related: by kind (`callers`, `callees`, `siblings`, `implementations`, `tests`), where asked for.
+        explanation: how the score comes about.
+    """
+
+    file_path: str
+    content: str
+    start_line: int
+    end_line: int
+    score: float
+    semantic_labels: list[str] = field(default_factory=list)
+    parent_context: dict[str, Any] | None = None
+    outgoing_definitions: list[dict[str, Any]] = field(default_factory=list)
+    id: str = ""
+    repo: str = ""
+    snapshot: str = ""
+    language: str = ""
+    symbol: str = ""
+    signature: str = ""
+    related: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    explanation: Explanation | None = None
+
+    def render(self) -> str:
+        """Markdown for a prompt: place, container, code and relations."""
+        return "\n".join([*self._head(), "[CODE]", self.content, *self._relations()])
+
+    def outline(self) -> str:
+        """`render` with the signature in place of the code."""
+        return "\n".join([*self._head(), "[OUTLINE]", self.signature or self.content.split("\n", 1)[0]])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "explanation"}
+        return values | {"explanation": self.explanation.to_dict() if self.explanation else None}
+
+    def _head(self) -> list[str]:
+        lines = [f"### File: {self.file_path} (L{self.start_line}-{self.end_line})"]
+        if self.parent_context:
+            lines.append(f"[CONTEXT] Inside {self.parent_context['type']} {self.parent_context['name']}")
+        return lines
+
+    def _relations(self) -> list[str]:
+        parts = []
+        for role, verb in ROLES.items():
+            names = list(dict.fromkeys(d["name"] for d in self.outgoing_definitions if d["role"] == role))
+            if names:
+                more = ", …" if len(names) > _SHOWN else ""
+                parts.append(f"{verb}: {', '.join(names[:_SHOWN])}{more}")
+        return [f"[RELATIONS] {'; '.join(parts)}"] if parts else []
+
+
+def count_tokens(text: str) -> int:
+    """About how many tokens a model sees: a quarter of the characters, which is near for code."""
+    return (len(text) + 3) // 4
+
+
+def render_context(
+    hits: Sequence[RetrievedContext], budget: int = 4000, *, count: Callable[[str], int] = count_tokens
+) -> str:
+    """The best set of hits that fits a prompt, in order of score; outlines where a body does not fit.
+
+    Args:
+        budget: tokens, as `count` counts them; never exceeded.
+    """
+    from sleuth.errors import ArgumentError
+
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
+        raise ArgumentError(f"budget must be an int of 0 or more, got {budget!r}")
+    text = ""
+    for hit in hits:
+        for piece in (hit.render(), hit.outline()):
+            longer = f"{text}\n\n{piece}" if text else piece
+            if count(longer) <= budget:
+                text = longer
+                break
+    return text

@@ -1,0 +1,243 @@
+"""Which definition does a name mean? By scope, import and class, with how sure that is.
+
+    0.95  defined in the scope around the use, or a member of the class around it
+    0.9   brought in by an import that names it, or a member of a class or module that is known by name
+    0.85  a member of a base class
+    0.8   in a file that is imported whole, or of the same package where the language shares those
+    0.5   the only definition of this name in the repository; 0.35 where it is a method of an unknown object
+
+Below that nothing is said: two guesses are none.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sleuth.code.modules import files_of, nearest
+from sleuth.code.parse import CONTAINERS, Reference
+
+if TYPE_CHECKING:
+    from sleuth.code.imports import Import
+    from sleuth.code.snapshot import Definition, Snapshot
+    from sleuth.code.storage import FileRow
+
+_SELF = frozenset({"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"})
+_SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala", "csharp"})
+_BARE_MEMBERS = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "cpp", "php"})
+_BUILTIN = frozenset(dir(builtins)) | frozenset(
+    "append extend items keys values join split strip format encode decode lower upper startswith endswith update add "
+    "remove pop copy sort index count replace read write close open get set put push length size map filter reduce "
+    "forEach toString equals hashCode contains isEmpty log error warn info debug then catch require new println "
+    "printf len make string int float bool str".split()
+)
+_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A definition that a name means, and how sure that is, in (0, 1]."""
+
+    definition: Definition
+    confidence: float
+
+
+class Resolver:
+    """Resolves references at one snapshot; remembers what it looked up. Safe to share between threads."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._by_name = lru_cache(maxsize=20_000)(snapshot.definitions)
+        self._targets = lru_cache(maxsize=50_000)(self._imported)
+
+    def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """What a reference in a file means; None where that is not known."""
+        name, qualifier = reference.name, reference.qualifier
+        if reference.role == "import":
+            return self._import_itself(file, reference)
+        if not qualifier:
+            return self._bare(file, reference)
+        head = qualifier.removesuffix("()")
+        if qualifier in _SELF or head in ("super", "self.class"):
+            return self._member_around(file, reference)
+        owner = self._owner(file, head, reference)
+        if owner is not None:
+            return owner
+        if name in _BUILTIN:
+            return None
+        found = [d for d in self._by_name(name) if d.symbol.kind in ("method", "function", "property")]
+        return self._only(file, found, 0.35)
+
+    def _import_itself(self, file: FileRow, reference: Reference) -> Resolved | None:
+        for item in self._snapshot.detail(file).imports:
+            if item.line == reference.line and reference.name in (item.name, item.module):
+                for found in self._targets(file, item):
+                    return Resolved(found, 0.9)
+        return None
+
+    def _bare(self, file: FileRow, reference: Reference) -> Resolved | None:
+        name = reference.name
+        detail = self._snapshot.detail(file)
+        here = [i for i, s in enumerate(detail.symbols) if s.name == name]
+        scope = reference.symbol
+        seen = 0
+        while here and seen < 50:
+            for i in here:
+                symbol = detail.symbols[i]
+                inside = symbol.parent == scope and (
+                    scope < 0
+                    or detail.symbols[scope].kind not in CONTAINERS
+                    or detail.symbols[scope].kind == "module"
+                    or file.language in _BARE_MEMBERS
+                    or reference.line == symbol.line
+                )
+                if inside and (i != reference.symbol or scope < 0):
+                    return Resolved(self._definition(file, i), 0.95)
+            if scope < 0:
+                break
+            scope = detail.symbols[scope].parent
+            seen += 1
+        for item in detail.imports:
+            if item.alias == name:
+                targets = self._targets(file, item)
+                if targets:
+                    return Resolved(targets[0], 0.9)
+                return None if file.language == "python" else self._globally(file, name)
+        for item in detail.imports:
+            if item.name == "*":
+                found = self._inside(files_of(self._snapshot, file, item)[0], name)
+                if found:
+                    return Resolved(found[0], 0.8)
+        if file.language in _SHARED_FOLDER:
+            folder = file.path.rpartition("/")[0]
+            found = [d for d in self._by_name(name) if d.file.path.rpartition("/")[0] == folder]
+            if found:
+                return Resolved(found[0], 0.8)
+        if file.language in _BARE_MEMBERS and reference.symbol >= 0:
+            member = self._member_around(file, reference)
+            if member is not None:
+                return member
+        return self._globally(file, name)
+
+    def _globally(self, file: FileRow, name: str) -> Resolved | None:
+        if name in _BUILTIN or file.language == "python":
+            # Python has no names without a definition or an import: what is left is a local or a builtin.
+            return None
+        return self._only(file, [d for d in self._by_name(name) if d.symbol.kind != "attribute"], 0.5)
+
+    def _only(self, file: FileRow, found: list[Definition], confidence: float) -> Resolved | None:
+        same = [d for d in found if d.file.language == file.language or file.language in ("c", "tsx", "typescript")]
+        if file.category != "test":
+            same = [d for d in same if d.file.category != "test"] or same
+        return Resolved(same[0], confidence) if len(same) == 1 else None
+
+    def _member_around(self, file: FileRow, reference: Reference) -> Resolved | None:
+        detail = self._snapshot.detail(file)
+        at = reference.symbol
+        while at >= 0:
+            if detail.symbols[at].kind in CONTAINERS:
+                start = self._definition(file, at)
+                skip = reference.qualifier.startswith("super")
+                found = self._member(start, reference.name, _DEPTH, own=not skip)
+                return found
+            at = detail.symbols[at].parent
+        if file.language == "go" or reference.symbol < 0:
+            return None
+        qualified = detail.symbols[reference.symbol].qualified.rpartition(".")[0]
+        for definition in self._by_name(qualified.rpartition(".")[2]) if qualified else ():
+            if definition.symbol.kind in CONTAINERS:
+                return self._member(definition, reference.name, _DEPTH)
+        return None
+
+    def _member(self, owner: Definition, name: str, depth: int, *, own: bool = True) -> Resolved | None:
+        """A member of a class, or of its bases."""
+        if own:
+            wanted = f"{owner.symbol.qualified}.{name}"
+            detail = self._snapshot.detail(owner.file)
+            for i, symbol in enumerate(detail.symbols):
+                if symbol.name == name and symbol.qualified == wanted:
+                    return Resolved(self._definition(owner.file, i), 0.95 if depth == _DEPTH else 0.85)
+            if owner.file.language in ("go", "cpp", "rust"):
+                tail = f"{owner.symbol.name}.{name}"
+                elsewhere = [d for d in self._by_name(name) if f".{d.symbol.qualified}".endswith(f".{tail}")]
+                if elsewhere:
+                    return Resolved(self._snapshot_nearest(owner.file, elsewhere), 0.85)
+        if depth <= 0:
+            return None
+        for reference in self._snapshot.detail(owner.file).references:
+            if reference.role == "inheritance" and reference.symbol == owner.index:
+                base = self.resolve(owner.file, reference._replace(role="reference", symbol=owner.symbol.parent))
+                if base is not None and base.definition.symbol.kind in CONTAINERS:
+                    found = self._member(base.definition, name, depth - 1)
+                    if found is not None:
+                        return found
+        return None
+
+    def _owner(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
+        """A member of the class or module that the qualifier names."""
+        steps = [s for s in re.split(r"\.|::|->|\\", re.sub(r"\(.*\)$|^new ", "", head)) if s]
+        if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
+            return None
+        for item in self._snapshot.detail(file).imports:
+            module = item.module if not item.name else ""
+            dotted = module and head.startswith(module) and (item.alias == module)
+            if item.alias == steps[0] or dotted:
+                targets = files_of(self._snapshot, file, item)
+                if not targets[1] or targets[1] == "*":
+                    found = self._inside(targets[0], reference.name)
+                    if found:
+                        return Resolved(found[0], 0.9)
+        first = self._bare(file, Reference(steps[0], "", "reference", reference.line, reference.symbol))
+        if first is None or first.confidence < 0.5:
+            return None
+        at: Definition = first.definition
+        for step in steps[1:]:
+            inner = self._member(at, step, 1)
+            if inner is None:
+                return None
+            at = inner.definition
+        if at.symbol.kind not in CONTAINERS:
+            return None
+        found_member = self._member(at, reference.name, _DEPTH)
+        return None if found_member is None else Resolved(found_member.definition, min(0.9, first.confidence))
+
+    def _imported(self, file: FileRow, item: Import, depth: int = 3) -> list[Definition]:
+        """What an import means: a definition, or through a re-export the one behind it."""
+        positions, name = files_of(self._snapshot, file, item)
+        if name in ("", "*"):
+            return []
+        wanted = item.alias if name == "default" else name
+        found = self._inside(positions, wanted)
+        if found or depth <= 0:
+            return found
+        for i in positions[:3]:
+            row = self._snapshot.files[i]
+            for inner in self._snapshot.detail(row).imports:
+                if row.key != file.key and (inner.alias == wanted or inner.name == "*"):
+                    chosen = inner if inner.name != "*" else inner._replace(name=wanted, alias=wanted)
+                    found = self._imported(row, chosen, depth - 1)
+                    if found:
+                        return found
+        return []
+
+    def _inside(self, positions: list[int], name: str) -> list[Definition]:
+        """Definitions of a name at the top of these files."""
+        keys = {self._snapshot.files[i].key for i in positions}
+        if not keys:
+            return []
+        found = [d for d in self._by_name(name) if d.file.key in keys]
+        top = [d for d in found if d.symbol.parent < 0 or d.file.language not in ("python", "javascript")]
+        return top
+
+    def _snapshot_nearest(self, file: FileRow, found: list[Definition]) -> Definition:
+        positions = [self._snapshot.by_path[d.file.path] for d in found]
+        best = nearest(self._snapshot, file, positions)[0]
+        return next(d for d in found if d.file.path == self._snapshot.files[best].path)
+
+    def _definition(self, file: FileRow, index: int) -> Definition:
+        from sleuth.code.snapshot import Definition
+
+        return Definition(file, index, self._snapshot.detail(file).symbols[index])
