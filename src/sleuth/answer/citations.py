@@ -1,0 +1,122 @@
+"""What does an answer cite, and do the passages that it cites say so?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sleuth.answer.context import Passage
+from sleuth.answer.sentences import split_sentences
+
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_CITED = re.compile(r"[\[【]\s*\^?(\d{1,3}(?:\s*(?:,|;|-|–|and|\^)\s*\^?\d{1,3})*)\s*[\]】]")
+_RANGE = re.compile(r"(\d+)\s*[-–]\s*(\d+)")
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]{4,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A statement and a passage that it cites.
+
+    Attributes:
+        number: the passage's.
+        ids: the retrieved items that the passage was made of.
+        statement: the sentence, without its citations.
+        support: share of the statement's numbers and longer words that the passage holds, 0 to 1. A low value
+            is a reason to look, not proof of an error: a passage may say it in other words.
+    """
+
+    number: int
+    ids: tuple[str, ...]
+    statement: str
+    support: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {
+            "number": self.number,
+            "ids": list(self.ids),
+            "statement": self.statement,
+            "support": round(self.support, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CitationReport:
+    """What an answer cites.
+
+    Attributes:
+        citations: in order of the answer.
+        unknown: numbers that it cites and no passage has.
+        uncited: sentences that cite nothing, where others do.
+    """
+
+    citations: tuple[Citation, ...] = ()
+    unknown: tuple[int, ...] = ()
+    uncited: tuple[str, ...] = ()
+
+    @property
+    def used_ids(self) -> list[str]:
+        """Ids of the cited items, in order of first use."""
+        return list(dict.fromkeys(id for citation in self.citations for id in citation.ids))
+
+
+def cited_numbers(text: str) -> list[int]:
+    """The numbers that `text` cites, as in [1], [2, 3], [4-6], [^7] or 【8】, in order; code is left alone."""
+    numbers: list[int] = []
+    for match in _CITED.finditer(_CODE.sub(" ", text)):
+        inner = match.group(1)
+        for low, high in _RANGE.findall(inner):
+            numbers.extend(range(int(low), min(int(high), int(low) + 50) + 1))
+        numbers.extend(int(number) for number in re.findall(r"\d+", _RANGE.sub(" ", inner)))
+    return numbers
+
+
+def without_citations(text: str) -> str:
+    """`text` in one line, without the numbers that it cites: a source has numbers of its own."""
+    return " ".join(_CITED.sub("", text).split())
+
+
+def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:
+    """Every citation of `answer`, matched with the passages it had."""
+    by_number = {passage.number: passage for passage in passages}
+    citations: list[Citation] = []
+    unknown: list[int] = []
+    uncited: list[str] = []
+    for sentence in _with_citations(_CODE.sub(" ", answer)):
+        numbers = list(dict.fromkeys(cited_numbers(sentence)))
+        statement = without_citations(sentence)
+        if not numbers and _WORD.search(statement):
+            uncited.append(statement)
+        for number in numbers:
+            passage = by_number.get(number)
+            if passage is None:
+                unknown.append(number)
+            else:
+                citations.append(Citation(number, passage.ids, statement, support(statement, passage.text)))
+    return CitationReport(tuple(citations), tuple(dict.fromkeys(unknown)), tuple(uncited))
+
+
+def support(statement: str, passage: str) -> float:
+    """Share of the numbers and longer words of a statement that a passage holds; 1 where there are none."""
+    wanted = {word.casefold() for word in _WORD.findall(statement)}
+    there = {word.casefold() for word in _WORD.findall(passage)}
+    stems = {word[:5] for word in there if not word[0].isdigit()}
+    found = sum(word in there or (not word[0].isdigit() and word[:5] in stems) for word in wanted)
+    return found / len(wanted) if wanted else 1.0
+
+
+def _with_citations(answer: str) -> list[str]:
+    """Sentences, with citations that follow a full stop kept with the sentence before them."""
+    sentences: list[str] = []
+    for start, end in split_sentences(answer):
+        text = answer[start:end]
+        leading = re.match(rf"(?:\s*{_CITED.pattern})+\s*[.!?]?", text)
+        if leading and sentences:
+            sentences[-1] += text[: leading.end()]
+            text = text[leading.end() :]
+        if text.strip():
+            sentences.append(text)
+    return sentences

@@ -1,0 +1,205 @@
+"""Which passages does an answer get to see, and in what order?
+
+Best first until the budget is spent; near-duplicates are left out, and neighbouring chunks of one document
+become one passage. The best stand at the two ends, where models read best (Liu et al., "Lost in the Middle",
+TACL 2024).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sleuth.answer.sentences import split_sentences
+from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
+from sleuth.errors import ArgumentError
+from sleuth.types import RetrievedItem
+
+Order = Literal["ends", "best-first"]
+
+_SHINGLE = 5
+_SAME = 0.8
+"""Share of the shorter text's shingles that the longer one holds too, from which on it says the same."""
+
+_OVERHEAD = 24
+"""Tokens that the fence and the source line of a passage take, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A numbered passage of a context.
+
+    Attributes:
+        number: 1 for the best; what citations name.
+        text: the passages' text, merged where there are several.
+        items: what it was made of, in the order of the document.
+    """
+
+    number: int
+    text: str
+    items: tuple[RetrievedItem, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the items it was made of."""
+        return tuple(item.id for item in self.items)
+
+    @property
+    def source(self) -> str:
+        """Path, url or id, with page or lines where they are known."""
+        return describe_source(self.items)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON: what a list of sources needs."""
+        metadata = self.items[0].metadata
+        return {
+            "number": self.number,
+            "ids": list(self.ids),
+            "source": self.source,
+            "title": str(metadata.get("title") or ""),
+        }
+
+
+@dataclass(slots=True)
+class _Part:
+    rank: int
+    items: list[RetrievedItem]
+    text: str
+
+
+def assemble(
+    items: Sequence[RetrievedItem],
+    *,
+    budget: int = 3000,
+    order: Order = "ends",
+    count_tokens: CountTokens = approximate_tokens,
+) -> list[Passage]:
+    """The passages that fit into `budget` tokens, in the order to show them.
+
+    Args:
+        items: best first.
+        budget: tokens for all passages together. A passage that does not fit is passed over for a shorter one
+            after it; where none fits, the beginning of the best is taken.
+        order: "ends" puts the best first, the second best last, and the rest between them; "best-first" as
+            ranked.
+
+    Raises:
+        ArgumentError: a budget below 1, or an unknown order.
+    """
+    check_budget(budget)
+    if order not in ("ends", "best-first"):
+        raise ArgumentError(f"order must be 'ends' or 'best-first', got {order!r}")
+    chosen: list[tuple[int, RetrievedItem]] = []
+    left = budget
+    for rank, item in enumerate(drop_repeats(items)):
+        cost = count_tokens(item.text) + _OVERHEAD
+        if cost <= left:
+            chosen.append((rank, item))
+            left -= cost
+    parts = _merge_neighbours(chosen)
+    if not parts and items:
+        parts = [_Part(0, [items[0]], cut_text(items[0].text, max(1, budget - _OVERHEAD), count_tokens))]
+    parts.sort(key=lambda part: part.rank)
+    numbered = [Passage(number, part.text, tuple(part.items)) for number, part in enumerate(parts, 1)]
+    return numbered if order == "best-first" else best_at_ends(numbered)
+
+
+def best_at_ends(ranked: Sequence[Passage]) -> list[Passage]:
+    """1, 3, 5, … 6, 4, 2."""
+    return [*ranked[::2], *reversed(ranked[1::2])]
+
+
+def drop_repeats(items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
+    """`items` without those that say what a better one says: four fifths of the shingles of the shorter are
+    shared.
+    """
+    kept: list[RetrievedItem] = []
+    seen: list[frozenset[tuple[str, ...]]] = []
+    for item in items:
+        own = shingles(item.text)
+        if own and any(len(own & other) >= _SAME * min(len(own), len(other)) for other in seen):
+            continue
+        kept.append(item)
+        seen.append(own)
+    return kept
+
+
+def shingles(text: str) -> frozenset[tuple[str, ...]]:
+    """The runs of five words in a text; all its words in one run where there are fewer; empty without
+    words.
+    """
+    words = re.findall(r"\w+", text.casefold())
+    if len(words) < _SHINGLE:
+        return frozenset([tuple(words)] if words else [])
+    return frozenset(tuple(words[i : i + _SHINGLE]) for i in range(len(words) - _SHINGLE + 1))
+
+
+def cut_text(text: str, budget: int, count_tokens: CountTokens) -> str:
+    """The first sentences of a text that fit into `budget` tokens; part of the first where it does not."""
+    end = 0
+    for _, stop in split_sentences(text):
+        if count_tokens(text[:stop]) > budget:
+            break
+        end = stop
+    if end:
+        return text[:end]
+    return text[: _longest_prefix(text, lambda length: count_tokens(text[:length]) <= budget)]
+
+
+def _longest_prefix(text: str, fits: Callable[[int], bool]) -> int:
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def place_of(item: RetrievedItem) -> tuple[str, int] | None:
+    """The document of a chunk and its place in it, from an id such as "guide.md#3"; None for other ids."""
+    document, mark, place = item.id.rpartition("#")
+    return (document, int(place)) if mark and place.isascii() and place.isdigit() else None
+
+
+def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_Part]:
+    placed: list[tuple[tuple[str, int], int, RetrievedItem]] = []
+    parts: list[_Part] = []
+    for rank, item in chosen:
+        place = place_of(item)
+        if place is None:
+            parts.append(_Part(rank, [item], item.text))
+        else:
+            placed.append((place, rank, item))
+    previous: tuple[str, int] | None = None
+    for place, rank, item in sorted(placed, key=lambda entry: entry[0]):
+        if previous is not None and place == (previous[0], previous[1] + 1):
+            part = parts[-1]
+            part.rank = min(part.rank, rank)
+            part.items.append(item)
+            part.text = join_overlapping(part.text, item.text)
+        else:
+            parts.append(_Part(rank, [item], item.text))
+        previous = place
+    return parts
+
+
+def join_overlapping(before: str, after: str) -> str:
+    """Two neighbouring chunks as one text; what ends the first and begins the second stands once."""
+    longest = min(len(before), len(after))
+    for size in range(longest, 7, -1):
+        if before.endswith(after[:size]):
+            return before + after[size:]
+    return f"{before}\n{after}"
+
+
+def describe_source(items: Sequence[RetrievedItem]) -> str:
+    """Where a passage stands, in one line: path, url or id, then page or lines."""
+    first, last = items[0], items[-1]
+    metadata = first.metadata
+    name = str(metadata.get("path") or metadata.get("source") or metadata.get("url") or first.id)
+    pages = [item.metadata["page"] for item in (first, last) if item.metadata.get("page")]
+    if pages:
+        return f"{name} p.{pages[0]}" if pages[0] == pages[-1] else f"{name} p.{pages[0]}-{pages[-1]}"
+    start, end = metadata.get("start_line"), last.metadata.get("end_line")
+    return f"{name}:{start}-{end}" if start and end else name

@@ -1,0 +1,66 @@
+"""How relevant is an answer to its question, as a model judges it?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+_OF_TEN = re.compile(r"(?<![\d.])(\d{1,2}(?:\.\d+)?)\s*(?:/|out of|von|of)\s*10(?!\.?\d)", re.IGNORECASE)
+_NAMED = re.compile(
+    r"\b(?:rating|score|relevance|rate)\b[^\d\n]{0,60}?(?<![\d.])(\d{1,2}(?:\.\d+)?)(?![\d.]*\d|\s*(?:-|–|to)\s*\d)",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(r"^\W*(\d{1,2}(?:\.\d+)?)\W*(?:$|\n|[.:,-]\s)")
+_SCALE = re.compile(r"(?:scale|range)[^.\n]{0,20}?\b1\s*(?:-|–|to)\s*10\b", re.IGNORECASE)
+
+
+class Judge(Protocol):
+    """Rates an answer in words; `LLMGenerator` is one."""
+
+    def evaluate_relevance(self, question: str, answer: str) -> str:
+        """A rating from 1 to 10 with a reason."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A judgement, as far as it can be read.
+
+    Attributes:
+        value: 1 to 10; None where `problem` says why it could not be read.
+        text: the judge's own words.
+    """
+
+    value: float | None
+    text: str
+    problem: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {"value": self.value, "text": self.text, "problem": self.problem}
+
+
+def evaluate_relevance(judge: Judge, question: str, answer: str) -> Rating:
+    """A judge's rating of an answer; says so where there is no rating in what the judge said.
+
+    Raises:
+        GenerationError: the model did not answer.
+    """
+    return read_rating(judge.evaluate_relevance(question, answer))
+
+
+def read_rating(text: str) -> Rating:
+    """The rating in a judge's words: "Rating: 8", "8/10", "8 out of 10", or a number alone in front."""
+    said = _SCALE.sub(" ", text)
+    found = _OF_TEN.findall(said) or _NAMED.findall(said) or _ALONE.findall(said.strip())
+    values = {float(value) for value in found}
+    if not values:
+        return Rating(None, text, "no rating from 1 to 10 in the judgement")
+    if len(values) > 1:
+        listed = ", ".join(f"{value:g}" for value in sorted(values))
+        return Rating(None, text, f"several ratings in the judgement: {listed}")
+    (value,) = values
+    if not 1 <= value <= 10:
+        return Rating(None, text, f"a rating outside 1 to 10: {value:g}")
+    return Rating(value, text)

@@ -1,0 +1,74 @@
+"""Where does a sentence of a passage begin and end?"""
+
+from __future__ import annotations
+
+import re
+
+Span = tuple[int, int]
+"""Characters of the text, half open."""
+
+_BLOCK = re.compile(
+    r"\n\s*\n"  # a blank line
+    r"|\n(?=[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>|\|)[ \t])"  # before a list item, heading, quotation or table row
+    r"|(?<=\|)[ \t]*\n"  # after a table row
+)
+_CLOSERS = r"[\"'”’»)\]]*(?:\[\d{1,3}\])*"
+"""Quotation marks and brackets after a stop, and citations, which belong to the sentence before them."""
+
+_END = re.compile(rf"(?:[.!?…]+{_CLOSERS}(?=\s|$)|[。！？]+[”’」』）]*)")
+_OPENER = re.compile(r"\s*[\"'“‘«(\[¿¡]*")
+
+# Words that end in a full stop in the middle of a sentence.
+# fmt: off
+_ABBREVIATIONS = frozenset({
+    "mr", "mrs", "ms", "dr", "prof", "st", "sr", "jr", "vs", "etc", "e.g", "i.e", "cf", "al", "no",
+    "nos", "fig", "figs", "eq", "eqs", "sec", "ch", "vol", "pp", "p", "ed", "eds", "inc", "ltd",
+    "co", "corp", "dept", "est", "approx", "ca", "u.s", "u.k", "u.n", "jan", "feb", "mar", "apr",
+    "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "gen", "col", "sgt", "capt", "rev",
+    "hon", "art",
+})
+# fmt: on
+
+
+def split_sentences(text: str) -> list[Span]:
+    """Spans of the sentences of `text`, in order, without white space around them.
+
+    A line break inside a paragraph ends no sentence; blank lines, list items, headings and table rows do.
+    """
+    spans: list[Span] = []
+    for start, end in _blocks(text):
+        begin = start
+        for match in _END.finditer(text, start, end):
+            if _ends_here(text, begin, match.start(), match.end(), end):
+                _append(spans, text, begin, match.end())
+                begin = match.end()
+        _append(spans, text, begin, end)
+    return spans
+
+
+def _blocks(text: str) -> list[Span]:
+    cuts = [(match.start(), match.end()) for match in _BLOCK.finditer(text)]
+    starts = [0, *(end for _, end in cuts)]
+    ends = [*(start for start, _ in cuts), len(text)]
+    return list(zip(starts, ends, strict=True))
+
+
+def _ends_here(text: str, begin: int, mark: int, after: int, end: int) -> bool:
+    if after >= end or text[mark] != ".":
+        return True
+    word = text[begin:mark].rsplit(None, 1)[-1:] or [""]
+    last = word[0].lstrip("\"'“‘«([")
+    if last.lower() in _ABBREVIATIONS or (len(last) == 1 and last.isupper()):
+        return False
+    opener = _OPENER.match(text, after, end)
+    following = text[opener.end()] if opener is not None and opener.end() < end else ""
+    return not following.islower()
+
+
+def _append(spans: list[Span], text: str, start: int, end: int) -> None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        spans.append((start, end))

@@ -1,0 +1,118 @@
+"""What do these documents say, in short?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+from sleuth.answer.extract import Analyze, plain_words
+from sleuth.answer.sentences import split_sentences
+from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
+from sleuth.types import Document
+
+SUMMARY_NOTE = "No language model is configured. These sentences stand for the rest:"
+
+_ROUNDS = 6
+
+
+class Summarizer(Protocol):
+    """Writes bullet points; `LLMGenerator` is one."""
+
+    def summarize_docs(self, docs: Sequence[Document]) -> str:
+        """A summary of the documents."""
+        ...
+
+
+def summarize_docs(
+    docs: Sequence[Document],
+    writer: Summarizer | None = None,
+    *,
+    budget: int = 3000,
+    count_tokens: CountTokens = approximate_tokens,
+) -> str:
+    """A summary in bullet points, of texts of any length.
+
+    What does not fit into `budget` tokens is summarised in parts, and the summaries are summarised. Without a
+    writer, the most typical sentences are taken, and the summary says so.
+
+    Raises:
+        ArgumentError: a budget below 1.
+        GenerationError: the model did not answer.
+    """
+    check_budget(budget)
+    texts = [doc for doc in docs if doc.page_content.strip()]
+    if not texts:
+        return ""
+    if writer is None:
+        return extract_summary([doc.page_content for doc in texts])
+    for _ in range(_ROUNDS):
+        batches = _batches(texts, budget, count_tokens)
+        parts = [writer.summarize_docs(batch) for batch in batches]
+        if len(parts) == 1:
+            return parts[0]
+        before = sum(count_tokens(doc.page_content) for doc in texts)
+        texts = [Document(part) for part in parts]
+        if sum(map(count_tokens, parts)) >= before:
+            break  # a writer that does not shorten would go on for ever
+    return "\n".join(doc.page_content for doc in texts)
+
+
+def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyze = plain_words) -> str:
+    """The sentences whose words are the most frequent ones, in the order of the texts, with a note that says
+    so.
+
+    Score: mean probability of a sentence's words; words of a chosen sentence count squared from then on, so
+        that the next
+    one says something else (SumBasic; Nenkova and Vanderwende, 2005).
+    """
+    found = [
+        (text[start:end], analyze(text[start:end])) for text in texts for start, end in split_sentences(text)
+    ]
+    counts = Counter(word for _, words in found for word in words if len(word) > 3)
+    total = sum(counts.values()) or 1
+    chance = {word: count / total for word, count in counts.items()}
+    chosen: list[int] = []
+    for _ in range(min(sentences, len(found))):
+        left = [place for place in range(len(found)) if place not in chosen]
+        best = max(left, key=lambda place: (_mean(found[place][1], chance), -place))
+        chosen.append(best)
+        for word in set(found[best][1]) & chance.keys():
+            chance[word] **= 2
+    lines = [f"- {' '.join(found[place][0].split())}" for place in sorted(chosen)]
+    return "\n".join([SUMMARY_NOTE, *lines])
+
+
+def _mean(words: Sequence[str], chance: dict[str, float]) -> float:
+    known = [chance[word] for word in words if word in chance]
+    # Very short sentences would win with one frequent word.
+    return sum(known) / max(len(known), 5)
+
+
+def _batches(docs: Sequence[Document], budget: int, count_tokens: CountTokens) -> list[list[Document]]:
+    batches: list[list[Document]] = [[]]
+    left = budget
+    for text in (part for doc in docs for part in _parts(doc.page_content, budget, count_tokens)):
+        cost = count_tokens(text)
+        if cost > left and batches[-1]:
+            batches.append([])
+            left = budget
+        batches[-1].append(Document(text))
+        left -= cost
+    return batches
+
+
+def _parts(text: str, budget: int, count_tokens: CountTokens) -> list[str]:
+    """A text in parts that fit, cut between sentences."""
+    if count_tokens(text) <= budget:
+        return [text]
+    parts: list[str] = []
+    begin, size = 0, 0
+    for start, end in split_sentences(text):
+        cost = count_tokens(text[start:end])
+        if size and size + cost > budget:
+            parts.append(text[begin:start].strip())
+            begin, size = start, 0
+        size += cost
+    parts.append(text[begin:].strip())
+    return parts

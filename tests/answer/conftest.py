@@ -1,0 +1,29 @@
+"""Items and generators for the answer tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sleuth.types import RetrievedItem
+
+
+def item(id: str, text: str, score: float | None = None, **metadata: Any) -> RetrievedItem:
+    return RetrievedItem(id=id, text=text, score=score, metadata=metadata)
+
+
+class Scripted:
+    """A generator that says what it is told to, and remembers its prompts."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.prompts: list[str] = []
+
+    def complete(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return self.answers.pop(0)
+
+    def stream(self, prompt: str) -> Iterator[str]:
+        text = self.complete(prompt)
+        for start in range(0, len(text), 5):
+            yield text[start : start + 5]

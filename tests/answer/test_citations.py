@@ -1,0 +1,65 @@
+"""Citations: read, matched with passages, and checked."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.answer import Passage, check_citations, cited_numbers
+from sleuth.answer.citations import support, without_citations
+from tests.answer.conftest import item
+
+FIRST = Passage(1, "The bucket is refilled every 60 seconds.", (item("a", ""), item("b", "")))
+SECOND = Passage(2, "Requests above the limit are refused.", (item("c", ""),))
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("So it is [1].", [1]),
+        ("Both [1][3] or [2, 4] or [5; 6].", [1, 3, 5, 6, 2, 4]),
+        ("A range [2-4], a footnote [^7], full width 【8】.", [2, 3, 4, 7, 8]),
+        ("`a[1]` and\n```\nb[2]\n```", []),
+        ("No [link](x), no [text], no [1234].", []),
+        ("A huge range [1-999] is cut.", list(range(1, 52))),
+    ],
+)
+def test_numbers(text: str, numbers: list[int]) -> None:
+    """The usual ways to cite are read; code, links and years are not citations."""
+    assert sorted(cited_numbers(text)) == sorted(numbers)
+
+
+def test_report() -> None:
+    """Citations name their statement, their items and how far the passage supports them."""
+    answer = "The bucket is refilled every 60 seconds [1]. Limits are refused. [2] Everything is free [9]. I think so."
+    report = check_citations(answer, [FIRST, SECOND])
+    first, second = report.citations
+    assert (first.number, first.ids, first.support) == (1, ("a", "b"), 1.0)
+    assert first.statement == "The bucket is refilled every 60 seconds ."
+    assert (second.number, second.statement) == (2, "Limits are refused.")
+    assert report.used_ids == ["a", "b", "c"]
+    assert report.unknown == (9,)
+    assert report.uncited == ("I think so.",)
+    assert first.to_dict()["support"] == 1.0
+
+
+def test_support() -> None:
+    """Support is the share of numbers and longer words that the passage holds."""
+    assert support("Refilled every 60 seconds", FIRST.text) == 1.0
+    assert support("Refilled every 90 seconds", FIRST.text) == 0.75
+    assert support("Entirely different claims", FIRST.text) == 0.0
+    assert support("Yes", FIRST.text) == 1.0
+
+
+def test_without_citations() -> None:
+    """The numbers of a source are left out of a quotation, and nothing else."""
+    assert without_citations("Warming is\nreal.[12][13] See x[a].") == "Warming is real. See x[a]."
+
+
+@given(st.text("ab[]1234,-^. \n`", max_size=60))
+def test_any_answer_can_be_checked(answer: str) -> None:
+    """Whatever a model writes, cited ids are ids of passages, and unknown numbers are none of theirs."""
+    report = check_citations(answer, [FIRST, SECOND])
+    assert set(report.used_ids) <= {"a", "b", "c"}
+    assert not set(report.unknown) & {1, 2}

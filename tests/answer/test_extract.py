@@ -1,0 +1,106 @@
+"""Sentence choice against a plain reference, and its properties."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.answer import score_sentences, split_sentences
+from sleuth.answer.extract import Weights, choose, passage_priors, plain_words
+from sleuth.testing.ollama import embed
+from tests.answer.conftest import item
+
+ITEMS = [
+    item("a", "Tokens are refilled every second. The colour is blue.", 4.0),
+    item("b", "A bucket holds ten tokens. Buckets are refilled slowly, every bucket.", 2.0),
+    item("c", "Nothing to see.", 1.0),
+]
+
+
+class Counting:
+    """An embedder that counts words."""
+
+    fingerprint = "counting"
+
+    def embed_query(self, text: str) -> list[float]:
+        return embed(text)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [embed(text) for text in texts]
+
+
+def test_bm25_is_the_textbook_one() -> None:
+    """Without priors and pairs, scores are BM25 over the sentences, computed the slow way."""
+    question = "how are buckets refilled every second"
+    found = score_sentences(question, ITEMS, weights=Weights(passage=0, pairs=0))
+    sentences = [i.text[a:b] for i in ITEMS for a, b in split_sentences(i.text)]
+    bags = [plain_words(sentence) for sentence in sentences]
+    mean = sum(map(len, bags)) / len(bags)
+    for sentence in found:
+        bag, expected = plain_words(sentence.text), 0.0
+        for term in plain_words(question):
+            df, tf = sum(term in other for other in bags), bag.count(term)
+            idf = math.log(1 + (len(bags) - df + 0.5) / (df + 0.5))
+            expected += idf * tf / (tf + 1.2 * (0.25 + 0.75 * len(bag) / mean))
+        assert sentence.score == pytest.approx(expected)
+    assert found[0].text == "Tokens are refilled every second."
+
+
+def test_spans_are_true() -> None:
+    """A sentence says where it stands in its passage."""
+    for sentence in score_sentences("tokens bucket", ITEMS):
+        assert ITEMS[sentence.item].text[sentence.start : sentence.end] == sentence.text
+        assert sentence.words > 0
+
+
+def test_rank_and_pairs_count() -> None:
+    """Of equal sentences the one in the better passage wins; words in the question's order win over
+    others.
+    """
+    twins = [item("low", "Ice melts.", 1.0), item("high", "Ice melts.", 2.0)]
+    assert score_sentences("ice melts", twins)[0].item == 1
+    ordered = [item("a", "Sea level rises. Level sea rises.", 1.0)]
+    assert [s.text for s in score_sentences("sea level", ordered)] == ["Sea level rises.", "Level sea rises."]
+
+
+def test_priors_without_scores() -> None:
+    """Items without scores, or with equal ones, count by rank."""
+    assert passage_priors([item("a", ""), item("b", "")]) == [1.0, 0.5]
+    assert passage_priors([item("a", "", 2.0), item("b", "", 2.0)]) == [1.0, 0.5]
+    assert passage_priors([item("a", "", 3.0), item("b", "", 2.0), item("c", "", 1.0)]) == [1.0, 0.5, 0.0]
+    assert passage_priors([]) == []
+
+
+def test_an_embedder_adds_meaning() -> None:
+    """With an embedder, sentences are compared by meaning too, also those that share no word."""
+    assert score_sentences("zzz", ITEMS) == []
+    found = score_sentences("bucket tokens", ITEMS, embedder=Counting(), weights=Weights(passage=0, pairs=0))
+    assert found[0].text == "A bucket holds ten tokens."
+    assert len(found) == 5
+    assert score_sentences("anything", [], embedder=Counting()) == []
+
+
+def test_repeats_are_passed_over() -> None:
+    """A chosen sentence is not said again in the same words."""
+    items = [item("a", "Ice melts in warm water."), item("b", "In warm water ice melts. Ice floats.")]
+    chosen = choose(score_sentences("ice melts water", items), 3)
+    assert [sentence.text for sentence in chosen] == ["Ice melts in warm water.", "Ice floats."]
+
+
+def test_scripts_without_spaces() -> None:
+    """Characters of scripts without spaces count one by one."""
+    assert plain_words("東京 is Tokyo 2") == ["東", "京", "is", "tokyo", "2"]
+    assert score_sentences("東京", [item("a", "東京は大きい。水は冷たい。")])[0].text == "東京は大きい。"
+
+
+@given(st.lists(st.text("ab .", max_size=30), max_size=5), st.text("ab ", max_size=10))
+def test_order_is_total(texts: list[str], question: str) -> None:
+    """Best first, equal ones as they stand, the same each time."""
+    items = [item(str(n), text) for n, text in enumerate(texts)]
+    found = score_sentences(question, items)
+    keys = [(-s.score, s.item, s.start) for s in found]
+    assert keys == sorted(keys)
+    assert found == score_sentences(question, items)

@@ -1,0 +1,73 @@
+"""Summaries of any length, with a model and without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from sleuth.answer import approximate_tokens, extract_summary, summarize_docs
+from sleuth.answer.summary import SUMMARY_NOTE
+from sleuth.errors import ArgumentError
+from sleuth.types import Document
+
+
+class First:
+    """A writer that takes the first three words of each document."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def summarize_docs(self, docs: Sequence[Document]) -> str:
+        self.sizes.append(sum(approximate_tokens(doc.page_content) for doc in docs))
+        return "- " + " ".join(word for doc in docs for word in doc.page_content.split()[:3])
+
+
+def test_short_texts_go_in_one_request() -> None:
+    """What fits is summarised at once."""
+    writer = First()
+    assert summarize_docs([Document("a b c d"), Document("e f")], writer) == "- a b c e f"
+    assert len(writer.sizes) == 1
+
+
+def test_long_texts_go_in_parts() -> None:
+    """What does not fit is summarised in parts within the budget, and the summaries are summarised."""
+    writer = First()
+    long = " ".join(f"Sentence number {i} says something new." for i in range(300))
+    summary = summarize_docs([Document(long), Document(long)], writer, budget=200)
+    assert len(writer.sizes) > 10
+    assert max(writer.sizes) <= 200
+    assert summary.startswith("- ")
+
+
+def test_a_writer_that_does_not_shorten_ends() -> None:
+    """A model that repeats its input does not keep us for ever."""
+
+    class Parrot:
+        def summarize_docs(self, docs: Sequence[Document]) -> str:
+            return "\n\n".join(doc.page_content for doc in docs)
+
+    docs = [Document("Some words here. " * 50) for _ in range(4)]
+    assert "Some words here." in summarize_docs(docs, Parrot(), budget=100)
+
+
+def test_extractive_summary() -> None:
+    """Without a model the most typical sentences stand in the order of the text, and the summary says what it
+    is.
+    """
+    text = (
+        "Buckets limit requests. The weather was nice. Requests beyond the limit wait for buckets. "
+        "Somebody laughed. Buckets are refilled with tokens, and requests take tokens from buckets."
+    )
+    lines = summarize_docs([Document(text)]).split("\n")
+    assert lines[0] == SUMMARY_NOTE
+    assert len(extract_summary([text], sentences=2).split("\n")) == 3
+    assert "- Somebody laughed." not in extract_summary([text], sentences=3).split("\n")
+
+
+def test_nothing_to_summarise() -> None:
+    """No text gives no summary, and the model is not asked."""
+    assert summarize_docs([Document(" ")], First()) == ""
+    assert extract_summary([]) == SUMMARY_NOTE
+    with pytest.raises(ArgumentError, match="budget must be"):
+        summarize_docs([], budget=0)

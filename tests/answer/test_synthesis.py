@@ -1,0 +1,108 @@
+"""Answers with a model and without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from sleuth.answer import EXTRACTIVE_NOTE, REFUSAL, ExtractiveSynthesizer, LLMSynthesizer
+from sleuth.answer.synthesis import trim_pieces
+from sleuth.errors import ArgumentError
+from tests.answer.conftest import Scripted, item
+
+ITEMS = [
+    item(
+        "limits.md#0",
+        "The bucket is refilled every second. Refusals are logged.",
+        3.0,
+        source="limits.md",
+        title="Limits",
+    ),
+    item("keys.md#0", "Keys are rotated every month.[4] A bucket belongs to a key.", 2.0, source="keys.md"),
+    item("other", "Nothing about it.", 1.0),
+]
+
+
+def test_model_answers_and_cites() -> None:
+    """The model's answer is kept, and its citations name the items."""
+    generator = Scripted(" The bucket is refilled every second [1], and belongs to a key [2].\n")
+    result = LLMSynthesizer(generator).synthesize("How often is it refilled?", ITEMS)
+    assert result.response == "The bucket is refilled every second [1], and belongs to a key [2]."
+    assert result.used_source_ids == ["limits.md#0", "keys.md#0"]
+    assert result.extra["synthesizer"] == "llm"
+    assert result.extra["answered"] is True
+    assert [source["number"] for source in result.extra["sources"]] == [1, 2, 3]
+    assert result.extra["sources"][0] == {
+        "number": 1,
+        "ids": ["limits.md#0"],
+        "source": "limits.md",
+        "title": "Limits",
+    }
+    assert generator.prompts[0].count("begins ===") == 3
+
+
+def test_unknown_citations_are_told() -> None:
+    """A number that no passage has is told, and never becomes a used source."""
+    result = LLMSynthesizer(Scripted("It is free [7].")).synthesize("q", ITEMS)
+    assert result.used_source_ids == []
+    assert result.extra["unknown_citations"] == [7]
+
+
+def test_refusal_is_told() -> None:
+    """A model that says that the passages do not answer is taken at its word."""
+    result = LLMSynthesizer(Scripted(REFUSAL)).synthesize("q", ITEMS)
+    assert result.extra["answered"] is False
+    assert result.used_source_ids == []
+
+
+def test_no_passages_no_question_to_the_model() -> None:
+    """Without passages the model is not asked."""
+    generator = Scripted()
+    said: list[str] = []
+    result = LLMSynthesizer(generator).synthesize("q", [], on_text=said.append)
+    assert (result.response, said, generator.prompts) == (REFUSAL, [REFUSAL], [])
+
+
+def test_streaming() -> None:
+    """Streamed pieces make up the response, without white space around it."""
+    said: list[str] = []
+    result = LLMSynthesizer(Scripted("\n  One two [1].  \n")).synthesize("q", ITEMS, on_text=said.append)
+    assert "".join(said) == result.response == "One two [1]."
+    assert list(trim_pieces(["  ", " a", "  ", "", "b ", " "])) == ["a", "  b"]
+
+
+def test_extractive_answer() -> None:
+    """Without a model the best sentences are quoted with citations, and the answer says what it is."""
+    said: list[str] = []
+    result = ExtractiveSynthesizer().synthesize("When is the bucket refilled?", ITEMS, on_text=said.append)
+    assert result.response == "\n".join(
+        [
+            EXTRACTIVE_NOTE,
+            "- The bucket is refilled every second. [1]",
+            "- A bucket belongs to a key. [2]",
+        ]
+    )
+    assert "".join(said) == result.response
+    assert result.used_source_ids == ["limits.md#0", "keys.md#0"]
+    assert result.extra["synthesizer"] == "extractive"
+    assert [source["source"] for source in result.extra["sources"]] == ["limits.md", "keys.md"]
+    assert all(citation["support"] == 1.0 for citation in result.extra["citations"])
+
+
+def test_citations_of_the_source_are_not_ours() -> None:
+    """The numbers that a quoted sentence cites in its source are left out."""
+    result = ExtractiveSynthesizer(sentences=1).synthesize("keys rotated", ITEMS)
+    assert result.response.endswith("- Keys are rotated every month. [1]")
+
+
+def test_extractive_refusal() -> None:
+    """Where no sentence shares a word with the question, the answer says that there is none."""
+    result = ExtractiveSynthesizer().synthesize("zebra", ITEMS)
+    assert (result.response, result.extra["answered"], result.used_source_ids) == (REFUSAL, False, [])
+
+
+def test_arguments() -> None:
+    """Bad settings are refused when they are made."""
+    with pytest.raises(ArgumentError, match="sentences must be an integer of at least 1, got 0"):
+        ExtractiveSynthesizer(sentences=0)
+    with pytest.raises(ArgumentError, match="budget must be an integer of at least 1 token, got -5"):
+        LLMSynthesizer(Scripted(), budget=-5)
