@@ -8,7 +8,6 @@ with Engine.open("index", create=True) as engine:
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -219,6 +218,8 @@ class Engine:
         explain: bool = False,
     ) -> Ranking:
         """`retrieve`, without blocking the event loop."""
+        import asyncio
+
         return await asyncio.to_thread(self.retrieve, query, k, filter=filter, explain=explain)
 
     def get(self, id: str) -> list[RetrievedItem]:

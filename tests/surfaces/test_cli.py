@@ -144,10 +144,10 @@ def test_status_and_doctor(indexed: Path) -> None:
     assert "lexical" in sleuth("status", cwd=indexed).stdout
     assert json.loads(sleuth("status", "--json", cwd=indexed).stdout)["documents"] == 2
     assert sleuth("doctor", "--full", cwd=indexed).returncode == 0
-    segment = next((indexed / ".sleuth" / "segments").glob("*"))
-    data = bytearray(segment.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    segment.write_bytes(data)
+    record = indexed / ".sleuth" / "record.sqlite"
+    data = record.read_bytes()
+    at = data.index(b"fifty tokens")
+    record.write_bytes(data[:at] + b"forty" + data[at + 5 :])
     findings = json.loads(sleuth("doctor", "--full", "--json", cwd=indexed).stdout)
     assert any(finding["level"] == "error" and finding["remedy"] for finding in findings)
 

@@ -36,6 +36,8 @@ COMMANDS = {
     "delete": "delete",
     "status": "status",
     "doctor": "doctor",
+    "web": "web",
+    "kb": "kb",
 }
 
 app = typer.Typer(

@@ -43,7 +43,9 @@ def exit_code(error: Exception) -> int:
 
 def fail(error: Exception) -> None:
     """Print a failure on standard error."""
-    remedy = "; or index files first: sleuth index PATH" if isinstance(error, errors.IndexNotFoundError) else ""
+    remedy = (
+        "; or index files first: sleuth index PATH" if isinstance(error, errors.IndexNotFoundError) else ""
+    )
     print(f"sleuth: {error}{remedy}", file=sys.stderr)
 
 
@@ -52,6 +54,16 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+_CODES = {"head": "1;36", "dim": "2", "italic": "3", "match": "1;33"}
+
+
+def styled(text: str, style: str) -> str:
+    """The text with terminal codes; as it is in a pipe, or where NO_COLOR is set."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m"
 
 
 def print_json(value: Any) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import sys
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, open_index, print_json
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, open_index, print_json, styled
 
 if TYPE_CHECKING:
-    from rich.text import Text
-    from rich.tree import Tree
-
     from sleuth.engine import Engine
     from sleuth.types import Explanation, RetrievedItem
+
+OPEN, CLOSE = "\ue000", "\ue001"
+"""Marks around matches while a text is wrapped: characters of no meaning."""
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -50,9 +54,9 @@ def search(
             for number, item in enumerate(ranking, 1):
                 print_item(engine, question, number, item)
             for part in ranking.failures:
-                console(stderr=True).print(f"sleuth: {part.name} {part.status}: {part.error}", markup=False)
+                print(f"sleuth: {part.name} {part.status}: {part.error}", file=sys.stderr)
             if not ranking:
-                console(stderr=True).print("Nothing found.")
+                print("Nothing found.", file=sys.stderr)
     if not ranking:
         raise typer.Exit(1)
 
@@ -74,37 +78,49 @@ def item_json(engine: Engine, query: str, item: RetrievedItem) -> dict[str, Any]
     return {**item.to_dict(), "snippet": {"text": found.text, "spans": [list(span) for span in found.spans]}}
 
 
-def snippet_text(engine: Engine, query: str, item: RetrievedItem, width: int) -> Text:
-    """The best window of a passage, matches in bold."""
-    from rich.text import Text
-
-    found = engine.snippet(query, item, width=width)
-    text = Text(found.text)
-    for start, end in found.spans:
-        text.stylize("bold yellow", start, end)
-    return text
-
-
 def print_item(engine: Engine, query: str, number: int, item: RetrievedItem) -> None:
-    """One hit: a line that says where, and a snippet below it."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    out = console()
-    score = f"{item.score:.2f}" if item.score is not None else ""
-    head = Text.assemble((f"{number:>2} ", "dim"), (place(item), "bold cyan"), ("  " + score, "dim"))
-    heading = str(item.metadata.get("heading") or item.metadata.get("title") or "")
-    out.print(head, soft_wrap=True)
+    """One hit: a line that says where, and a snippet below it. Plain codes: importing rich costs more than a search."""
+    score = f"  {item.score:.2f}" if item.score is not None else ""
+    print(f"{styled(f'{number:>2}', 'dim')} {styled(place(item), 'head')}{styled(score, 'dim')}")
+    width = shutil.get_terminal_size().columns
+    heading = " ".join(str(item.metadata.get("heading") or item.metadata.get("title") or "").split())
     if heading:
-        out.print(Padding(Text(heading, style="italic", overflow="ellipsis", no_wrap=True), (0, 0, 0, 3)))
-    out.print(Padding(snippet_text(engine, query, item, width=3 * (out.width - 4)), (0, 0, 0, 3)))
+        print(f"   {styled(shorten(heading, width - 4), 'italic')}")
+    for line in snippet_lines(engine, query, item, width - 4):
+        print(f"   {line}")
     if item.explanation is not None:
-        out.print(Padding(explanation_tree(item.explanation), (0, 0, 0, 3)))
-    out.print()
+        print_explanation(item.explanation)
+    print()
 
 
-def explanation_tree(explanation: Explanation) -> Tree:
-    """An explanation, drawn."""
+def shorten(text: str, width: int) -> str:
+    """The text, its end left out where it is too long."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def snippet_lines(engine: Engine, query: str, item: RetrievedItem, width: int) -> list[str]:
+    """The best window of a passage, wrapped, matches marked."""
+    found = engine.snippet(query, item, width=3 * width)
+    text, last = "", 0
+    for start, end in found.spans:
+        text += f"{found.text[last:start]}{OPEN}{found.text[start:end]}{CLOSE}"
+        last = end
+    wrapped = textwrap.wrap(text + found.text[last:], width, max_lines=4, placeholder=" …")
+    return [styled_spans(line) for line in wrapped]
+
+
+def styled_spans(line: str) -> str:
+    """Marks of matches, replaced by codes for a terminal or left out for a pipe."""
+    if line.count(OPEN) > line.count(CLOSE):
+        line += CLOSE
+    return re.sub(f"{OPEN}([^{CLOSE}]*){CLOSE}", lambda match: styled(match[1], "match"), line).replace(
+        CLOSE, ""
+    )
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """An explanation, drawn as a tree."""
+    from rich.padding import Padding
     from rich.text import Text
     from rich.tree import Tree
 
@@ -125,4 +141,4 @@ def explanation_tree(explanation: Explanation) -> Tree:
             grow(branch.add(label(below)), below)
         return branch
 
-    return grow(Tree(label(explanation)), explanation)
+    console().print(Padding(grow(Tree(label(explanation)), explanation), (0, 0, 0, 3)))
