@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.filters import Compare, Filter, Not, as_filter, field, matches
+from sleuth.errors import IndexDamagedError
+from sleuth.filters import Compare, Filter, Not, field, from_text, matches
 from sleuth.store.columns import ColumnsLeg, ColumnsSearcher, FilterCache, kernels
 from sleuth.store.columns.column import MISSING, lay_rows
-from sleuth.store.columns.layout import read_column
-from sleuth.store.columns.search import rows_where
 from sleuth.store.legs import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
 from sleuth.testing.filters import filters, metadata
 
@@ -152,8 +152,7 @@ def test_large_segments_agree_with_the_truth_table(n: int) -> None:
     half = built(rows[: n // 2], name="a"), built(rows[n // 2 :], name="b")
     merged = view(ColumnsLeg().merge(half), n, name="m")
     for text in tests:
-        tree = as_filter(text)
-        assert tree is not None
+        tree = from_text(text)
         assert found(built(rows), tree) == expected(rows, tree) == found(merged, tree), text
 
 
@@ -274,21 +273,16 @@ def test_rows_are_laid_out_as_they_are(shape: tuple[int, set[int]], kinds: int) 
 @settings(max_examples=300)
 @given(st.data())
 def test_damaged_columns_do_not_crash(data: st.DataObject) -> None:
-    """Bytes that are not what was written give an answer or a ValueError, and touch no foreign memory."""
+    """Bytes that are not what was written give an answer or a typed error, and touch no foreign memory."""
     segment = built(random_rows(1, 200))
     raw = segment.arrays["columns"].copy()
     for _ in range(data.draw(st.integers(1, 20))):
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     damaged = SegmentView("d", segment.keys, None, None, {"columns": raw}, segment.meta)
+    searcher = ColumnsSearcher([damaged])
     for text in ("source:*1*", "source:docs/3/", "tags:a", "id>5", "year:1990,1992,1994,1996,1998,2001"):
-        test = as_filter(text)
-        assert isinstance(test, Compare)
-        column = read_column(damaged, test.key)
-        assert column is not None
-        try:
-            rows_where(column, test)
-        except ValueError as error:
-            assert "beyond" in str(error)
+        with suppress(IndexDamagedError):
+            searcher.bitmap(from_text(text))
 
 
 def test_not_of_everything_is_nothing() -> None:

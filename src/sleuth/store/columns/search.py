@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.errors import IndexDamagedError
 from sleuth.filters import And, Compare, Filter, Not, Operator, Or, Scalar
 from sleuth.store.columns.column import (
     FALSE,
@@ -108,7 +109,13 @@ class ColumnsSearcher:
             is_all = filter.operator == "exists" and filter.value is False
             empty = np.zeros((len(view) + 63) // 64, np.uint64)
             return _complement(empty, len(view)) if is_all else empty
-        return rows_where(column, filter)
+        try:
+            return rows_where(column, filter)
+        except ValueError as error:
+            rule = (
+                f"the metadata {filter.key!r} of segment {view.name} must read as it was written, got {error}"
+            )
+            raise IndexDamagedError(f"{rule}: `sleuth doctor --full` says more") from error
 
 
 _POSITIVES: Final[dict[Operator, Operator]] = {"ne": "eq", "nin": "in"}
