@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sleuth.web import fuse, merge
 
-WEB = {
+WEB: dict[str, Any] = {
     "num_docs": 2,
     "api_k": 2,
     "results": [{"id": 0, "content": "w0", "url": "u0"}, {"id": 1, "content": "w1"}],

@@ -50,7 +50,7 @@ def fuse(
 ) -> list[dict[str, Any]]:
     """Local documents and web pages as one ranking, by reciprocal rank: their scores are of different kinds.
 
-    To fuse retrievers instead of lists, and by score: `sleuth.compose.FusedRetriever`.
+    To fuse retrievers instead of lists, and by score: `sleuth.compose.fused.FusedRetriever`.
 
     Args:
         local_docs, web_docs: as for `merge`, each best first.

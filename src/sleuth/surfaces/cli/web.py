@@ -1,0 +1,124 @@
+"""sleuth web: what does the web say to this question?"""
+
+from __future__ import annotations
+
+import json as json_format
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sleuth.errors import ArgumentError, LoadError
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import JsonOption, console, print_json
+
+if TYPE_CHECKING:
+    from sleuth.engine import Engine
+    from sleuth.protocols import Retriever
+    from sleuth.web import Hit
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth web "climate change policy"                 needs TAVILY_API_KEY, in the environment or in .env
+  sleuth web -k 5 --json "solar subsidies" | jq -r '.results[].url'
+  sleuth web --read "tide tables"                    with the text of each page
+  sleuth web --batch queries.json --out web.json     a list of {"id", "query"}; goes on where it stopped
+"""
+
+
+def cache_folder() -> Path:
+    """Where answers of the web are kept: `sleuth/web` in the user's cache folder."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sleuth" / "web"
+
+
+def with_web(engine: Engine, *, deadline: float = 30.0) -> Retriever:
+    """The index and the web as one retriever, by reciprocal rank; a web that fails leaves the index's
+    answer.
+    """
+    from sleuth.compose.fused import FusedRetriever
+    from sleuth.web import WebRetriever
+
+    web = WebRetriever(cache=cache_folder(), timeout=deadline)
+    return FusedRetriever({"index": engine, "web": web}, method="rrf", pool=50, deadline=deadline)
+
+
+@app.command("web", epilog=EXAMPLES)
+def web(
+    query: Annotated[list[str] | None, typer.Argument(help="The question; quotes are optional.")] = None,
+    k: Annotated[int, typer.Option("-k", "--limit", min=1, help="How many pages; 20 at most.")] = 3,
+    domain: Annotated[list[str] | None, typer.Option("--domain", help="Only pages of this domain.")] = None,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for all of it.")] = 30.0,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep old answers.")] = False,
+    read: Annotated[bool, typer.Option("--read", help="Fetch each page and show its text.")] = False,
+    batch: Annotated[Path | None, typer.Option("--batch", help="Answer the queries of a JSON file.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where the answers of --batch go.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Find pages of the web that answer a question."""
+    from sleuth.web.search import WebSearch, check, web_docs
+
+    options: dict[str, Any] = {
+        "timeout": timeout,
+        "include_domains": domain or (),
+        "cache": None if no_cache else cache_folder(),
+    }
+    if batch is not None:
+        run_batch(batch, out, k, options)
+        return
+    question = " ".join(query or ())
+    if not question.strip():
+        raise ArgumentError('query must be given, as in: sleuth web "climate change policy"')
+    check(question, k)
+    found = WebSearch(**options).search(question, k)
+    if found.error is not None:
+        console(stderr=True).print(f"sleuth: there might be more, but {found.error}", markup=False)
+    if json:
+        print_json(web_docs(found))
+    else:
+        for number, hit in enumerate(found.hits, 1):
+            print_hit(number, hit, read=read)
+        if found.stale:
+            console(stderr=True).print("sleuth: the service is down; these are old answers")
+    if not found.hits:
+        console(stderr=True).print("Nothing found.")
+        raise typer.Exit(1)
+
+
+def print_hit(number: int, hit: Hit, *, read: bool) -> None:
+    """One page: title and address, and its text below."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from sleuth.errors import WebError
+    from sleuth.web import fetch_page
+
+    console().print(
+        Text.assemble((f"{number:>2} ", "dim"), (hit.title or hit.domain, "bold cyan")), soft_wrap=True
+    )
+    console().print(Padding(Text(hit.url, style="dim"), (0, 0, 0, 3)))
+    text = hit.content
+    if read:
+        try:
+            text = fetch_page(hit.url).text
+        except WebError as error:
+            console(stderr=True).print(f"sleuth: {error}", markup=False)
+    console().print(Padding(Text(text), (0, 0, 1, 3)))
+
+
+def run_batch(path: Path, out: Path | None, k: int, options: dict[str, Any]) -> None:
+    """Answers the queries of a file into another."""
+    from sleuth.web import search_web_batch
+
+    if out is None:
+        raise ArgumentError("--out must be given with --batch: the file for the answers")
+    try:
+        queries = json_format.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise LoadError(str(path), f"not a JSON file of queries: {error}") from error
+    entries = search_web_batch(queries, out, k, **options)
+    empty = sum(not entry["web_docs"]["results"] for entry in entries)
+    told = f", {empty} of them without results: run it again to ask for those" if empty else ""
+    console(stderr=True).print(f"{len(entries)} queries in {out}{told}", markup=False)
+    if empty == len(entries):
+        raise typer.Exit(1)

@@ -1,0 +1,65 @@
+"""`sleuth kb`, run as a user runs it: on this machine's index, and at AWS."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sleuth.testing.aws import BedrockServer
+
+KB, DS = "KB12345678", "DS12345678"
+
+
+def sleuth(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sleuth", *arguments],
+        capture_output=True, text=True, cwd=cwd, env={**os.environ, "NO_COLOR": "1"}, check=False, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "judy.md").write_text("# Judy\n\nPictures of Judy at the lake.\n")
+    (tmp_path / "letters" / "judy.md.metadata.json").write_text(
+        '{"metadataAttributes": {"topic": "genealogy"}}'
+    )
+    (tmp_path / "letters" / "tides.txt").write_text("Tides and harbours.\n")
+    assert sleuth("index", "letters/tides.txt", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def test_on_this_machine(home: Path) -> None:
+    """A folder is read into the index, found with a filter, and its status told."""
+    done = sleuth("kb", "ingest", "--source-id", "letters", "--folder", "letters", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert "NewDocumentsIndexed: 2" in done.stdout
+    found = sleuth("kb", "search", "judy", "--filter", "topic:genealogy", "--json", cwd=home)
+    answer = json.loads(found.stdout)
+    assert [part["name"] for part in answer["report"]] == ["filtered", "unfiltered"]
+    uri = answer["results"][0]["location"]["s3Location"]["uri"]
+    assert uri.endswith("/letters/judy.md")
+    status = sleuth("kb", "status", "--source-id", "letters", uri, cwd=home)
+    assert status.stdout.split() == ["INDEXED", uri]
+    assert sleuth("kb", "search", "nonesuch", cwd=home).returncode == 1
+    assert sleuth("kb", "ingest", "--source-id", "letters", cwd=home).returncode == 2
+
+
+def test_at_aws(aws: BedrockServer, tmp_path: Path) -> None:
+    """The same commands with --aws ask AWS; failures say which slice and why."""
+    names = ("--aws", "--kb", KB, "--source-id", DS)
+    found = sleuth("kb", "search", "pictures of judy", "--filter", "topic:genealogy", *names, cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert "s3://bucket/judy.txt" in found.stdout
+    status = sleuth("kb", "status", *names[:3], cwd=tmp_path)
+    assert DS in status.stdout
+    started = sleuth("kb", "ingest", "--no-wait", "--json", *names, cwd=tmp_path)
+    assert json.loads(started.stdout) == {"ingestionJobId": "JOB0000000"}
+    missing = sleuth("kb", "search", "judy", "--aws", "--kb", "KB00000000", cwd=tmp_path)
+    assert missing.returncode == 5
+    assert "'KB00000000' was not found" in missing.stderr

@@ -1,0 +1,70 @@
+"""`sleuth web`, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from sleuth.testing.tavily import TavilyServer, error
+
+
+def sleuth(*arguments: str, cwd: Path, url: str, key: str = "tvly-local") -> subprocess.CompletedProcess[str]:
+    mine = {
+        "TAVILY_BASE_URL": url,
+        "TAVILY_API_KEY": key,
+        "XDG_CACHE_HOME": str(cwd / "cache"),
+        "NO_COLOR": "1",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "sleuth", "web", *arguments],
+        capture_output=True, text=True, cwd=cwd, env={**os.environ, **mine}, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_pages_are_listed_and_kept(server: TavilyServer, tmp_path: Path) -> None:
+    """Title, address and text of each page; the same question again costs nothing; a service down is told."""
+    done = sleuth("climate", "policy", "-k", "2", cwd=tmp_path, url=server.url)
+    assert done.returncode == 0, done.stderr
+    assert all(word in done.stdout for word in ("Title 0", "https://www.site1.org/page", "number 1"))
+    asked = len(server.requests)
+    again = sleuth("climate", "policy", "-k", "2", "--json", cwd=tmp_path, url=server.url)
+    assert json.loads(again.stdout)["num_docs"] == 2
+    assert len(server.requests) == asked
+    server.always(error(401))
+    failed = sleuth("climate", "--no-cache", cwd=tmp_path, url=server.url)
+    assert failed.returncode == 5
+    assert "tavily answered 401" in failed.stderr
+    assert "tvly-local" not in failed.stderr
+
+
+def test_batch(server: TavilyServer, tmp_path: Path) -> None:
+    """Queries of a file are answered into a web file."""
+    (tmp_path / "queries.json").write_text('[{"id": "a", "query": "climate"}, {"query": "policy"}]')
+    done = sleuth("--batch", "queries.json", "--out", "web.json", cwd=tmp_path, url=server.url)
+    assert done.returncode == 0, done.stderr
+    entries = json.loads((tmp_path / "web.json").read_text())
+    assert [entry["id"] for entry in entries] == ["a", "query_1"]
+    assert sleuth("--batch", "queries.json", cwd=tmp_path, url=server.url).returncode == 2
+
+
+def test_the_web_beside_the_index(server: TavilyServer, tmp_path: Path) -> None:
+    """Index and web answer as one retriever; a web that fails leaves the index's answer, and a report."""
+    code = (
+        "import sys; from sleuth import Document, Engine; from sleuth.surfaces.cli.web import with_web\n"
+        "with Engine.open('ix', create=True) as engine:\n"
+        "    engine.add([Document('climate at home', id='home')])\n"
+        "    ranking = with_web(engine).retrieve('climate', 3)\n"
+        "    print([item.id for item in ranking], [part.name for part in ranking.failures])\n"
+    )
+    mine = {"TAVILY_BASE_URL": server.url}
+    for key, told in (("tvly-local", "site0.org/page"), ("wrong", "['web']")):
+        environment = {**os.environ, **mine, "TAVILY_API_KEY": key, "XDG_CACHE_HOME": str(tmp_path / key)}
+        done = subprocess.run(
+            [sys.executable, "-c", code.replace("'ix'", f"'{key}'")],
+            capture_output=True, text=True, cwd=tmp_path, env=environment, check=True, timeout=60,
+        )  # fmt: skip
+        assert told in done.stdout
+        assert "home#" in done.stdout or "'home" in done.stdout
