@@ -31,7 +31,7 @@ def _wide_encoding(head: bytes) -> str | None:
     """UTF-16 without a mark, where every other byte of mostly Latin text is NUL."""
     even, odd = head[0::2], head[1::2]
     zeros = even.count(0), odd.count(0)
-    if max(zeros) < 0.6 * len(odd) or min(zeros) > 0.05 * len(odd):
+    if len(head) < 4 or max(zeros) < 0.6 * len(odd) or min(zeros) > 0.05 * len(odd):
         return None
     return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
 

@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from pathspec import GitIgnoreSpec
-
-from sleuth.ingest.ignore import IGNORE_FILES, VERSION_CONTROL, Ignores, above
+from sleuth.ingest.ignore import IGNORE_FILES, VERSION_CONTROL, Ignores, Rules, above
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.records import FileEntry, Skipped
 
@@ -40,8 +38,8 @@ def walk(roots: Sequence[str | os.PathLike[str]], options: ReadOptions = DEFAULT
 class _Walk:
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
-        self.include = GitIgnoreSpec.from_lines(options.include) if options.include else None
-        self.exclude = GitIgnoreSpec.from_lines(options.exclude) if options.exclude else None
+        self.include = Rules.of(options.include) if options.include else None
+        self.exclude = Rules.of(options.exclude) if options.exclude else None
         self.names = IGNORE_FILES if options.gitignore else IGNORE_FILES[1:]
         self.seen: set[str] = set()
 
@@ -88,7 +86,7 @@ class _Walk:
                 stack.append(iter(self._listing(path, inside.entering(real, self.names), real, base)))
             else:
                 relative = path[base:]
-                if self.include is None or self.include.match_file(relative):
+                if self.include is None or self.include.chooses(relative):
                     yield from self._entry(entry, relative)
 
     def _listing(
@@ -111,7 +109,7 @@ class _Walk:
         is_folder = entry.is_dir(follow_symlinks=False)
         if rules.rules and rules.ignores(f"{real.rstrip('/')}/{name}", is_folder=is_folder):
             return True
-        return self.exclude is not None and self.exclude.match_file(entry.path[base:] + "/" * is_folder)
+        return self.exclude is not None and bool(self.exclude.verdict(entry.path[base:], is_folder=is_folder))
 
     def _entry(self, entry: os.DirEntry[str], relative: str) -> Iterator[Found]:
         try:

@@ -168,4 +168,4 @@ def iso_time(nanoseconds: int) -> str:
         time = epoch + timedelta(seconds=nanoseconds // 1_000_000_000)
     except OverflowError:
         time = datetime(9999 if nanoseconds > 0 else 1, 1, 1, tzinfo=UTC)
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.replace(tzinfo=None, microsecond=0).isoformat() + "Z"

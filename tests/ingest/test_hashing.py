@@ -1,0 +1,55 @@
+"""What counts as the content of a document."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.ingest import content_hash
+from sleuth.types import Document
+
+values = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.lists(st.text()))
+metadata = st.dictionaries(st.text(), values)
+
+
+@given(st.text(), metadata)
+def test_order_and_volatile_keys_do_not_count(text: str, fields: dict[str, object]) -> None:
+    """Keys in another order, another time, another size and another id give the same hash."""
+    backwards = dict(reversed(fields.items()))
+    volatile = {"modified": "2020-01-01T00:00:00Z", "size": 7, "content_hash": "x"}
+    stable = {key: value for key, value in fields.items() if key not in volatile}
+    assert content_hash(Document(text, fields)) == content_hash(Document(text, backwards))
+    assert content_hash(Document(text, stable)) == content_hash(Document(text, stable | volatile, id="a"))
+
+
+@given(st.text(), metadata, st.text(), metadata)
+def test_text_and_metadata_count(
+    text: str, fields: dict[str, object], text2: str, fields2: dict[str, object]
+) -> None:
+    """Another text, another value or another key gives another hash."""
+    one, two = Document(text, fields), Document(text2, fields2)
+    kept = [
+        {k: repr(v) for k, v in f.items() if k not in ("modified", "size", "content_hash")}
+        for f in (fields, fields2)
+    ]
+    assert (content_hash(one) == content_hash(two)) == (text == text2 and kept[0] == kept[1])
+
+
+def test_known_value() -> None:
+    """The hash is stable across versions: an index keeps it."""
+    assert content_hash(Document("text", {"b": 1, "a": ["ü"]})) == "f4e3e1ad948561c020fbbe89ec1ee2a8"
+
+
+def test_what_json_cannot_hold() -> None:
+    """Values of other types and lone surrogates are hashed, too."""
+    assert content_hash(
+        Document(
+            "\ud800",
+            {
+                "a": {
+                    1,
+                },
+                "b": b"x",
+            },
+        )
+    ) == content_hash(Document("\ud800", {"a": {1}, "b": b"x"}))

@@ -1,0 +1,405 @@
+"""Which documents each format gives, and what is said of files that cannot be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.errors import ArgumentError
+from sleuth.ingest import ReadOptions, Skipped, read, register_loader
+from sleuth.ingest.loaders import FileBytes, kind_of, registry
+from sleuth.text.chunkers import CODE_TYPES, Chunker
+from sleuth.types import Document
+from tests.ingest.files import docx, pdf
+
+
+def load(path: Path, content: str | bytes, **options: Any) -> list[Document | Skipped]:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    records = read([path], options=ReadOptions(**options))
+    return [record for record in records if isinstance(record, Document | Skipped)]
+
+
+def only(path: Path, content: str | bytes, **options: Any) -> Document:
+    (document,) = load(path, content, **options)
+    assert isinstance(document, Document), document
+    return document
+
+
+def reason(path: Path, content: str | bytes, **options: Any) -> str:
+    (record,) = load(path, content, **options)
+    assert isinstance(record, Skipped), record
+    assert record.path == str(path)
+    return record.reason
+
+
+def test_metadata_of_every_file(tmp_path: Path) -> None:
+    """A document says where it comes from, when it changed, how large it is and what it was taken for."""
+    path = tmp_path / "sub" / "some notes.txt"
+    path.parent.mkdir()
+    path.write_text("text\r\nmore\rlast\n")
+    os.utime(path, ns=(0, 1_700_000_000_999_999_999))
+    (document, _) = read([tmp_path], options=ReadOptions(metadata={"team": "a"}))
+    assert isinstance(document, Document)
+    assert document.page_content == "text\nmore\nlast\n"
+    assert document.id is None
+    assert document.metadata == {
+        "source": str(path),
+        "path": "sub/some notes.txt",
+        "title": "some notes",
+        "modified": "2023-11-14T22:13:20Z",
+        "size": 16,
+        "type": "text",
+        "team": "a",
+    }
+
+
+def test_times_out_of_range(tmp_path: Path) -> None:
+    """A file from the far future has a time all the same."""
+    assert registry.iso_time(2**63 - 1) == "2262-04-11T23:47:16Z"
+    assert registry.iso_time(10**21) == "9999-01-01T00:00:00Z"
+    assert registry.iso_time(-(10**21)) == "0001-01-01T00:00:00Z"
+
+
+def test_encoding_is_noted_where_it_is_not_utf8(tmp_path: Path) -> None:
+    """UTF-16 is read, and said."""
+    document = only(tmp_path / "a.txt", "Grüße".encode("utf-16"))
+    assert document.page_content == "Grüße"
+    assert document.metadata["encoding"] == "utf-16"
+    assert "encoding" not in only(tmp_path / "b.txt", "Grüße").metadata
+
+
+def test_markdown(tmp_path: Path) -> None:
+    """Front matter becomes metadata and leaves blank lines, so that lines are those of the file."""
+    text = '---\ntitle: "The Guide"\ntags: [a, b c]\nauthors:\n  - Ann\n  - Bob\ndraft: true\nyear: 2024\nsize: 7\n'
+    text += "nested:\n  deep: 1\nnote: one\n  two\n---\n\n# Heading\n\nBody.\n"
+    document = only(tmp_path / "a.md", text)
+    facts = document.metadata
+    assert (facts["title"], facts["tags"], facts["authors"]) == ("The Guide", ["a", "b c"], ["Ann", "Bob"])
+    assert (facts["draft"], facts["year"], facts["note"]) == (True, 2024, "one two")
+    assert facts["size"] == len(text)
+    assert facts["type"] == "markdown"
+    (chunk,) = Chunker().split(document)
+    assert chunk.text == "# Heading\n\nBody."
+    assert text.splitlines()[chunk.start_line - 1] == "# Heading"
+
+
+def test_toml_front_matter(tmp_path: Path) -> None:
+    """Front matter between plus signs is TOML."""
+    document = only(
+        tmp_path / "a.md", '+++\ntitle = "T"\ndate = 2020-01-01\nbig = 99999999999999999999\n+++\nBody\n'
+    )
+    assert (document.metadata["title"], document.metadata["date"]) == ("T", "2020-01-01")
+    assert "big" not in document.metadata
+
+
+@pytest.mark.parametrize(
+    "text", ["---\n\nA rule above.\n\n---\n", "---\nnever closed\n", "+++\nno toml\n+++\n", "---\n"]
+)
+def test_what_is_no_front_matter(tmp_path: Path, text: str) -> None:
+    """A rule at the top is a rule; nothing is lost."""
+    assert only(tmp_path / "a.md", text).page_content == text
+
+
+def test_titles(tmp_path: Path) -> None:
+    """A title is the first heading, else the name of the file."""
+    assert only(tmp_path / "a.md", "text\n\n## The `Title` ##\n\n# Other").metadata["title"] == "The Title"
+    assert only(tmp_path / "b.md", "no heading").metadata["title"] == "b"
+    assert only(tmp_path / "c.rst", "=====\nTitle\n=====\n\ntext").metadata["title"] == "Title"
+    assert only(tmp_path / "d.py", "# comment\nx = 1").metadata["title"] == "d.py"
+    assert only(tmp_path / ".hidden", "x").metadata["title"] == ".hidden"
+
+
+def test_empty_and_binary_files(tmp_path: Path) -> None:
+    """Files without text are skipped, and say so."""
+    assert reason(tmp_path / "a.md", "") == "empty"
+    assert reason(tmp_path / "b.txt", " \n\n") == "empty"
+    for name in ("c.txt", "c.md", "c.py", "c.html", "c.csv", "c.json", "c.jsonl", "c"):
+        assert reason(tmp_path / name, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR") == "binary"
+
+
+HTML = """<!doctype html><html><head><title>The &amp; Title</title><style>p {color: red}</style></head>
+<body><header>Site</header><nav><a href="/">Home</a></nav><h1>Heading<a class="headerlink" href="#x">¶</a></h1>
+<p>One   <b>bold</b> word,<br>new line.</p><script>alert(1)</script>
+<ul><li>first</li><li>second <ol><li>inner</li><li>next</li></ol></li></ul>
+<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td><p>2</p></td></tr></table>
+<pre>  x = 1
+  y = 2</pre><p hidden>secret</p><p>Caf\u00e9 &lt;tag&gt;</p><footer>Imprint</footer></body></html>"""
+
+
+def test_html(tmp_path: Path) -> None:
+    """A page becomes Markdown: headings, lists, tables and code survive, the frame around them does not."""
+    document = only(tmp_path / "a.html", HTML)
+    assert document.metadata["title"] == "The & Title"
+    assert document.page_content == (
+        "# Heading\n\nOne bold word,\nnew line.\n\n- first\n- second\n  1. inner\n  2. next\n\n"
+        "| a | b |\n| 1 | 2 |\n\n```\n  x = 1\n  y = 2\n```\n\nCafé <tag>"
+    )
+
+
+def test_html_main_part(tmp_path: Path) -> None:
+    """Where a page marks its main part, only that is read."""
+    text = "word " * 100
+    page = f"<body><div>frame</div><main><h1>T</h1><p>{text}</p></main><div>frame</div></body>"
+    assert "frame" not in only(tmp_path / "a.html", page).page_content
+
+
+def test_html_declared_encoding(tmp_path: Path) -> None:
+    """A page is read in the encoding that it declares."""
+    page = '<html><head><meta charset="cp1251"></head><body><p>Быстрая лиса</p></body></html>'.encode(
+        "cp1251"
+    )
+    document = only(tmp_path / "a.html", page)
+    assert (document.page_content, document.metadata["encoding"]) == ("Быстрая лиса", "cp1251")
+
+
+def test_html_nested_deeply(tmp_path: Path) -> None:
+    """No nesting of a page is too deep."""
+    document = only(tmp_path / "a.html", "<div>" * 5000 + "deep" + "</div>" * 5000)
+    assert document.page_content == "deep"
+
+
+def test_html_without_text(tmp_path: Path) -> None:
+    """A page of scripts alone is skipped."""
+    assert reason(tmp_path / "a.html", "<html><script>x</script></html>") == "no text in this page"
+
+
+def test_pdf(tmp_path: Path) -> None:
+    """Pages are kept apart; chunks know theirs."""
+    document = only(
+        tmp_path / "a.pdf", pdf([["First page", "second line"], [], ["Third page"]], title="The Title")
+    )
+    assert document.page_content == "First page\nsecond line\f\fThird page"
+    assert (document.metadata["title"], document.metadata["pages"]) == ("The Title", 3)
+    assert [(c.page, c.text) for c in Chunker().split(document)] == [
+        (1, "First page\nsecond line"),
+        (3, "Third page"),
+    ]
+
+
+def test_pdf_that_cannot_be_read(tmp_path: Path) -> None:
+    """Encrypted, truncated, empty and false PDFs are skipped, each with its reason."""
+    whole = pdf([["text"] * 20])
+    assert reason(tmp_path / "a.pdf", pdf([["text"]], encrypted=True)) == "protected by a password"
+    assert reason(tmp_path / "b.pdf", whole[:100]) == "not a PDF, or damaged"
+    assert reason(tmp_path / "c.pdf", b"no PDF at all") == "not a PDF, or damaged"
+    assert reason(tmp_path / "d.pdf", pdf([[]])) == "no text in its pages: scanned, perhaps"
+
+
+@pytest.mark.parametrize("cut", range(0, 900, 37))
+def test_pdf_cut_anywhere(tmp_path: Path, cut: int) -> None:
+    """A PDF cut short gives its text or a reason, never an error."""
+    assert len(load(tmp_path / "a.pdf", pdf([["some text"], ["more"]])[:cut])) == 1
+
+
+def test_docx(tmp_path: Path) -> None:
+    """A Word document becomes Markdown; nothing is unpacked to disk."""
+    document = only(tmp_path / "a.docx", docx([("Heading1", "Title"), ("Normal", "Some text.")]))
+    assert document.page_content == "# Title\n\nSome text."
+    assert document.metadata["title"] == "Title"
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.docx"]
+
+
+def test_docx_that_cannot_be_read(tmp_path: Path) -> None:
+    """A zip bomb, a truncated file and another archive are skipped."""
+    bomb = docx([("Normal", "x")], padding=20_000_000)
+    assert len(bomb) < 100_000
+    assert "over the limit of 10,000,000" in reason(tmp_path / "a.docx", bomb, max_unpacked_bytes=10_000_000)
+    assert reason(tmp_path / "b.docx", bomb[:500]).startswith("not readable as docx")
+    assert reason(tmp_path / "c.docx", b"PK\x03\x04").startswith("not readable as docx")
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "extra"), [("a.pdf", "pypdfium2", "pdf"), ("a.docx", "mammoth", "office")]
+)
+def test_missing_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, package: str, extra: str
+) -> None:
+    """Without its package a file is skipped with the command that brings it."""
+    monkeypatch.setitem(sys.modules, package, None)
+    assert f"pip install 'sleuth[{extra}]'" in reason(tmp_path / name, b"any bytes")
+
+
+CSV = 'id,title,body,year\n7,"A ""title""","Two\nlines",2020\n\n8,Other,"x, y",\n9,short\n10,T,b,2021,more\n'
+
+
+def test_csv(tmp_path: Path) -> None:
+    """Each row is a document of `key: value` lines, named by its number."""
+    path = tmp_path / "a.csv"
+    first, second, third, fourth = load(path, "\ufeff" + CSV.replace("\n", "\r\n"))
+    assert isinstance(first, Document)
+    assert first.page_content == 'id: 7\ntitle: A "title"\nbody: Two\nlines\nyear: 2020'
+    assert (first.metadata["source"], first.metadata["row"]) == (f"{path}#1", 1)
+    assert first.metadata["title"] == 'A "title"'
+    assert isinstance(second, Document)
+    assert second.metadata["source"] == f"{path}#2"
+    assert isinstance(third, Document)
+    assert third.page_content == "id: 9\ntitle: short"
+    assert isinstance(fourth, Document)
+    assert fourth.page_content.endswith("field 5: more")
+
+
+def test_chosen_fields(tmp_path: Path) -> None:
+    """Fields are chosen for text, metadata, title and id."""
+    first, *_ = load(
+        tmp_path / "a.csv",
+        CSV,
+        text_fields=["body"],
+        metadata_fields=["year"],
+        id_field="id",
+        title_field="body",
+    )
+    assert isinstance(first, Document)
+    assert (first.page_content, first.id) == ("Two\nlines", "7")
+    assert (first.metadata["year"], first.metadata["title"]) == ("2020", "Two\nlines")
+
+
+def test_delimiters(tmp_path: Path) -> None:
+    """Semicolons and tabs are recognised."""
+    for name, delimiter in (("a.csv", ";"), ("b.tsv", "\t"), ("c.csv", "\t")):
+        document = only(tmp_path / name, f"a{delimiter}b\n1{delimiter}x, y\n")
+        assert document.page_content == "a: 1\nb: x, y"
+
+
+def test_csv_that_is_damaged(tmp_path: Path) -> None:
+    """A row over the limit is skipped, the rows after it are read."""
+    path = tmp_path / "a.csv"
+    rows = load(path, "a,b\n" + "x" * 5000 + ",y\n1,2\n", max_row_bytes=1000)
+    assert [isinstance(row, Document) for row in rows] == [False, True]
+    assert str(rows[0]) == f"{path}#1: over the limit of 1,000 bytes"
+    unclosed = load(path, 'a,b\n1,2\n3,"' + "x\n" * 3000, max_row_bytes=1000)
+    assert isinstance(unclosed[0], Document)
+    assert isinstance(unclosed[1], Skipped)
+
+
+def test_csv_in_other_encodings(tmp_path: Path) -> None:
+    """Rows are read from UTF-16 and from one-byte encodings."""
+    for encoding in ("utf-16", "utf-16-le", "cp1252"):
+        document = only(tmp_path / "a.csv", "name,text\nMüller,Übergröße für die Straße\n".encode(encoding))
+        assert document.page_content == "name: Müller\ntext: Übergröße für die Straße"
+
+
+def test_jsonl(tmp_path: Path) -> None:
+    """Each line is a document; nested fields are named by their path."""
+    rows = [
+        {"title": "A", "meta": {"n": 1, "ok": True, "none": None}, "tags": ["x", "y"], "list": [{"a": 1}]},
+        "plain",
+    ]
+    first, second = load(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))
+    assert isinstance(first, Document)
+    assert first.page_content == "title: A\nmeta.n: 1\nmeta.ok: true\ntags: x, y\nlist.1.a: 1"
+    assert isinstance(second, Document)
+    assert second.page_content == "plain"
+
+
+def test_jsonl_fields_keep_their_type(tmp_path: Path) -> None:
+    """Metadata are numbers, texts and lists, as they stand in the file."""
+    line = json.dumps(
+        {"id": 5, "text": "x", "year": 2020, "by": {"name": "Ann"}, "tags": ["a"], "none": None}
+    )
+    options = {
+        "text_fields": ["text"],
+        "metadata_fields": ["year", "by.name", "tags", "none"],
+        "id_field": "id",
+    }
+    document = only(tmp_path / "a.jsonl", line, **options)
+    assert document.id == "5"
+    facts = document.metadata
+    assert (facts["year"], facts["by.name"], facts["tags"]) == (2020, "Ann", ["a"])
+    assert "none" not in facts
+
+
+HOSTILE_ROWS = {
+    "[" * 5000 + "]" * 5000: "nested too deeply",
+    '{"a":' * 150 + "1" + "}" * 150: "nested too deeply",
+    '{"text": "\\ud800"}': "holds a lone surrogate, which is no text",
+    '{"text": "x", "n": 99999999999999999999}': "n must fit in 64 bits to be metadata",
+    '{"text": ' + "9" * 5000 + "}": "not JSON",
+    '{"text": "x"': "not JSON",
+    '{"text": ""}': "no text in its fields",
+    '{"text": "' + "x" * 100_000 + '"}': "over the limit of 50,000 bytes",
+}
+
+
+def test_hostile_rows(tmp_path: Path) -> None:
+    """Each bad row is skipped with its reason and the good one after it is read."""
+    path = tmp_path / "a.jsonl"
+    lines = [line for row in HOSTILE_ROWS for line in (row, '{"text": "good", "n": 1}')]
+    rows = load(path, "\n".join(lines), metadata_fields=["n"], max_row_bytes=50_000)
+    assert len(rows) == 2 * len(HOSTILE_ROWS)
+    for number, (bad, expected) in enumerate(zip(rows[0::2], HOSTILE_ROWS.values(), strict=True)):
+        assert isinstance(bad, Skipped)
+        assert bad.path == f"{path}#{2 * number + 1}"
+        assert bad.reason.startswith(expected)
+        assert bad.kind == "row"
+    assert all(isinstance(row, Document) and row.page_content == "text: good" for row in rows[1::2])
+
+
+def test_json(tmp_path: Path) -> None:
+    """A list gives a document per member, anything else one document."""
+    path = tmp_path / "a.json"
+    _, second = load(path, '[{"a": "x"}, {"a": "y"}]')
+    assert isinstance(second, Document)
+    assert (second.page_content, second.metadata["source"]) == ("a: y", f"{path}#2")
+    document = only(path, '{"a": {"b": "x"}, "n": NaN}')
+    assert (document.page_content, document.metadata["source"]) == ("a.b: x", str(path))
+
+
+def test_json_that_cannot_be_read(tmp_path: Path) -> None:
+    """A whole JSON file that is bad is one skipped file."""
+    path = tmp_path / "a.json"
+    assert reason(path, "[" * 100_000) == "nested too deeply"
+    assert reason(path, "{").startswith("not JSON")
+    assert reason(path, "{}") == "no text in its fields"
+
+
+def test_kinds() -> None:
+    """Files are known by their extension, else by their name, else by their first bytes."""
+    assert kind_of("a/b.PY") == "python"
+    assert kind_of("Makefile") == "makefile"
+    assert kind_of("README") == "text"
+    assert kind_of("x", b"%PDF-1.7") == "pdf"
+    assert kind_of("x", b"\n <!DOCTYPE html>") == "html"
+    assert kind_of("x", b"#!/usr/bin/env python3\n") == "python"
+    assert kind_of("x", b"#!/bin/bash\n") == "shell"
+    assert kind_of("x", docx([])) == "docx"
+
+
+def test_every_kind_is_known_to_the_chunker() -> None:
+    """What is read as source code is cut as source code."""
+    from sleuth.ingest.loaders.kinds import BY_EXTENSION, BY_NAME
+
+    others = {"text", "markdown", "rst", "html", "pdf", "csv", "tsv", "json", "jsonl", "docx"}
+    assert {*BY_EXTENSION.values(), *BY_NAME.values()} - others == CODE_TYPES
+
+
+def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin reads its own format, by extension or by content; one that fails costs one file."""
+    monkeypatch.setattr(registry, "_plugins", {})
+    monkeypatch.setattr(registry, "_plugin_extensions", {})
+    monkeypatch.setattr(registry, "_plugin_magic", [])
+
+    def upper(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
+        text, metadata = file.text()
+        yield Document(text.upper(), {"title": "Mine", **metadata})
+        if "bad" in text:
+            raise KeyError("bad")
+
+    register_loader("upper", upper, extensions=[".Up"], sniff=lambda head: head.startswith(b"UP!"))
+    document = only(tmp_path / "a.up", "text")
+    assert (document.page_content, document.metadata["title"], document.metadata["type"]) == (
+        "TEXT",
+        "Mine",
+        "upper",
+    )
+    assert only(tmp_path / "x", "UP! text").page_content == "UP! TEXT"
+    first, second = load(tmp_path / "b.up", "bad")
+    assert isinstance(first, Document)
+    assert str(second) == f"{tmp_path}/b.up: KeyError: 'bad'"
+    with pytest.raises(ArgumentError, match="extensions must start with a dot"):
+        register_loader("x", upper, extensions=["up"])

@@ -1,0 +1,164 @@
+"""Reading folders: what comes out, in which order, and that no file stops it."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from sleuth.ingest import FileRead, Progress, ReadOptions, Skipped, read
+from sleuth.ingest.pipeline import Record, read_file
+from sleuth.ingest.records import FileEntry
+from sleuth.types import Document
+from tests.ingest.files import docx, pdf
+
+
+def names(records: Sequence[Record]) -> list[str]:
+    sources = (
+        record.metadata["source"] if isinstance(record, Document) else record.source for record in records
+    )
+    return [
+        f"{type(record).__name__} {Path(source).name}"
+        for record, source in zip(records, sources, strict=True)
+    ]
+
+
+def test_records(tmp_path: Path) -> None:
+    """A file gives its documents and then that it was read; a file that gives none says why."""
+    (tmp_path / "a.md").write_text("text")
+    (tmp_path / "b.csv").write_text("x\n1\n2\n")
+    (tmp_path / "c.md").write_text("")
+    records = list(read([tmp_path]))
+    assert names(records) == [
+        "Document a.md", "FileRead a.md", "Document b.csv#1", "Document b.csv#2", "FileRead b.csv", "Skipped c.md",
+    ]  # fmt: skip
+    status = (tmp_path / "b.csv").stat()
+    assert records[4] == FileRead(str(tmp_path / "b.csv"), 6, status.st_mtime_ns, 2)
+
+
+def test_unchanged_files_are_not_opened(tmp_path: Path) -> None:
+    """A file that the caller knows is reported as seen, by source, size and time alone."""
+    (tmp_path / "a.md").write_text("text")
+    (tmp_path / "b.md").write_text("text")
+    asked: list[tuple[str, int, int]] = []
+
+    def unchanged(source: str, size: int, modified_ns: int) -> bool:
+        asked.append((source, size, modified_ns))
+        (tmp_path / "a.md").unlink(missing_ok=True)
+        return source.endswith("a.md")
+
+    assert names(list(read([tmp_path], unchanged=unchanged))) == [
+        "Unchanged a.md",
+        "Document b.md",
+        "FileRead b.md",
+    ]
+    assert asked[1] == (str(tmp_path / "b.md"), 4, (tmp_path / "b.md").stat().st_mtime_ns)
+
+
+def test_progress(tmp_path: Path) -> None:
+    """Progress counts every file once and knows the totals from the start."""
+    for number in range(5):
+        (tmp_path / f"{number}.md").write_text("x" * number)
+    seen: list[Progress] = []
+    list(read([tmp_path], progress=seen.append))
+    assert [(now.files, now.bytes) for now in seen] == [(1, 0), (2, 1), (3, 3), (4, 6), (5, 10)]
+    assert {(now.total_files, now.total_bytes) for now in seen} == {(5, 10)}
+
+
+def test_reading_streams(tmp_path: Path) -> None:
+    """The first document comes before the second file is opened."""
+    (tmp_path / "a.md").write_text("first")
+    (tmp_path / "b.md").write_text("second")
+    records = read([tmp_path])
+    assert isinstance(next(records), Document)
+    (tmp_path / "b.md").write_text("changed")
+    assert [record.page_content for record in records if isinstance(record, Document)] == ["changed"]
+
+
+def test_a_file_that_vanishes(tmp_path: Path) -> None:
+    """A file that is gone, or is something else, when it is opened costs itself only."""
+    for name in ("a.md", "b.md", "c.md"):
+        (tmp_path / name).write_text("text")
+    records = read([tmp_path])
+    next(records)
+    (tmp_path / "b.md").unlink()
+    os.mkfifo(tmp_path / "b.md")
+    (tmp_path / "c.md").unlink()
+    rest = [record for record in records if isinstance(record, Skipped)]
+    assert [(record.reason, record.kind) for record in rest] == [
+        ("not a file: a pipe", "special"),
+        ("no such file or folder", "vanished"),
+    ]
+
+
+def test_hostile_folder(tmp_path: Path) -> None:
+    """Every file that cannot be read is one record with a reason; all others are read, twice alike."""
+    (tmp_path / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
+    (tmp_path / "surrogate.json").write_text('{"a": "\\ud83d"}')
+    (tmp_path / "huge-int.json").write_text('{"a": ' + "1" * 5000 + "}")
+    (tmp_path / "bomb.docx").write_bytes(docx([("Normal", "x")], padding=30_000_000))
+    (tmp_path / "truncated.pdf").write_bytes(pdf([["text"]])[:200])
+    (tmp_path / "locked.pdf").write_bytes(pdf([["text"]], encrypted=True))
+    (tmp_path / "binary.dat").write_bytes(random.Random(1).randbytes(5000))
+    with (tmp_path / "large.txt").open("wb") as file:
+        file.truncate(2 << 30)
+    with (tmp_path / "zeros.csv").open("wb") as file:
+        file.truncate(2 << 30)
+    (tmp_path / "line.jsonl").write_text('{"a": "' + "x" * 20_000_000 + '"}\n{"a": "good"}\n')
+    (tmp_path / "line.txt").write_text("x" * 5_000_000)
+    (tmp_path / "wide.txt").write_text("Grüße", encoding="utf-16")
+    (tmp_path / "nul.md").write_bytes(b"a\0b")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "out").symlink_to("/etc")
+    options = ReadOptions(max_unpacked_bytes=1_000_000)
+    records = list(read([tmp_path], options=options))
+    skipped = {Path(r.path).name: r.reason for r in records if isinstance(r, Skipped)}
+    assert sorted(skipped) == [
+        "binary.dat", "bomb.docx", "deep.json", "huge-int.json", "large.txt", "line.jsonl#1", "locked.pdf", "nul.md",
+        "out", "pipe", "surrogate.json", "truncated.pdf", "zeros.csv",
+    ]  # fmt: skip
+    assert all(skipped.values())
+    read_well = [Path(r.metadata["source"]).name for r in records if isinstance(r, Document)]
+    assert read_well == ["line.jsonl#2", "line.txt", "wide.txt"]
+    assert list(read([tmp_path], options=options)) == records
+
+
+def test_random_bytes_under_every_name(tmp_path: Path) -> None:
+    """Whatever the bytes and whatever the name, a file gives documents or a reason."""
+    rng = random.Random(7)
+    seeds = [
+        pdf([["text"]]),
+        docx([("Normal", "x")]),
+        b"a,b\n1,2\n" * 20,
+        b'{"a": [1, "x"]}\n' * 20,
+        b"<p>x</p>" * 50,
+    ]
+    for round_ in range(12):
+        for extension in (
+            "pdf",
+            "docx",
+            "csv",
+            "tsv",
+            "json",
+            "jsonl",
+            "html",
+            "md",
+            "rst",
+            "txt",
+            "py",
+            "x",
+        ):
+            data = bytearray(rng.choice(seeds))
+            for _ in range(rng.randrange(1, 20)):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+            (tmp_path / f"{round_}.{extension}").write_bytes(data[: rng.randrange(len(data))])
+    for path in sorted(tmp_path.iterdir()):
+        status = path.stat()
+        entry = FileEntry(str(path), str(path), path.name, status.st_size, status.st_mtime_ns)
+        records = list(read_file(entry))
+        assert records
+        assert isinstance(records[-1], Skipped | FileRead)
+        for record in records:
+            if isinstance(record, Document):
+                record.page_content.encode()

@@ -1,0 +1,289 @@
+"""Which files are found, in which order, and what is said of those that are not."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError
+from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
+from sleuth.ingest.ignore import Rules
+from sleuth.ingest.records import SkipKind
+
+
+def make(root: Path, *names: str) -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+
+
+def paths(root: Path | Sequence[Path], options: ReadOptions | None = None) -> list[str]:
+    roots = [root] if isinstance(root, Path) else root
+    return [entry.path for entry in walk(roots, options or ReadOptions()) if isinstance(entry, FileEntry)]
+
+
+def skipped(root: Path, options: ReadOptions | None = None) -> dict[str, tuple[SkipKind, str]]:
+    found = (entry for entry in walk([root], options or ReadOptions()) if isinstance(entry, Skipped))
+    return {entry.path.removeprefix(f"{root}/"): (entry.kind, entry.reason) for entry in found}
+
+
+def test_order_and_fields(tmp_path: Path) -> None:
+    """Folders and files come in order of name, with their size and time."""
+    make(tmp_path, "b.md", "a/z.md", "a/B.md", "c/d/e.md", "a.md")
+    os.utime(tmp_path / "b.md", ns=(5, 1_700_000_000_123_456_789))
+    entries = [entry for entry in walk([tmp_path]) if isinstance(entry, FileEntry)]
+    assert [entry.path for entry in entries] == ["a/B.md", "a/z.md", "a.md", "b.md", "c/d/e.md"]
+    assert entries[3] == FileEntry(
+        str(tmp_path / "b.md"), str(tmp_path / "b.md"), "b.md", 4, 1_700_000_000_123_456_789
+    )
+
+
+def test_each_file_once(tmp_path: Path) -> None:
+    """Roots that overlap do not give a file twice."""
+    make(tmp_path, "a/b.md", "a/c.md")
+    assert paths([tmp_path, tmp_path / "a", tmp_path / "a" / "b.md"]) == ["a/b.md", "a/c.md"]
+
+
+def test_one_path_is_a_list_of_one(tmp_path: Path) -> None:
+    """A single path is not taken for a list of letters."""
+    make(tmp_path, "a.md")
+    assert [entry.source for entry in walk(str(tmp_path))] == [str(tmp_path / "a.md")]
+
+
+def test_relative_roots_give_absolute_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source names its file wherever the reader stands."""
+    make(tmp_path, "docs/a.md")
+    monkeypatch.chdir(tmp_path / "docs")
+    assert [entry.source for entry in walk(["../docs"])] == [str(tmp_path / "docs" / "a.md")]
+
+
+def test_hidden_and_version_control(tmp_path: Path) -> None:
+    """Names with a dot are left out unless asked for; version control always."""
+    make(tmp_path, ".env", ".github/x.md", ".git/config", "CVS/x", ".hg/y", "a.md")
+    assert paths(tmp_path) == ["a.md"]
+    assert paths(tmp_path, ReadOptions(hidden=True)) == [".env", ".github/x.md", "a.md"]
+
+
+def test_a_named_file_is_found_though_hidden(tmp_path: Path) -> None:
+    """Who names a file wants it."""
+    make(tmp_path, ".notes.md")
+    assert paths(tmp_path / ".notes.md") == [".notes.md"]
+
+
+def test_include_and_exclude(tmp_path: Path) -> None:
+    """Globs choose by name anywhere, or by path from the root."""
+    make(tmp_path, "a.md", "a.txt", "docs/b.md", "docs/old/c.md", "old/d.md")
+    assert paths(tmp_path, ReadOptions(include=["*.md"])) == [
+        "a.md",
+        "docs/b.md",
+        "docs/old/c.md",
+        "old/d.md",
+    ]
+    assert paths(tmp_path, ReadOptions(include=["*.md"], exclude=["old/"])) == ["a.md", "docs/b.md"]
+    assert paths(tmp_path, ReadOptions(exclude=["/old", "*.txt"])) == ["a.md", "docs/b.md", "docs/old/c.md"]
+    assert paths(tmp_path, ReadOptions(include=["/docs/*.md"])) == ["docs/b.md"]
+    assert paths(tmp_path, ReadOptions(include=["docs"])) == ["docs/b.md", "docs/old/c.md"]
+
+
+def test_options_are_checked() -> None:
+    """A string in place of a list, and a negative size, are refused."""
+    with pytest.raises(ArgumentError, match="include must be a list"):
+        ReadOptions(include="*.md")
+    with pytest.raises(ArgumentError, match="max_bytes must be 0 or more"):
+        ReadOptions(max_bytes=-1)
+
+
+def test_ignore_files(tmp_path: Path) -> None:
+    """.gitignore and .sleuthignore hold below their folder; the nearest decides; either can take back."""
+    make(tmp_path, "a.log", "keep.log", "build/x.md", "docs/b.log", "docs/c.tmp", "docs/d.md", "drafts/e.md")
+    (tmp_path / ".gitignore").write_text("*.log\n!keep.log\nbuild/\n*.tmp\n")
+    (tmp_path / ".sleuthignore").write_text("/drafts\n")
+    (tmp_path / "docs" / ".gitignore").write_text("!*.tmp\n")
+    assert paths(tmp_path) == ["docs/c.tmp", "docs/d.md", "keep.log"]
+    assert paths(tmp_path, ReadOptions(gitignore=False)) == [
+        "a.log", "build/x.md", "docs/b.log", "docs/c.tmp", "docs/d.md", "keep.log",
+    ]  # fmt: skip
+
+
+def test_rules_above_the_root(tmp_path: Path) -> None:
+    """Inside a repository the rules of the folders above hold; outside of one they do not."""
+    make(tmp_path, "repo/docs/deep/a.md", "repo/docs/deep/b.tmp")
+    (tmp_path / ".gitignore").write_text("*.md\n")
+    (tmp_path / "repo" / ".gitignore").write_text("*.tmp\n")
+    assert paths(tmp_path / "repo" / "docs") == ["deep/a.md", "deep/b.tmp"]
+    (tmp_path / "repo" / ".git").mkdir()
+    assert paths(tmp_path / "repo" / "docs") == ["deep/a.md"]
+    (tmp_path / "link").symlink_to(tmp_path / "repo" / "docs")
+    assert paths(tmp_path / "link") == ["deep/a.md"]
+
+
+def test_ignore_files_that_are_no_text(tmp_path: Path) -> None:
+    """Bytes that are not UTF-8 and patterns that are none hide nothing else."""
+    make(tmp_path, "a.md", "b.log")
+    (tmp_path / ".gitignore").write_bytes(b"\xff\xfe\n*.log\n!\n[\n\\\n")
+    assert paths(tmp_path) == ["a.md"]
+
+
+names = st.sampled_from(["a", "b", "ab", "x.log", "y.md", "foo", "bar"])
+GLOBS = [
+    "*",
+    "*.log",
+    "?",
+    "f*",
+    "[ab]",
+    "**",
+    "***",
+    "*o*",
+    "*a*b*",
+    "[!a]",
+    "[^f]*",
+    "[a-f]*",
+    "[[:alpha:]]",
+    "\\a",
+]
+GLOBS += ["[", "[a", "[]a]", "b\\", "*.??", "[a-]", "[z-a]", "#a", "a ", "a\\ ", "**a"]
+patterns = st.lists(
+    st.tuples(
+        st.sampled_from(["", "", "!"]),
+        st.sampled_from(["", "", "/", "**/"]),
+        st.lists(st.one_of(names, st.sampled_from(GLOBS)), min_size=1, max_size=3),
+        st.sampled_from(["", "", "/", "/*", "/**"]),
+    ).map(lambda p: p[0] + p[1] + "/".join(p[2]) + p[3]),
+    max_size=5,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    files=st.lists(st.lists(names, min_size=1, max_size=4).map("/".join), min_size=1, max_size=12),
+    top=patterns,
+    nested=st.dictionaries(names, patterns, max_size=2),
+)
+def test_ignores_what_git_ignores(
+    tmp_path_factory: pytest.TempPathFactory, files: list[str], top: list[str], nested: dict[str, list[str]]
+) -> None:
+    """The files found in a repository are those that git would track."""
+    root = tmp_path_factory.mktemp("repo")
+    for name in files:
+        try:
+            make(root, name)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            continue
+    (root / ".gitignore").write_text("\n".join(top) + "\n")
+    for name, lines in nested.items():
+        if (root / name).is_dir():
+            (root / name / ".gitignore").write_text("\n".join(lines) + "\n")
+    git = ["git", "-c", "core.excludesFile=/dev/null", "-C", str(root)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    command = [*git, "ls-files", "-z", "--others", "--exclude-standard"]
+    tracked = subprocess.run(command, check=True, capture_output=True).stdout.decode().split("\0")[:-1]
+    assert sorted(paths(root)) == sorted(name for name in tracked if not name.endswith(".gitignore"))
+
+
+def test_hostile_patterns_take_no_time() -> None:
+    """Many stars do not multiply."""
+    rules = Rules.of(["*a" * 60 + "b", "**/a/" * 60 + "b", "*" * 1000 + "b"])
+    assert rules.verdict("/".join(["a" * 200] * 3), is_folder=False) is None
+    assert rules.verdict("/".join("a" * 1000), is_folder=False) is None
+
+
+def test_links(tmp_path: Path) -> None:
+    """Links are refused or left alone, each with its reason; a root that is a link is followed."""
+    make(tmp_path, "root/a.md", "root/sub/b.md", "outside/c.md", "root-2/d.md")
+    root = tmp_path / "root"
+    (root / "out").symlink_to(tmp_path / "outside")
+    (root / "out-file.md").symlink_to("../outside/c.md")
+    (root / "sibling").symlink_to(tmp_path / "root-2")
+    (root / "up").symlink_to("..")
+    (root / "self").symlink_to(root)
+    (root / "in.md").symlink_to("sub/b.md")
+    (root / "nothing").symlink_to("nowhere")
+    (root / "loop-1").symlink_to("loop-2")
+    (root / "loop-2").symlink_to("loop-1")
+    assert paths(root) == ["a.md", "sub/b.md"]
+    found = skipped(root)
+    assert {kind for kind, _ in found.values()} == {"link"}
+    for name in ("out", "out-file.md", "sibling", "up"):
+        assert found[name][1].startswith("a link out of the folder")
+    for name in ("self", "in.md"):
+        assert found[name][1].endswith("found under its own name")
+    assert found["nothing"][1] == "a link to nothing"
+    assert found["loop-1"][1] == found["loop-2"][1] == "a link in a loop"
+    (tmp_path / "alias").symlink_to(root)
+    assert paths(tmp_path / "alias") == ["a.md", "sub/b.md"]
+
+
+def test_special_files(tmp_path: Path) -> None:
+    """Pipes, sockets and devices are named and never opened."""
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket")[:100])
+        assert skipped(tmp_path) == {
+            "pipe": ("special", "not a file: a pipe"),
+            "socket": ("special", "not a file: a socket"),
+        }
+    assert [entry.reason for entry in walk(["/dev/null"]) if isinstance(entry, Skipped)] == [
+        "not a file: a character device"
+    ]
+
+
+def test_oversized(tmp_path: Path) -> None:
+    """Files over the limit are skipped with both sizes; files of rows have no limit."""
+    (tmp_path / "a.md").write_text("x" * 1001)
+    (tmp_path / "b.md").write_text("x" * 1000)
+    (tmp_path / "c.csv").write_text("x" * 1001)
+    options = ReadOptions(max_bytes=1000)
+    assert paths(tmp_path, options) == ["b.md", "c.csv"]
+    assert skipped(tmp_path, options) == {"a.md": ("oversized", "1,001 bytes, over the limit of 1,000")}
+
+
+def test_roots_that_are_not_there(tmp_path: Path) -> None:
+    """A root that does not exist, or cannot, is a record like any other."""
+    found = list(walk([tmp_path / "none", "a\0b"]))
+    assert [entry.kind for entry in found if isinstance(entry, Skipped)] == ["vanished", "unreadable"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_no_permission(tmp_path: Path) -> None:
+    """A folder that may not be listed is skipped, the rest is found."""
+    make(tmp_path, "a/x.md", "b.md")
+    (tmp_path / "a").chmod(0)
+    assert paths(tmp_path) == ["b.md"]
+    assert skipped(tmp_path)["a"] == ("permission", "no permission to read it")
+    (tmp_path / "a").chmod(0o700)
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    """A name of other bytes is spelled out in ASCII, and the file can still be opened."""
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("x")
+    (entry,) = walk([tmp_path])
+    assert isinstance(entry, FileEntry)
+    assert entry.path == "caf\\xe9.txt"
+    assert entry.source.encode() == f"{tmp_path}/caf\\xe9.txt".encode()
+    assert Path(entry.file).read_text() == "x"
+
+
+def test_deep_folders(tmp_path: Path) -> None:
+    """Folders nested more deeply than Python's stack are walked."""
+    here = os.open(tmp_path, os.O_RDONLY)
+    try:
+        for _ in range(1200):
+            os.mkdir("d", dir_fd=here)
+            there = os.open("d", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = there
+    finally:
+        os.close(here)
+    make(tmp_path / "d" / "d", "a.md")
+    try:
+        assert paths(tmp_path) == ["d/d/a.md"]
+    finally:  # pytest itself could not
+        subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
