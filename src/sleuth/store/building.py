@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sleuth.store import segments
+from sleuth.store import manifest, segments
 from sleuth.store.legs import Leg, Rows
-from sleuth.store.manifest import INLINE_BYTES
 from sleuth.store.segments import Encoded, Held
 
+INLINE_BYTES = 1 << 16
+"""Segments up to this size live in the record: no file, no further sync."""
 _WORTH_A_THREAD = 256
 
 
@@ -26,6 +28,10 @@ class Built:
 
     encoded: Encoded
     held: Held | None
+
+    def publish(self, connection: sqlite3.Connection) -> None:
+        """Name it in the manifest, in the open transaction."""
+        manifest.publish(connection, self.encoded, inline=self.held is None)
 
     def release(self) -> None:
         """The manifest names it now, or nobody will."""

@@ -1,7 +1,8 @@
 """Who is writing?
 
 One writer at a time, over all threads and processes: `flock` on a file, which the kernel lets go of when its holder
-dies. What the holder wrote into the file is for people, not for the lock.
+dies. What the holder wrote into the file is for people, not for the lock. Who waits holds the lock of a second file, the
+queue, so that a writer that comes back at once does not overtake everybody else.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any
 
 from sleuth.errors import IndexLockedError, StoreError
 
-_LONGEST_WAIT = 0.05
+QUEUE = "writer.queue"
+_LONGEST_WAIT = 0.01
 
 
 class WriterLock:
@@ -36,17 +38,12 @@ class WriterLock:
             IndexLockedError: somebody else held it all that time; names them.
             StoreError: this process may not write here.
         """
+        deadline = time.monotonic() + timeout
+        queue = self._take(self._path.with_name(QUEUE), deadline, timeout)
         try:
-            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise StoreError(
-                f"cannot write into {self._path.parent}: {error.strerror}", path=str(self._path.parent)
-            ) from error
-        try:
-            self._wait(fd, timeout)
-        except BaseException:
-            os.close(fd)
-            raise
+            fd = self._take(self._path, deadline, timeout)
+        finally:
+            _let_go(queue)
         self._fd = fd
         with suppress(OSError):  # a full disk must not keep a writer from deleting
             os.ftruncate(fd, 0)
@@ -59,9 +56,7 @@ class WriterLock:
         fd, self._fd = self._fd, -1
         with suppress(OSError):
             os.ftruncate(fd, 0)
-        # Closing would not do: a child forked meanwhile has the same open file.
-        fcntl.flock(fd, fcntl.LOCK_UN)
-        os.close(fd)
+        _let_go(fd)
 
     def forget(self) -> None:
         """In a forked child: drop what was inherited without letting go of the parent's lock."""
@@ -69,9 +64,25 @@ class WriterLock:
             os.close(self._fd)
             self._fd = -1
 
-    def _wait(self, fd: int, timeout: float) -> None:
-        deadline = time.monotonic() + timeout
-        pause = 0.001
+    def _take(self, path: Path, deadline: float, timeout: float) -> int:
+        """The descriptor of a locked file."""
+        while True:
+            try:
+                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            except OSError as error:
+                folder = path.parent
+                raise StoreError(f"cannot write into {folder}: {error.strerror}", path=str(folder)) from error
+            try:
+                self._wait(fd, deadline, timeout)
+                if _is_at(fd, path):
+                    return fd
+            except BaseException:
+                os.close(fd)
+                raise
+            os.close(fd)  # somebody removed the file: a lock on it would keep nobody out
+
+    def _wait(self, fd: int, deadline: float, timeout: float) -> None:
+        pause = 0.0005
         while True:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,6 +108,19 @@ class WriterLock:
             path=str(self._path.parent),
             holder=holder,
         )
+
+
+def _let_go(fd: int) -> None:
+    """Unlock and close; closing alone would not do, since a child forked meanwhile has the same open file."""
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    os.close(fd)
+
+
+def _is_at(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def read_holder(path: Path) -> dict[str, Any] | None:

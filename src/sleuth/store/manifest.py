@@ -24,10 +24,6 @@ from sleuth.store.record import select_in
 from sleuth.store.scan import rows_between
 from sleuth.store.segments import Encoded, Opened
 
-INLINE_BYTES = 1 << 16
-"""Segments up to this size live in the record: no file, no further sync."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A row of the manifest."""
@@ -124,13 +120,17 @@ def open_segment(connection: sqlite3.Connection, folder: Path, entry: Entry) -> 
         raise IndexDamagedError(f"segment {entry.name} cannot be read: {error.strerror}") from error
 
 
-def publish(connection: sqlite3.Connection, segment: Encoded) -> None:
-    """Name a segment in the manifest; what it was made from must be gone from it."""
-    inline = b"".join(segment.parts) if segment.size <= INLINE_BYTES else None
+def publish(connection: sqlite3.Connection, segment: Encoded, *, inline: bool) -> None:
+    """Name a segment in the manifest; what it was made from must be gone from it.
+
+    Args:
+        inline: keep its bytes in the manifest too, as they are in no file.
+    """
+    content = b"".join(segment.parts) if inline else None
     connection.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (segment.name, segment.leg, segment.fingerprint, segment.first, segment.last, segment.rows, segment.size,
-         segment.checksum, inline),
+         segment.checksum, content),
     )  # fmt: skip
 
 

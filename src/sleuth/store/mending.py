@@ -107,7 +107,7 @@ def mend(connection: sqlite3.Connection, writer: Writer, views: Views) -> list[R
 
 def _publishes(built: Built) -> Callable[[sqlite3.Connection], list[Built]]:
     def change(connection: sqlite3.Connection) -> list[Built]:
-        manifest.publish(connection, built.encoded)
+        built.publish(connection)
         return [built]
 
     return change
@@ -179,5 +179,5 @@ def _publish_free(connection: sqlite3.Connection, views: Views, built: Built, ro
         built.discard()
         return []
     manifest.bury_missing(connection, rows.keys)
-    manifest.publish(connection, new)
+    built.publish(connection)
     return [built]

@@ -169,7 +169,7 @@ class Merges:
             applied.append(merged)
             manifest.drop(connection, names)
             if merged.built:
-                manifest.publish(connection, merged.built.encoded)
+                merged.built.publish(connection)
             manifest.purge_tombstones(connection, path / "segments", merged.first, merged.last)
         return applied
 

@@ -113,6 +113,8 @@ def log_bytes(folder: Path) -> int:
 def checkpoint(connection: sqlite3.Connection, *, truncate: bool) -> bool:
     """Copy the log into the record; whether all of it was. Waits for readers a moment only.
 
+    Nothing is lost where it cannot be copied, for readers or for want of space: it is tried again after the next commit.
+
     Args:
         truncate: empty the log as well, so that no deleted text stays in it.
     """
@@ -123,7 +125,7 @@ def checkpoint(connection: sqlite3.Connection, *, truncate: bool) -> bool:
         ).fetchone()
         return not busy and pages == copied
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
             raise
         return False
     finally:

@@ -13,7 +13,7 @@ from sleuth.errors import ArgumentError, StoreError
 from sleuth.store import mark, record, rows
 from sleuth.store.batch import Batch
 from sleuth.store.building import Built, build_beside
-from sleuth.store.manifest import Views, publish
+from sleuth.store.manifest import Views
 from sleuth.store.merging import Merges
 from sleuth.store.record import DocumentValues
 from sleuth.store.scan import BATCH_BYTES
@@ -428,7 +428,7 @@ class Writer:
         self._built += built
         with record.translated(self._path):
             for segment in built:
-                publish(self._connection, segment.encoded)
+                segment.publish(self._connection)
 
     def end(self) -> None:
         """For the store itself: forget what was not committed, and refuse to go on."""

@@ -1,0 +1,63 @@
+"""Adds, replaces and deletes documents for ever, and says on its standard output what was acknowledged: run as a process.
+
+Batch `b` holds the documents `b-0` to `b-3`, of one or two chunks that name the batch, and replaces document `hot`; every fourth
+batch deletes the batch before it, and says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sleuth.errors import SleuthError
+from sleuth.store import building
+from sleuth.store.store import Store
+from sleuth.store.writing import Writer
+from tests.store.words import SumsLeg, put
+
+LEGS = ("sums", "second")
+DOCUMENTS = 4
+
+
+def legs() -> list[SumsLeg]:
+    return [SumsLeg(name) for name in LEGS]
+
+
+def add(writer: Writer, batch: int, size: int = 20) -> int | None:
+    """Put a batch, and commit it; the batch that was deleted with it."""
+    for i in range(DOCUMENTS):
+        put(writer, f"{batch}-{i}", *([f"batch {batch} " * size] * (1 + i % 2)))
+    put(writer, "hot", f"batch {batch}")
+    gone = batch - 1 if batch % 4 == 3 else None
+    if gone is not None:
+        writer.delete([f"{gone}-{i}" for i in range(DOCUMENTS)])
+    writer.commit()
+    return gone
+
+
+def say(line: str) -> None:
+    """One write: a line that was cut off says nothing."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main(path: str, first: int, last: int, size: int) -> None:
+    with Store.open(path, create=True) as store:
+        store.attach(legs())
+        store._merges.stopping = "unmerged" in sys.argv
+        for batch in range(first, last):
+            try:
+                with store.writer() as writer:
+                    gone = add(writer, batch, size)
+            except SleuthError as error:
+                say(f"failed {batch} {type(error).__name__} {error}")
+                continue
+            say(f"added {batch}")
+            if gone is not None:
+                say(f"deleted {gone}")
+
+
+if __name__ == "__main__":
+    if "files" in sys.argv:
+        building.INLINE_BYTES = 0
+    main(str(Path(sys.argv[1])), *map(int, sys.argv[2:5]))

@@ -1,0 +1,59 @@
+"""What must hold of an index after anything at all has happened to the process that wrote it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from sleuth.store.store import Store
+from tests.faults.adder import DOCUMENTS, LEGS, legs
+from tests.store.words import contents, faults, put
+
+ROOT = Path(__file__).parents[2]
+
+
+def command(path: Path, first: int = 0, last: int = 1 << 30, size: int = 20) -> list[str]:
+    """How to run the adder."""
+    return [sys.executable, "-m", "tests.faults.adder", str(path), str(first), str(last), str(size)]
+
+
+def told(lines: Iterable[str]) -> tuple[set[int], set[int]]:
+    """Batches whose addition, and whose deletion, was acknowledged. A line that was cut off acknowledges nothing."""
+    words = [line.split() for line in lines if line.endswith("\n")]
+    return ({int(w[1]) for w in words if w[0] == "added"}, {int(w[1]) for w in words if w[0] == "deleted"})
+
+
+def prove(path: Path, added: set[int], deleted: set[int]) -> set[int]:
+    """Acknowledged is present, batches are whole, every leg agrees with the record, a check finds nothing, writing works.
+
+    Returns:
+        The batches that are there.
+    """
+    with Store.open(path, create=not added) as store:
+        store.attach(legs())
+        with store.reader() as snapshot:
+            texts = contents(snapshot, LEGS[0])
+            assert contents(snapshot, LEGS[1]) == texts
+        batches: dict[int, int] = {}
+        for name in texts:
+            document = name.rpartition("#")[0]
+            if document != "hot":
+                batches[int(document.split("-")[0])] = batches.get(int(document.split("-")[0]), 0) + 1
+        torn = {batch for batch, rows in batches.items() if rows != DOCUMENTS + DOCUMENTS // 2}
+        assert not torn, f"torn: {torn}"
+        lost = added - deleted - batches.keys()
+        # The deletion that came with the commit after the last acknowledged one may have happened.
+        assert lost <= {max(added, default=0)}, f"lost: {lost}"
+        if lost:
+            assert max(batches) > max(added)
+        assert not deleted & batches.keys(), "deleted batches are back"
+        if added:
+            assert int(texts["hot#0"].split()[1]) >= max(added)
+        with store.writer() as writer:
+            put(writer, "next", "write")
+        store.wait()
+        assert faults(store) == []
+        with store.writer() as writer:
+            writer.delete(["next"])
+    return set(batches)

@@ -1,0 +1,56 @@
+"""R5: a full disk is a typed error, loses nothing that was acknowledged, and is over when there is space again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth.errors import StoreError
+from sleuth.store.store import Store
+from tests.faults.adder import add, legs
+from tests.faults.proof import prove
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 14 MB."""
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=14m", "tmpfs", mount], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("mounting a small disk needs root")
+    yield mount
+    subprocess.run(["umount", mount], check=True)
+
+
+@pytest.mark.parametrize("filler", [0, 1 << 20, (1 << 20) + 300_000])
+def test_disk_full(small_disk: Path, filler: int) -> None:
+    """Batches are added until the disk is full, several times over; after some space is freed everything acknowledged is there."""
+    path = small_disk / "index"
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(b"\1" * (5 << 20))
+    (small_disk / "filler").write_bytes(b"\1" * filler)
+    added: set[int] = set()
+    deleted: set[int] = set()
+    failures = []
+    with Store.open(path, create=True) as store:
+        store.attach(legs())
+        batch = 0
+        while len(failures) < 3:
+            try:
+                with store.writer() as writer:
+                    gone = add(writer, batch, size=8000)
+                added.add(batch)
+                deleted |= {gone} if gone is not None else set()
+            except StoreError as error:
+                failures.append(str(error))
+            batch += 1
+    assert added
+    assert all("full" in failure or "space" in failure for failure in failures), failures
+    ballast.write_bytes(b"")
+    os.truncate(small_disk / "filler", 0)
+    prove(path, added, deleted)

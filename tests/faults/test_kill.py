@@ -1,0 +1,37 @@
+"""R1: a process that is killed while it adds loses nothing that was acknowledged."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import time
+from pathlib import Path
+
+from tests.faults.proof import ROOT, command, prove, told
+
+RUNS = int(os.environ.get("SLEUTH_RUNS", "20"))
+
+
+def test_kill_while_adding(tmp_path: Path) -> None:
+    """Over many kills of one and the same index: acknowledged is present, batches are whole, legs agree, writing goes on."""
+    rng = random.Random(20)
+    path = tmp_path / "index"
+    added: set[int] = set()
+    deleted: set[int] = set()
+    first = total = 0
+    for _ in range(RUNS):
+        with subprocess.Popen(command(path, first), cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            lines = [process.stdout.readline()]
+            time.sleep(rng.random() * 0.25)
+            process.kill()
+            lines += process.stdout.readlines()
+        new, gone = told(lines)
+        added, deleted = added | new, deleted | gone
+        present = prove(path, added, deleted)
+        first = max(present | added, default=-1) + 1
+        total += len(new)
+        added &= present  # the last commit, though not acknowledged, may have deleted one
+        first += -first % 4  # so that no batch deletes one of an earlier run
+    assert total > RUNS

@@ -1,0 +1,79 @@
+"""R8: two processes write and four read; each result set is from one version."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from sleuth.store.store import Store
+from tests.faults.adder import LEGS, legs
+from tests.faults.proof import ROOT
+from tests.store.words import contents, faults, put
+
+SECONDS = float(os.environ.get("SLEUTH_SECONDS", "6"))
+STAMPED = 5
+
+
+def write(path: str, name: str, seconds: float) -> None:
+    """Stamp all documents of this writer with one number after another, those of every writer in the same commit."""
+    deadline = time.monotonic() + seconds
+    count = 0
+    with Store.open(path) as store:
+        store.attach(legs())
+        while time.monotonic() < deadline:
+            with store.writer(timeout=30) as writer:
+                count += 1
+                for i in range(STAMPED):
+                    put(writer, f"shared-{i}", f"{name} {count}", f"{count} {name}")
+                put(writer, f"{name}-{count % 7}", f"own {count}")
+                if count % 5 == 0:
+                    writer.delete([f"{name}-{(count + 3) % 7}"])
+    print(count)
+
+
+def read(path: str, seconds: float) -> None:
+    """Read until the time is up; any mixture of versions fails an assertion."""
+    deadline = time.monotonic() + seconds
+    count, newest = 0, 0
+    seen: dict[int, dict[str, str]] = {}
+    with Store.open(path) as store:
+        store.attach(legs())
+        while time.monotonic() < deadline:
+            with store.reader() as snapshot:
+                texts = contents(snapshot, LEGS[0])
+                assert contents(snapshot, LEGS[1]) == texts
+                version = snapshot.version
+            stamps = {frozenset(text.split()) for name, text in texts.items() if name.startswith("shared")}
+            assert len(stamps) <= 1, f"version {version} is a mixture: {stamps}"
+            assert version >= newest, "a later reader saw an older version"
+            assert seen.setdefault(version, texts) == texts, f"version {version} changed"
+            count, newest = count + 1, version
+    print(count)
+
+
+def test_two_writers_and_four_readers(tmp_path: Path) -> None:
+    """Every snapshot is one version; writers take turns; the end is sound."""
+    path = tmp_path / "index"
+    with Store.open(path, create=True) as store:
+        store.attach(legs())
+    code = "import sys; from tests.faults import test_processes as t; getattr(t, sys.argv[1])(sys.argv[2], *sys.argv[3:-1], float(sys.argv[-1]))"
+    tasks = [["write", str(path), "one"], ["write", str(path), "two"], *([["read", str(path)]] * 4)]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, *task, str(SECONDS)],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for task in tasks
+    ]  # fmt: skip
+    done = [process.communicate(timeout=SECONDS * 10 + 60) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 6, "\n".join(error for _, error in done)
+    written, counted = sum(int(out) for out, _ in done[:2]), [int(out) for out, _ in done]
+    assert min(counted) > 3
+    with Store.open(path) as store:
+        assert store.attach(legs()) == []
+        assert store.version == written
+        store.wait()
+        assert faults(store) == []
