@@ -95,11 +95,8 @@ class TestBothAnswerAlike:
             "pictures of judy", KB, DS, {"topic": {"$eq": "genealogy"}}, num_results=2
         )
         assert {uri_of(one) for one in results} == {"s3://bucket/judy.txt", "s3://bucket/pictures.txt"}
-        assert [(part.name, part.status, part.hits) for part in retriever.last_report][0] == (
-            "filtered",
-            "ok",
-            1,
-        )
+        filtered = retriever.last_report[0]
+        assert (filtered.name, filtered.status, filtered.hits) == ("filtered", "ok", 1)
         only = kb.MultiSliceRetriever(both[0], enabled=False)
         assert only.retrieve("judy", KB, "DSOTHER000", {"topic": {"$eq": "genealogy"}}) == []
 

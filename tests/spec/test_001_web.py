@@ -1,0 +1,119 @@
+"""Document 001, the web: its own examples, with only the import changed, against a local server of Tavily's
+API.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+# The document's examples are untyped, and stand here as they are written.
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth import retry
+from sleuth.lexical import retrieve_local_docs
+from sleuth.testing.tavily import TavilyServer, error, page
+from sleuth.web import fuse, merge, search_web, tavily
+
+KEYS = ["id", "content", "url", "source_type", "title", "domain"]
+
+
+@pytest.fixture(autouse=True)
+def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[TavilyServer]:
+    """The service, and its key in `.env` as the document says."""
+    (tmp_path / ".env").write_text("TAVILY_API_KEY=tvly-your_actual_api_key\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TAVILY_API_KEY", raising=False)
+    monkeypatch.setattr(tavily, "BACKOFF", 0.005)
+    monkeypatch.setattr(retry, "_budgets", {})
+    pages = [page(0), *(page(number) for number in range(12))]
+    with TavilyServer(pages, keys=["tvly-your_actual_api_key"]) as server:
+        monkeypatch.setenv("TAVILY_BASE_URL", server.url)
+        yield server
+
+
+def test_basic_usage() -> None:
+    """The documented structure: num_docs, api_k, and results of six keys; api_k tells that more were asked
+    for.
+    """
+    # Basic usage
+    web_docs = search_web("climate change policy", k=3)
+    assert list(web_docs) == ["num_docs", "api_k", "results"]
+    assert web_docs["num_docs"] == 3
+    assert web_docs["api_k"] == 4  # actual max_results used (may be > k if retries bumped it)
+    for number, result in enumerate(web_docs["results"]):
+        assert list(result) == KEYS
+        assert result["id"] == number
+        assert result["source_type"] == "web"
+    assert web_docs["results"][0] == {
+        "id": 0,
+        "content": "Text about climate, number 0.",
+        "url": "https://www.site0.org/page",
+        "source_type": "web",
+        "title": "Title 0",
+        "domain": "site0.org",
+    }
+
+
+def test_with_query_id() -> None:
+    """With a query id the result is an entry of a web file."""
+    # With query_id (returns full entry structure matching web files format)
+    entry = search_web("climate change policy", k=3, query_id="query_0")
+    assert list(entry) == ["id", "query", "web_docs"]
+    assert (entry["id"], entry["query"]) == ("query_0", "climate change policy")
+    assert entry["web_docs"] == search_web("climate change policy", k=3)
+
+
+def test_combining_local_and_web_results() -> None:
+    """Both kinds of document go on together; where the document adds a list and a dict, `merge` does what
+    is meant.
+    """
+    evidence = [{"id": 0, "content": "A policy on climate."}, {"id": 1, "content": "Cats sleep."}]
+    query = "climate change policy"
+    k_local = 5
+    k_web = 3
+
+    # Get both local and web documents
+    local_docs = retrieve_local_docs(query, evidence, k=k_local)
+    web_docs = search_web(query, k=k_web)
+
+    # Combine for downstream processing
+    all_docs = merge(local_docs, web_docs["results"])
+    assert [document["id"] for document in all_docs] == [0, 1, 2, 3]
+    assert all_docs == local_docs + [{**one, "id": one["id"] + 1} for one in web_docs["results"]]
+    assert {document["content"] for document in fuse(local_docs, web_docs)} == {
+        one["content"] for one in all_docs
+    }
+
+
+def test_missing_api_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Missing API key: empty structure with logged error."""
+    (tmp_path / ".env").unlink()
+    assert search_web("climate change policy", k=3) == {"num_docs": 0, "api_k": 3, "results": []}
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+def test_rate_limits(service: TavilyServer) -> None:
+    """Rate limit errors: automatic retry, up to three attempts for a request."""
+    service.next(error(429), error(429))
+    assert search_web("climate change policy", k=3)["num_docs"] == 3
+    assert len(service.requests) == 2 + 2  # one request of three attempts, one more for a larger api_k
+
+
+def test_network_errors(service: TavilyServer, caplog: pytest.LogCaptureFixture) -> None:
+    """Network errors: logged and handled gracefully."""
+    service.next(None, None, None)
+    assert search_web("climate change policy", k=3)["results"] == []
+    assert "did not answer" in caplog.text
+
+
+def test_insufficient_results(service: TavilyServer) -> None:
+    """Insufficient results: api_k is incremented, up to k + 10."""
+    service.pages = [page(number % 2, url=f"https://a.org/{min(number, 2)}") for number in range(30)]
+    assert search_web("climate change policy", k=3)["num_docs"] == 3
+    service.pages = [page(0)] * 3
+    assert search_web("climate change policy", k=3)["num_docs"] == 1
+    assert all(body["max_results"] <= 3 + 10 for body in service.asked)
