@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sleuth.errors import FilterError
-from sleuth.filters.text import to_text
+from sleuth.filters.text import negation_refused, to_text
 from sleuth.filters.tree import MAX_DEPTH, ORDERED, And, Compare, Filter, Operator, Or, negations_inward
 
 _SERVICE: Final[Mapping[Operator, str]] = {
@@ -64,7 +64,7 @@ def _union(filter: Filter) -> dict[str, Any]:
         return _attribute(filter)
     test = filter.part
     assert isinstance(test, Compare)  # noqa: S101  # negations_inward leaves no other
-    raise _refused(test, f"the negation of {test.operator!r}, which holds where the key is missing")
+    raise _refused(test, negation_refused(test))
 
 
 def _attribute(test: Compare) -> dict[str, Any]:

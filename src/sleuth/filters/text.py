@@ -34,7 +34,7 @@ from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from sleuth.errors import FilterError
-from sleuth.filters.tree import MAX_DEPTH, And, Compare, Filter, Not, Operator, Or, Scalar
+from sleuth.filters.tree import MAX_DEPTH, REVERSED_ORDERS, And, Compare, Filter, Not, Operator, Or, Scalar
 
 _BLANK: Final = re.compile(r"\s*")
 _KEY: Final = re.compile(r'[^\s"()\[\]{},*:=!<>\-][^\s"()\[\]{},*:=!<>]*')
@@ -71,6 +71,15 @@ def to_text(filter: Filter) -> str:
     if isinstance(filter, Not):
         return "-" + _grouped(filter.part)
     return _key(filter.key) + _condition(filter)
+
+
+def negation_refused(test: Compare) -> str:
+    """Why a system without "not" and "exists" refuses the negation of a comparison, and what it takes instead."""
+    why = f"the negation of {test.operator!r}, which holds where the key is missing"
+    if test.operator not in REVERSED_ORDERS:
+        return why
+    instead = Compare(test.key, REVERSED_ORDERS[test.operator], test.value)
+    return f"{why} ({to_text(instead)} does not)"
 
 
 class _Reader:

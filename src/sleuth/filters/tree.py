@@ -22,6 +22,8 @@ OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
 ORDERED: Final = frozenset({"gt", "gte", "lt", "lte"})
 MEMBERSHIP: Final = frozenset({"in", "nin"})
 _OPPOSITES: Final[dict[Operator, Operator]] = {"eq": "ne", "ne": "eq", "in": "nin", "nin": "in"}
+REVERSED_ORDERS: Final[dict[Operator, Operator]] = {"gt": "lte", "gte": "lt", "lt": "gte", "lte": "gt"}
+"""Not the negations: an order and its reverse are both false where the key is missing."""
 MAX_DEPTH: Final = 32
 """Nesting of a filter, in nodes from the root to a comparison; a hand-written filter has 2 to 4."""
 INT64: Final = range(-(2**63), 2**63)
