@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from sleuth.code.words import ANALYZERS, SOURCES, WordLeg
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
 
 if TYPE_CHECKING:
+    from sleuth.protocols import Embedder
     from sleuth.store.legs import SegmentView
 
 
@@ -59,3 +61,12 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
         IndexNotFoundError: none there, and `create` is False.
     """
     return CodeStorage(path, code_words(), create=create)
+
+
+def default_embedder() -> Embedder | None:
+    """The embedder that needs nothing but an installed package; None where that is missing."""
+    if find_spec("wordllama") is None:
+        return None
+    from sleuth.dense.wordllama import WordLlamaEmbedder
+
+    return WordLlamaEmbedder()

@@ -1,7 +1,7 @@
 """Which definition does a name mean? By scope, import and class, with how sure that is.
 
     0.95  defined in the scope around the use, or a member of the class around it
-    0.9   brought in by an import that names it, or a member of a class or module that is known by name
+    0.9   brought in by an import that names it, or a member of a class or module that is known by name or annotation
     0.85  a member of a base class
     0.8   in a file that is imported whole, or of the same package where the language shares those
     0.5   the only definition of this name in the repository; 0.35 where it is a method of an unknown object
@@ -14,9 +14,10 @@ from __future__ import annotations
 import builtins
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from sleuth.code.inference import type_of
 from sleuth.code.modules import files_of, nearest
 from sleuth.code.parse import CONTAINERS, Reference
 
@@ -52,6 +53,7 @@ class Resolver:
         self._snapshot = snapshot
         self._by_name = lru_cache(maxsize=20_000)(snapshot.definitions)
         self._targets = lru_cache(maxsize=50_000)(self._imported)
+        self._types = lru_cache(maxsize=50_000)(partial(type_of, snapshot))
 
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """What a reference in a file means; None where that is not known."""
@@ -190,11 +192,14 @@ class Resolver:
                     found = self._inside(targets[0], reference.name)
                     if found:
                         return Resolved(found[0], 0.9)
-        first = self._bare(file, Reference(steps[0], "", "reference", reference.line, reference.symbol))
-        if first is None or first.confidence < 0.5:
+        typed = self._class_of(file, reference, ".".join(steps[:2]) if steps[0] in _SELF else steps[0])
+        rest = steps[2:] if steps[0] in _SELF else steps[1:]
+        if typed is None and steps[0] not in _SELF:
+            typed = self._bare(file, Reference(steps[0], "", "reference", reference.line, reference.symbol))
+        if typed is None or typed.confidence < 0.5:
             return None
-        at: Definition = first.definition
-        for step in steps[1:]:
+        at: Definition = typed.definition
+        for step in rest:
             inner = self._member(at, step, 1)
             if inner is None:
                 return None
@@ -202,7 +207,18 @@ class Resolver:
         if at.symbol.kind not in CONTAINERS:
             return None
         found_member = self._member(at, reference.name, _DEPTH)
-        return None if found_member is None else Resolved(found_member.definition, min(0.9, first.confidence))
+        return None if found_member is None else Resolved(found_member.definition, min(0.9, typed.confidence))
+
+    def _class_of(self, file: FileRow, reference: Reference, name: str) -> Resolved | None:
+        """The class of a variable, or of a member of the object around."""
+        if reference.symbol < 0:
+            return None
+        written = self._types(file, reference.symbol, name)
+        if not written:
+            return None
+        qualifier, _, last = written.replace("::", ".").rpartition(".")
+        found = self.resolve(file, Reference(last, qualifier, "reference", reference.line, reference.symbol))
+        return found if found is not None and found.definition.symbol.kind in CONTAINERS else None
 
     def _imported(self, file: FileRow, item: Import, depth: int = 3) -> list[Definition]:
         """What an import means: a definition, or through a re-export the one behind it."""

@@ -10,7 +10,6 @@ A run commits file versions in batches, then the snapshot: a killed run leaves n
 from __future__ import annotations
 
 import os
-import socket
 import sqlite3
 import threading
 import time
@@ -310,6 +309,9 @@ class CodeStorage:
         exact = [s for s in known if s.id == name or name in s.names]
         matches = exact or [s for s in known if len(name) >= 4 and s.id.startswith(name)]
         if not matches:
+            commit = _commit_named(repository.path, name)
+            matches = [s for s in known if s.id == commit]
+        if not matches:
             raise UnknownSnapshotError(f"no snapshot {name!r} of {repository.path}; known: {listed or 'none'}")
         completed = [s for s in matches if s.status == "completed"]
         if not completed:
@@ -330,7 +332,7 @@ class CodeStorage:
 
     def begin(self, repository: str, id: str, base: str, names: Sequence[str]) -> None:
         """A snapshot is being indexed. One that is completed stays so until `complete`."""
-        holder = f"{socket.gethostname()} {os.getpid()}"
+        holder = f"{os.uname().nodename} {os.getpid()}"
         with self.transaction() as connection:
             connection.execute(
                 "INSERT INTO snapshots(id, repository, base, names, status, started, finished, files, members, error, "
@@ -522,6 +524,16 @@ class CodeStorage:
             if packed:
                 found.update(np.frombuffer(zlib.decompress(packed), "<i8").tolist())
         return found
+
+
+def _commit_named(path: str, name: str) -> str | None:
+    """The commit that git knows by a name such as `HEAD~3`; None where git knows none."""
+    from sleuth.code import git
+
+    try:
+        return git.commit_of(Path(path), name) if Path(path).is_dir() else None
+    except CodeError:
+        return None
 
 
 def _matrix(blob: bytes) -> NDArray[np.float16]:

@@ -38,6 +38,7 @@ COMMANDS = {
     "doctor": "doctor",
     "web": "web",
     "kb": "kb",
+    "code": "code",
 }
 
 app = typer.Typer(

@@ -1,0 +1,54 @@
+"""What changed between two snapshots?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotDiff:
+    """Paths that differ, each list in order.
+
+    Attributes:
+        renamed: (old, new) pairs of one content whose old path is gone and whose new one was not there.
+    """
+
+    added: list[str]
+    removed: list[str]
+    changed: list[str]
+    renamed: list[tuple[str, str]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {
+            "added": self.added,
+            "removed": self.removed,
+            "changed": self.changed,
+            "renamed": [list(pair) for pair in self.renamed],
+        }
+
+
+def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
+    """From one snapshot to another."""
+    before = {row.path: row.hash for row in (*old.files, *old.skipped)}
+    after = {row.path: row.hash for row in (*new.files, *new.skipped)}
+    gone = sorted(before.keys() - after.keys())
+    come = sorted(after.keys() - before.keys())
+    by_hash: dict[str, list[str]] = {}
+    for path in gone:
+        by_hash.setdefault(before[path], []).append(path)
+    renamed = []
+    for path in come:
+        if by_hash.get(after[path]):
+            renamed.append((by_hash[after[path]].pop(0), path))
+    left, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
+    return SnapshotDiff(
+        [p for p in come if p not in arrived],
+        [p for p in gone if p not in left],
+        sorted(p for p in before.keys() & after.keys() if before[p] != after[p]),
+        renamed,
+    )

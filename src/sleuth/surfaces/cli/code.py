@@ -1,0 +1,400 @@
+"""sleuth code: repositories as snapshots, searched, walked and mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import (
+    IndexOption,
+    JsonOption,
+    TimeoutOption,
+    console,
+    index_path,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from sleuth.code import CodeStorage, RetrievedContext, Snapshot
+    from sleuth.code.indexing import IndexReport
+    from sleuth.code.storage import Repository
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth code index .                              this worktree, as it is
+  sleuth code index . --rev v1.2                   a commit, branch or tag; the worktree is not touched
+  sleuth code search "where are tokens refilled"   code with lines, container and relations
+  sleuth code search --lang py --no-tests TokenBucket
+  sleuth code refs TokenBucket.take                every use that means this definition
+  sleuth code impact TokenBucket.take --hops 3     what a change may touch
+  sleuth code map --budget 2000                    the definitions that matter most
+"""
+
+code = typer.Typer(
+    name="code", help="Index, search and walk source code.", epilog=EXAMPLES, no_args_is_help=True
+)
+app.add_typer(code)
+
+RepoOption = Annotated[
+    str | None, typer.Option("--repo", "-r", help="Repository: id, path or URL. Default: the one here.")
+]
+SnapshotOption = Annotated[
+    str | None, typer.Option("--at", help="Snapshot: commit, branch, tag or content id. Default: the newest.")
+]
+
+
+@contextmanager
+def _opened(index: Path | None, repo: str | None, at: str | None) -> Iterator[tuple[CodeStorage, Snapshot]]:
+    from sleuth.codebase import open_code
+
+    with open_code(index_path(index)) as storage:
+        repository = _repository(storage, repo)
+        yield storage, storage.open_snapshot(repository, storage.snapshot(repository, at))
+
+
+def _repository(storage: CodeStorage, repo: str | None) -> Repository:
+    """The repository named, or the one around the current folder, or the only one."""
+    if repo is not None:
+        return storage.repository(repo)
+    known = storage.repositories()
+    here = Path.cwd().resolve()
+    around = [r for r in known if here.is_relative_to(r.path)]
+    if around:
+        return max(around, key=lambda r: len(r.path))
+    if len(known) == 1:
+        return known[0]
+    listed = "; ".join(r.path for r in known) or "none yet: `sleuth code index PATH` adds one"
+    raise ArgumentError(f"--repo must name one of the repositories: {listed}")
+
+
+@code.command("index")
+def index(
+    path: Annotated[Path, typer.Argument(help="A git worktree, a bare repository or a plain folder.")] = Path(),
+    rev: Annotated[str | None, typer.Option("--rev", help="A commit, branch or tag.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Index again after every save, until Ctrl-C.")] = False,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes that parse.")] = None,
+    timeout: TimeoutOption = 10.0,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Take a snapshot of a repository; what is known already costs nothing."""
+    from sleuth.code import index_path as index_code
+    from sleuth.codebase import open_code
+
+    with open_code(index_path(index), create=True) as storage:
+        report = _index_with_bar(storage, path, rev, workers, timeout, quiet=json)
+        _report(report, json=json)
+        if watch:
+            for _ in _changes(path, Path(report.path)):
+                again = index_code(storage, path, workers=workers, timeout=timeout)
+                if again.snapshot != report.snapshot:
+                    report = again
+                    _report(report, json=json)
+
+
+def _index_with_bar(
+    storage: CodeStorage, path: Path, rev: str | None, workers: int | None, timeout: float, *, quiet: bool
+) -> IndexReport:
+    from rich.progress import Progress
+
+    from sleuth.code import index_path as index_code
+
+    with Progress(console=console(stderr=True), transient=True, disable=quiet) as bar:
+        task = bar.add_task("parsing", total=None)
+        return index_code(
+            storage,
+            path,
+            revision=rev,
+            workers=workers,
+            timeout=timeout,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+
+
+def _changes(path: Path, root: Path) -> Iterator[None]:
+    """One item per burst of changes below a folder, changes of git's own files and of the index left out."""
+    from sleuth.errors import MissingPackageError
+
+    try:
+        import watchfiles
+    except ImportError as error:
+        raise MissingPackageError("watchfiles", "watch", "--watch") from error
+    hidden = {".git", ".sleuth", "node_modules", "__pycache__"}
+    for changes in watchfiles.watch(root if root.is_dir() else path, debounce=100, step=20, raise_interrupt=True):
+        if any(hidden.isdisjoint(Path(name).parts) for _, name in changes):
+            yield None
+
+
+def _report(report: IndexReport, *, json: bool) -> None:
+    if json:
+        print_json(report.to_dict())
+        return
+    names = f" ({', '.join(report.names)})" if report.names else ""
+    print(
+        f"{report.path} at {report.snapshot[:20]}{names}: {report.files} files, {report.added} new, "
+        f"{report.chunks} chunks, {len(report.skipped)} skipped, {report.seconds:.2f} s"
+    )
+
+
+@code.command("search")
+def search(
+    query: Annotated[list[str], typer.Argument(help="A question, identifiers, code, a stack trace; - reads stdin.")],
+    k: Annotated[int, typer.Option("-k", "--limit", min=0, help="How many pieces of code.")] = 5,
+    strategy: Annotated[str | None, typer.Option("--strategy", help="hybrid, vector or keyword.")] = None,
+    path: Annotated[list[str] | None, typer.Option("--path", help="Only below this path.")] = None,
+    lang: Annotated[list[str] | None, typer.Option("--lang", help="Only this language, by name or extension.")] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="Only definitions with this label.")] = None,
+    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave tests out.")] = False,
+    expand: Annotated[
+        list[str] | None, typer.Option("--expand", help="callers, callees, siblings, implementations or tests.")
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", min=0, help="Print one block for a prompt, in this many tokens.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score comes about.")] = False,
+    json: JsonOption = False,
+    repo: RepoOption = None,
+    at: SnapshotOption = None,
+    index: IndexOption = None,
+) -> None:
+    """Find the code that answers a question."""
+    import sys
+
+    from sleuth.code import CodeRetriever, render_context
+    from sleuth.codebase import default_embedder
+
+    text = sys.stdin.read() if query == ["-"] else " ".join(query)
+    given = {"path_prefix": path, "language": lang, "labels": label, "exclude_category": ["test"] if no_tests else None}
+    with _opened(index, repo, at) as (storage, snapshot):
+        embedder = default_embedder() if strategy in ("hybrid", "vector") else None
+        retriever = CodeRetriever(storage, embedder)
+        hits = retriever.retrieve(
+            text,
+            snapshot.repository.id,
+            snapshot.info.id,
+            k,
+            strategy or "keyword",
+            {key: value for key, value in given.items() if value},
+            expand=expand or (),
+        )
+    if json:
+        print_json(
+            {
+                "query": text,
+                "snapshot": snapshot.info.id,
+                "hits": [hit.to_dict() for hit in hits],
+                "parts": [part.to_dict() for part in retriever.last_report],
+            }
+        )
+    elif budget is not None:
+        print(render_context(hits, budget))
+    else:
+        for number, hit in enumerate(hits, 1):
+            _print_hit(number, hit, explain=explain)
+        for part in retriever.last_report:
+            if part.status != "ok":
+                console(stderr=True).print(f"sleuth: {part.name} {part.status}: {part.error}", markup=False)
+        if not hits:
+            console(stderr=True).print("Nothing found.")
+    if not hits:
+        raise typer.Exit(1)
+
+
+def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
+    from rich.padding import Padding
+    from rich.syntax import Syntax
+    from rich.text import Text
+
+    out = console()
+    inside = f"  in {hit.parent_context['type']} {hit.parent_context['name']}" if hit.parent_context else ""
+    out.print(
+        Text.assemble(
+            (f"{number:>2} ", "dim"),
+            (f"{hit.file_path}:{hit.start_line}-{hit.end_line}", "bold cyan"),
+            (f"  {hit.symbol}" if hit.symbol else "", "bold"),
+            (f"{inside}  {hit.score:.2f}", "dim"),
+        ),
+        soft_wrap=True,
+    )
+    lines = hit.content.split("\n")
+    shown = Syntax(
+        "\n".join(lines[:12]), hit.language or "text", line_numbers=True, start_line=hit.start_line, background_color="default"
+    )
+    out.print(Padding(shown, (0, 0, 0, 2)))
+    if len(lines) > 12:
+        out.print(Text(f"     … {len(lines) - 12} more lines", style="dim"))
+    for kind, found in hit.related.items():
+        names = ", ".join(f"{r.get('name') or r['file_path']} ({r['file_path']}:{r['line']})" for r in found)
+        out.print(Padding(Text.assemble((f"{kind}: ", "italic"), names or "none"), (0, 0, 0, 3)))
+    if explain and hit.explanation is not None:
+        from sleuth.surfaces.cli.search import explanation_tree
+
+        out.print(Padding(explanation_tree(hit.explanation), (0, 0, 0, 3)))
+    out.print()
+
+
+@code.command("map")
+def repo_map(
+    budget: Annotated[int, typer.Option("--budget", min=0, help="Tokens.")] = 1000,
+    focus: Annotated[list[str] | None, typer.Option("--focus", help="Files or folders that matter most.")] = None,
+    query: Annotated[str, typer.Option("--query", help="Words that matter most.")] = "",
+    json: JsonOption = False,
+    repo: RepoOption = None,
+    at: SnapshotOption = None,
+    index: IndexOption = None,
+) -> None:
+    """Draw the definitions that matter most, within a token budget."""
+    from sleuth.code import repository_map
+
+    with _opened(index, repo, at) as (_, snapshot):
+        drawn = repository_map(snapshot, budget, focus=focus or (), query=query)
+    if json:
+        print_json({"snapshot": snapshot.info.id, "map": drawn})
+    else:
+        print(drawn)
+
+
+@code.command("refs")
+def refs(
+    name: Annotated[str, typer.Argument(help="A name, or a dotted name such as Class.method.")],
+    callers: Annotated[bool, typer.Option("--callers", help="Only definitions that call it.")] = False,
+    json: JsonOption = False,
+    repo: RepoOption = None,
+    at: SnapshotOption = None,
+    index: IndexOption = None,
+) -> None:
+    """Where a name is defined, and every use of it."""
+    from sleuth.code import Navigator
+
+    with _opened(index, repo, at) as (_, snapshot):
+        navigator = Navigator(snapshot)
+        definitions = navigator.find_definition(name)
+        uses = navigator.callers(name) if callers else navigator.find_references(name)
+    if json:
+        print_json({"name": name, "definitions": definitions, "callers" if callers else "references": uses})
+    else:
+        for d in definitions:
+            print(f"{d['file_path']}:{d['line']}\t{d['type']}\t{d['signature']}")
+        for use in uses:
+            sure = f"{use['confidence']:.2f}"
+            role, inside = use.get("role", "call"), use.get("inside") or use.get("name") or ""
+            print(f"{use['file_path']}:{use.get('at', use['line'])}\t{role}\t{inside}\t{sure}")
+    if not definitions and not uses:
+        raise typer.Exit(1)
+
+
+@code.command("impact")
+def impact(
+    name: Annotated[str, typer.Argument(help="A name, or a dotted name such as Class.method.")],
+    hops: Annotated[int, typer.Option("--hops", min=1, help="How many uses away.")] = 2,
+    json: JsonOption = False,
+    repo: RepoOption = None,
+    at: SnapshotOption = None,
+    index: IndexOption = None,
+) -> None:
+    """What a change of this definition may touch, nearest first."""
+    from sleuth.code import Navigator
+
+    with _opened(index, repo, at) as (_, snapshot):
+        touched = Navigator(snapshot).impact(name, hops)
+    if json:
+        print_json({"name": name, "hops": hops, "touched": [t.to_dict() for t in touched]})
+    else:
+        for t in touched:
+            print(f"{t.hops}\t{t.file_path}:{t.line}\t{t.name or '(module)'}\t{t.confidence:.2f}\tthrough {t.through}")
+    if not touched:
+        raise typer.Exit(1)
+
+
+@code.command("show")
+def show(
+    path: Annotated[str, typer.Argument(help="A file or folder of the snapshot; FILE:10-20 shows those lines.")] = "",
+    json: JsonOption = False,
+    repo: RepoOption = None,
+    at: SnapshotOption = None,
+    index: IndexOption = None,
+) -> None:
+    """A file or a folder as it was at the snapshot."""
+    from rich.syntax import Syntax
+
+    from sleuth.code import Navigator
+
+    name, first, last = _place(path)
+    with _opened(index, repo, at) as (_, snapshot):
+        navigator = Navigator(snapshot)
+        if name in snapshot.by_path:
+            text = navigator.read_file(name, first, last)
+            language = snapshot.file(name).language
+            if json:
+                print_json({"path": name, "language": language, "start_line": first, "text": text})
+            else:
+                syntax = Syntax(text, language or "text", line_numbers=True, start_line=first, background_color="default")
+                console().print(syntax)
+            return
+        listed = navigator.list_directory(name)
+    if json:
+        print_json({"path": name, "entries": listed})
+        return
+    for entry in listed:
+        what = f"{entry['files']} files" if entry["type"] == "folder" else entry["skipped"] or f"{entry['lines']} lines"
+        print(f"{entry['name']}{'/' if entry['type'] == 'folder' else ''}\t{what}")
+
+
+def _place(path: str) -> tuple[str, int, int | None]:
+    """FILE, FILE:10 or FILE:10-20 as path, first line, last line."""
+    name, colon, lines = path.rpartition(":")
+    first, _, last = lines.partition("-")
+    if not colon or not first.isdigit() or (last and not last.isdigit()):
+        return path, 1, None
+    return name, int(first), int(last or first)
+
+
+@code.command("snapshots")
+def snapshots(
+    diff: Annotated[
+        tuple[str, str] | None, typer.Option("--diff", help="Two snapshots: list what changed from one to the other.")
+    ] = None,
+    prune: Annotated[
+        int | None, typer.Option("--prune", min=1, help="Forget all but this many of the newest completed ones.")
+    ] = None,
+    json: JsonOption = False,
+    repo: RepoOption = None,
+    index: IndexOption = None,
+) -> None:
+    """The snapshots of a repository, newest first."""
+    from sleuth.code.diff import compare
+    from sleuth.codebase import open_code
+
+    with open_code(index_path(index)) as storage:
+        repository = _repository(storage, repo)
+        if diff is not None:
+            old, new = (storage.open_snapshot(repository, storage.snapshot(repository, name)) for name in diff)
+            changes = compare(old, new).to_dict()
+            if json:
+                print_json(changes)
+            else:
+                for kind in ("added", "removed", "changed", "renamed"):
+                    for path in changes[kind]:
+                        print(f"{kind}\t{path if isinstance(path, str) else ' -> '.join(path)}")
+            return
+        if prune is not None:
+            completed = [s.id for s in storage.snapshots(repository.id) if s.status == "completed"]
+            storage.prune(repository.id, completed[:prune])
+        listed = storage.snapshots(repository.id)
+    if json:
+        print_json({"repository": _plain(repository), "snapshots": [_plain(s) for s in listed]})
+        return
+    for s in listed:
+        when = datetime.fromtimestamp(s.finished or s.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        print(f"{s.id[:20]}\t{s.status}\t{when}\t{s.files} files\t{' '.join(s.names)}{s.error}")
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
