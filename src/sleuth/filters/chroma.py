@@ -3,7 +3,9 @@
 Sources: docs.trychroma.com/reference/where-filter, and chromadb 1.5.9 asked row by row. `$and` and `$or` have
 at least two members, a comparison has one operator, the values of `$in` are of one type. `$ne`, `$nin` and
 `$not_contains` hold where the key is missing; `True` is not `1`, and `1` is `1.0`, save inside lists, where
-an integer is sought among integers only. Lists are seen by `$contains` alone, so equality asks twice.
+an integer is sought among integers only. A fraction is cut before integers are compared with it, so `1` is in
+order and equal to it as to the whole number: those are asked for apart. Lists are seen by `$contains`
+alone, so equality asks twice.
 
 There is no "exists", no prefix, no substring of metadata, no order of strings and no "not" of an order: those
 are refused. What is left is true for exactly the same rows.
@@ -11,11 +13,12 @@ are refused. What is left is true for exactly the same rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from sleuth.errors import FilterError
-from sleuth.filters.text import to_text
+from sleuth.filters.text import negation_refused, to_text
 from sleuth.filters.tree import (
     INT64,
     ORDERED,
@@ -61,26 +64,57 @@ def _where(filter: Filter, lists: bool) -> dict[str, Any]:
         operator, joint = ("$not_contains", "$and") if is_negated else ("$contains", "$or")
         return _joined(joint, _per_element(test, operator))
     if is_negated:
-        raise _refused(test, f"the negation of {test.operator!r}")
+        raise _refused(test, negation_refused(test))
     if test.operator in _WITHIN:
         return _equality(test, lists)
     if test.operator not in ORDERED:
         raise _refused(test, repr(test.operator))
     if isinstance(test.value, str):
         raise _refused(test, f"{test.operator!r} of a string")
-    return {test.key: {f"${test.operator}": test.value}}
+    return _in_order(test)
+
+
+def _in_order(test: Compare) -> dict[str, Any]:
+    """An order; that of a fraction asks for integers by the whole number next to it, as they ignore the
+    rest.
+    """
+    plain = {test.key: {f"${test.operator}": test.value}}
+    if not _is_fraction(test.value):
+        return plain
+    below = test.operator in ("lt", "lte")
+    whole = {test.key: {"$lte": math.floor(test.value)} if below else {"$gte": math.ceil(test.value)}}
+    parts = [{test.key: {"$lt" if below else "$gt": test.value}}, whole]
+    return {"$or": parts + ([_fraction(test.key, "eq", test.value)] if test.operator.endswith("e") else [])}
+
+
+def _is_fraction(value: object) -> TypeGuard[float]:
+    return isinstance(value, float) and not value.is_integer()
+
+
+def _fraction(key: str, operator: str, value: float) -> dict[str, Any]:
+    """Equality with a fraction, or its negation: Chroma takes the integer that is left when it is cut for
+    equal.
+    """
+    if operator == "eq":
+        return {"$and": [{key: {"$eq": value}}, {key: {"$ne": math.trunc(value)}}]}
+    return {"$or": [{key: {"$ne": value}}, {key: {"$eq": math.trunc(value)}}]}
 
 
 def _equality(test: Compare, lists: bool) -> dict[str, Any]:
     scalar, element, joint = _WITHIN[test.operator]
-    parts = [{test.key: {scalar: values}} for values in _by_type(test.value)]
+    values = test.value if isinstance(test.value, tuple) else (test.value,)
+    fractions = [value for value in values if _is_fraction(value)]
+    parts = [_fraction(test.key, "eq" if joint == "$or" else "ne", value) for value in fractions]
+    if isinstance(test.value, tuple):
+        others: list[Any] = list(_by_type(tuple(value for value in values if not _is_fraction(value))))
+    else:
+        others = [] if fractions else [test.value]
+    parts += [{test.key: {scalar: one}} for one in others]
     return _joined(joint, parts + (_per_element(test, element) if lists else []))
 
 
-def _by_type(value: Scalar | tuple[Scalar, ...]) -> list[Any]:
-    """The value itself, or the values of a list in lists of one type each."""
-    if not isinstance(value, tuple):
-        return [value]
+def _by_type(value: tuple[Scalar, ...]) -> list[list[Scalar]]:
+    """The values in lists of one type each."""
     groups: dict[type, list[Scalar]] = {}
     for one in value:
         groups.setdefault(type(one), []).append(one)
