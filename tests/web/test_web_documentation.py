@@ -1,0 +1,33 @@
+"""The guide to the web says what the code does."""
+
+from __future__ import annotations
+
+import doctest
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+import sleuth.web
+from sleuth.testing.tavily import TavilyServer
+from sleuth.web.search import SearchOptions
+
+GUIDE = Path(__file__).parents[2] / "docs" / "web.md"
+
+
+def test_its_examples_run(server: TavilyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example of the guide gives what is written under it, on a local server."""
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-local")
+    monkeypatch.setenv("TAVILY_BASE_URL", server.url)
+    result = doctest.testfile(str(GUIDE), module_relative=False)
+    assert result.attempted > 10
+    assert result.failed == 0
+
+
+def test_it_names_everything() -> None:
+    """Every public name, and every setting of a search, stands in the guide."""
+    text = GUIDE.read_text("utf8")
+    explained = {"Hit", "Page", "WebSearch"}  # what the names above give and take
+    assert [name for name in sleuth.web.__all__ if f"{name}" not in text and name not in explained] == []
+    assert [name for name in SearchOptions.__annotations__ if f"`{name}`" not in text] == []
+    assert list(signature(sleuth.web.search_web).parameters)[:3] == ["query", "k", "query_id"]
