@@ -1,0 +1,65 @@
+"""Vector stores with the same documents in each: a real Chroma, and a Sleuth index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.engine import Engine
+from sleuth.testing.ollama import embed
+from sleuth.types import Document
+
+
+class Words:
+    """An embedder that counts words."""
+
+    def __init__(self, dimension: int = 64, name: str = "words") -> None:
+        self.dimension = dimension
+        self.model = name
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.model}-{self.dimension}"
+
+    def embed_query(self, text: str) -> list[float]:
+        return embed(text)[: self.dimension]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+
+DOCUMENTS = [
+    Document("Python is a programming language.", {"source": "/docs/python.md", "year": 1991}, id="python"),
+    Document("Rust is a systems programming language.", {"source": "/docs/rust.md", "year": 2015}, id="rust"),
+    Document("Pythons are large snakes.", {"source": "/docs/snakes.md", "year": 2001}, id="snakes"),
+    Document(
+        "Python code is read more often than written.", {"source": "/docs/python.md", "year": 2001}, id="code"
+    ),
+    Document("Bread is baked from flour and water.", {"source": "/docs/bread.md", "year": 2020}, id="bread"),
+]
+
+
+def chroma_store(path: Path | None, embedder: Words, collection: str = "docs") -> Any:
+    pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
+    from sleuth.vector_store import ChromaStore
+
+    store = ChromaStore(path, collection, embedder=embedder)
+    store.add(DOCUMENTS)
+    return store
+
+
+@pytest.fixture(scope="module", params=["chroma", "sleuth"])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Each kind of store, filled."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "chroma":
+        yield chroma_store(folder, Words())
+        return
+    from sleuth.vector_store import SleuthVectorStore
+
+    with Engine.open(folder / "index", create=True, embedder=Words()) as engine:
+        engine.add(DOCUMENTS)
+        yield SleuthVectorStore(engine, Words())
