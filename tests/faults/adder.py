@@ -1,7 +1,7 @@
-"""Adds, replaces and deletes documents for ever, and says on its standard output what was acknowledged: run as a process.
+"""Adds, replaces and deletes documents for ever, and says on its output what was acknowledged: run as a process.
 
-Batch `b` holds the documents `b-0` to `b-3`, of one or two chunks that name the batch, and replaces document `hot`; every fourth
-batch deletes the batch before it, and says so.
+Batch `b` holds the documents `b-0` to `b-3`, of one or two chunks that name the batch, and replaces document `hot`;
+every fourth batch deletes the batch before it, and says so.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def told(lines: Iterable[str]) -> tuple[set[int], set[int]]:
 
 
 def prove(path: Path, added: set[int], deleted: set[int]) -> set[int]:
-    """Acknowledged is present, batches are whole, every leg agrees with the record, a check finds nothing, writing works.
+    """Acknowledged is present, batches are whole, legs agree with the record, a check finds nothing, writing works.
 
     Returns:
         The batches that are there.

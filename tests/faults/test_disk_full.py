@@ -20,7 +20,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 14 MB."""
     mount = tmp_path / "disk"
     mount.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=14m", "tmpfs", mount], capture_output=True, check=False)
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=14m", "tmpfs", mount], capture_output=True, check=False
+    )
     if made.returncode:
         pytest.skip("mounting a small disk needs root")
     yield mount
@@ -29,14 +31,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("filler", [0, 1 << 20, (1 << 20) + 300_000])
 def test_disk_full(small_disk: Path, filler: int) -> None:
-    """Batches are added until the disk is full, several times over; after some space is freed everything acknowledged is there."""
+    """Batches are added until the disk is full, several times; when space is freed everything acknowledged is there."""
     path = small_disk / "index"
     ballast = small_disk / "ballast"
     ballast.write_bytes(b"\1" * (5 << 20))
     (small_disk / "filler").write_bytes(b"\1" * filler)
     added: set[int] = set()
     deleted: set[int] = set()
-    failures = []
+    failures: list[str] = []
     with Store.open(path, create=True) as store:
         store.attach(legs())
         batch = 0

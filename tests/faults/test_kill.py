@@ -14,7 +14,7 @@ RUNS = int(os.environ.get("SLEUTH_RUNS", "20"))
 
 
 def test_kill_while_adding(tmp_path: Path) -> None:
-    """Over many kills of one and the same index: acknowledged is present, batches are whole, legs agree, writing goes on."""
+    """Over many kills of one index: acknowledged is present, batches are whole, legs agree, writing goes on."""
     rng = random.Random(20)
     path = tmp_path / "index"
     added: set[int] = set()

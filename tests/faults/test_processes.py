@@ -59,7 +59,10 @@ def test_two_writers_and_four_readers(tmp_path: Path) -> None:
     path = tmp_path / "index"
     with Store.open(path, create=True) as store:
         store.attach(legs())
-    code = "import sys; from tests.faults import test_processes as t; getattr(t, sys.argv[1])(sys.argv[2], *sys.argv[3:-1], float(sys.argv[-1]))"
+    code = (
+        "import sys; from tests.faults import test_processes as module\n"
+        "getattr(module, sys.argv[1])(*sys.argv[2:-1], float(sys.argv[-1]))"
+    )
     tasks = [["write", str(path), "one"], ["write", str(path), "two"], *([["read", str(path)]] * 4)]
     processes = [
         subprocess.Popen(

@@ -42,7 +42,7 @@ def test_few_segments_and_little_rewriting(seed: int, largest: int) -> None:
 
 
 def test_a_million_rows_in_few_segments() -> None:
-    """A million rows that came in thousands of commits of many sizes lie in fewer than 10 segments, most of the time."""
+    """A million rows that came in thousands of commits of many sizes lie in fewer than 10 segments, but for moments."""
     rng = random.Random(1)
     sizes: list[int] = []
     counts = []
@@ -66,7 +66,9 @@ def test_segments_with_many_deleted_rows_are_rewritten() -> None:
 def test_deleted_rows_leave_segments_and_tombstones(store: Store) -> None:
     """When merges are done, no segment holds more than a fifth of dead rows; when all is compacted, none is left."""
     with store.writer() as writer:
-        writer.put_passages([f"p{i:04}" for i in range(2000)], [f"text {i}" for i in range(2000)], ["00"] * 2000)
+        writer.put_passages(
+            [f"p{i:04}" for i in range(2000)], [f"text {i}" for i in range(2000)], ["00"] * 2000
+        )
     with store.writer() as writer:
         writer.delete([f"p{i:04}" for i in range(0, 2000, 3)])
     store.wait()
@@ -154,9 +156,11 @@ def test_any_history_gives_what_a_dict_gives(tmp_path_factory, data: st.DataObje
                             changed[name] = data.draw(texts)
                             put(writer, name, *changed[name])
                         else:
-                            assert writer.delete([name]) == ([name] if changed.pop(name, None) is not None else [])
+                            assert writer.delete([name]) == (
+                                [name] if changed.pop(name, None) is not None else []
+                            )
                     if step == "abandon":
-                        raise InterruptedError
+                        raise InterruptedError  # noqa: TRY301 - what a user's code may do in the block
                 model = changed
             except InterruptedError:
                 pass

@@ -43,11 +43,13 @@ def live(view: SegmentView, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any
 
 def row_sum(texts: Mapping[str, str], metadata: Mapping[str, Any]) -> int:
     """A checksum of all that a leg may see of a row."""
-    return zlib.crc32(repr((sorted((k, v) for k, v in texts.items() if v), sorted(metadata.items(), key=str))).encode())
+    return zlib.crc32(
+        repr((sorted((k, v) for k, v in texts.items() if v), sorted(metadata.items(), key=str))).encode()
+    )
 
 
 def contents(snapshot: Snapshot, leg: str = "sums") -> dict[str, str]:
-    """Text by chunk id, as the leg covers it; asserts that leg and record agree on every row and on the order of ids."""
+    """Text by chunk id, as the leg covers it; asserts that leg and record agree on rows and on the order of ids."""
     texts: dict[str, str] = {}
     for view in snapshot.segments(leg):
         keys, sums = live(view, view.keys).tolist(), live(view, view.arrays["sums"]).tolist()

@@ -156,7 +156,7 @@ def merge_metadata(
     fields: Mapping[str, str] | None,
     chunk: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """What a hit shows and filters see: what the store knows, the document's metadata over it, the chunk's over both."""
+    """What a hit shows and filters see: what the store knows, under the document's metadata, under the chunk's."""
     merged: dict[str, Any] = {"source": source, "start_line": line, "end_line": line + lines}
     if title:
         merged["title"] = title

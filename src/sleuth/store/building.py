@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,38 +61,27 @@ def build_beside(
 ) -> Iterator[list[Built]]:
     """Build segments in another thread while the block runs; the list is filled when the block has ended.
 
-    Few rows are built in this thread, after the block: a thread would cost more than it saves. Where the block or a leg fails, files
-    that were written are removed.
+    Few rows are built in this thread, after the block: a thread would cost more than it saves. Where the block or a
+    leg fails, files that were written are removed.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     built: list[Built] = []
-    failures: list[BaseException] = []
 
     def work() -> None:
-        try:
-            columns = rows()
-            if len(columns):
-                for leg in legs:
-                    built.append(build(leg, columns, first, last, folder))  # noqa: PERF401 - a failure keeps the others
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-            failures.append(error)
+        columns = rows()
+        for leg in legs if len(columns) else ():
+            built.append(build(leg, columns, first, last, folder))  # noqa: PERF401 - a failure keeps the others
 
-    thread = (
-        threading.Thread(target=work, name="sleuth-build")
-        if last - first >= _WORTH_A_THREAD and legs
-        else None
-    )
     try:
-        if thread:
-            thread.start()
-        try:
+        if last - first < _WORTH_A_THREAD or not legs:
             yield built
-        finally:
-            if thread:
-                thread.join()
-        if not thread and legs:
             work()
-        if failures:
-            raise failures[0]
+        else:
+            with ThreadPoolExecutor(1, "sleuth-build") as pool:
+                future = pool.submit(work)
+                yield built
+            future.result()
     except BaseException:
         for segment in built:
             segment.discard()

@@ -90,6 +90,7 @@ def _check(
     yield from _check_note(connection, noted)
     broken = [*_check_structure(connection)] if full else []
     yield from broken
+    yield from _check_size(connection, path)
     if not broken:
         yield from _check_state(connection)
         if full:
@@ -125,6 +126,19 @@ def _check_structure(connection: sqlite3.Connection) -> Iterator[Finding]:
         yield Finding("error", "record", f"SQLite's integrity check: {'; '.join(told)}", _READD)
     if broken := connection.execute("PRAGMA foreign_key_check").fetchall():
         yield Finding("error", "record", f"{len(broken)} rows refer to rows that are not there", _READD)
+
+
+def _check_size(connection: sqlite3.Connection, path: Path) -> Iterator[Finding]:
+    """The length of the record's file, which SQLite does not mind."""
+    pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    size = (path / opening.RECORD).stat().st_size
+    if size % page or (size > pages * page and not opening.log_bytes(path)):
+        yield Finding(
+            "warning",
+            "record",
+            f"its file has {size} bytes, its pages take {pages * page}; no row is in the rest",
+            _REBUILD,
+        )
 
 
 def _check_state(connection: sqlite3.Connection) -> Iterator[Finding]:
@@ -225,7 +239,7 @@ def _check_segment(
     return keys, ""
 
 
-def _check_coverage(
+def _check_coverage(  # noqa: PLR0917 - arrays in the order of the sentence
     leg: str,
     keys: np.ndarray[Any, np.dtype[np.int64]],
     present: np.ndarray[Any, np.dtype[np.int64]],

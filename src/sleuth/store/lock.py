@@ -1,8 +1,8 @@
 """Who is writing?
 
 One writer at a time, over all threads and processes: `flock` on a file, which the kernel lets go of when its holder
-dies. What the holder wrote into the file is for people, not for the lock. Who waits holds the lock of a second file, the
-queue, so that a writer that comes back at once does not overtake everybody else.
+dies. What the holder wrote into the file is for people, not for the lock. Who waits holds the lock of a second file,
+the queue, so that a writer that comes back at once does not overtake everybody else.
 """
 
 from __future__ import annotations

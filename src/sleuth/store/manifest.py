@@ -21,8 +21,9 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store import segments
 from sleuth.store.legs import Bitmap, Leg, SegmentView, pack
 from sleuth.store.record import select_in
-from sleuth.store.scan import rows_between
+from sleuth.store.scan import pairs, rows_between
 from sleuth.store.segments import Encoded, Opened
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -68,7 +69,7 @@ def entries(connection: sqlite3.Connection, leg: str | None = None) -> list[Entr
         "WHERE ?1 IS NULL OR leg = ?1 ORDER BY leg, first",
         (leg,),
     )
-    return [Entry(*row[:8], bool(row[8])) for row in rows]
+    return [Entry(*row) for row in rows]
 
 
 def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int, int]]:
@@ -352,7 +353,7 @@ def record_keys(connection: sqlite3.Connection, first: int, last: int) -> NDArra
         "SELECT key, chunks FROM documents WHERE key BETWEEN ? AND ? AND chunks > 0 ORDER BY key",
         (first, last),
     )
-    pairs = np.fromiter(found, np.dtype((np.int64, 2)))
-    starts, counts = pairs[:, 0], pairs[:, 1]
+    starts, counts = pairs(found).T
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(starts, counts) + within
+    keys: NDArray[np.int64] = np.repeat(starts, counts) + within
+    return keys

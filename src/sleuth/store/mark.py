@@ -1,7 +1,7 @@
 """Has the record lost commits that were acknowledged?
 
-SQLite forgets, without a word, the commits of a log that is damaged or gone. So the newest version is also noted in a file of
-its own, after each commit and without a sync: after a power cut it may be older than the record, never newer.
+SQLite forgets, without a word, the commits of a log that is damaged or gone. So the newest version is also noted in a
+file of its own, after each commit and without a sync: after a power cut it may be older than the record, never newer.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sleuth.errors import IndexDamagedError
@@ -98,19 +99,16 @@ def mend(connection: sqlite3.Connection, writer: Writer, views: Views) -> list[R
             for batch in rows_between(connection, *gap):
                 first, last = int(batch.keys[0]), int(batch.keys[-1])
                 built = build_segment(problem.leg, batch, first, last, views.folder)
-                writer.change_manifest(_publishes(built))
+                writer.change_manifest(partial(_publish, built=built))
                 rows += len(batch)
         why = f"{problem.why}: {rows} rows indexed"
         told.append(Repair(problem.leg.name, why, time.perf_counter() - started))
     return told
 
 
-def _publishes(built: Built) -> Callable[[sqlite3.Connection], list[Built]]:
-    def change(connection: sqlite3.Connection) -> list[Built]:
-        built.publish(connection)
-        return [built]
-
-    return change
+def _publish(connection: sqlite3.Connection, built: Built) -> list[Built]:
+    built.publish(connection)
+    return [built]
 
 
 def _drop(writer: Writer, views: Views, bad: Sequence[Entry]) -> None:
@@ -148,9 +146,7 @@ def build(
         rows, left = batch
         built = build_segment(leg, rows, int(rows.keys[0]), int(rows.keys[-1]), views.folder)
         with writing() as writer:
-            writer.change_manifest(
-                lambda opened, built=built, rows=rows: _publish_free(opened, views, built, rows)
-            )
+            writer.change_manifest(partial(_publish_free, built=built, rows=rows))
         done += len(rows)
         tried = max(tried, done + left - len(rows))
         if progress:
@@ -171,7 +167,7 @@ def _next_batch(connection: sqlite3.Connection, leg: Leg) -> tuple[Rows, int] | 
         connection.execute("ROLLBACK")
 
 
-def _publish_free(connection: sqlite3.Connection, views: Views, built: Built, rows: Rows) -> list[Built]:
+def _publish_free(connection: sqlite3.Connection, built: Built, rows: Rows) -> list[Built]:
     """Publish, unless another process was faster; rows deleted since they were read are dead in it."""
     new = built.encoded
     same = [e for e in manifest.entries(connection, new.leg) if e.fingerprint == new.fingerprint]

@@ -1,8 +1,8 @@
 """When do segments become one, and who does it?
 
-A leg's segments, in order of key, shrink geometrically: each holds more than `RATIO` times the rows of all that come after it.
-Where that fails, the whole tail from there on is merged. So a row is written again a number of times that is logarithmic in
-the rows that came after it, and a query reads about log3(n / 1024) + TINY segments.
+A leg's segments, in order of key, shrink geometrically: each holds more than `RATIO` times the rows of all that come
+after it. Where that fails, the whole tail from there on is merged. So a row is written again a number of times that is
+logarithmic in the rows that came after it, and a query reads about log3(n / 1024) + TINY segments.
 
 Merges run in one thread that lives as long as there is something to do. Their inputs are immutable, so only
 publishing the result needs the writer's lock; a writer of this process publishes what is ready with its own commit.
@@ -110,7 +110,7 @@ def choose(run: Sequence[Entry], views: Mapping[str, SegmentView], *, whole: boo
     return run[slice(*chosen)] if chosen else ()
 
 
-def merge(
+def merge(  # noqa: PLR0917 - what is merged, and where to
     connection: sqlite3.Connection, leg: Leg, entries: Sequence[Entry], views: Sequence[SegmentView], folder: Path,
     release: Callable[[], None],
 ) -> Merged:  # fmt: skip

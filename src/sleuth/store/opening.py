@@ -61,8 +61,8 @@ def create(folder: Path, settings: Mapping[str, Any]) -> None:
 def probe(folder: Path) -> tuple[bool, bool]:
     """Whether this process may write, and whether the record must be read as a file that nobody changes.
 
-    The latter is the way into a folder on a read-only disk, where SQLite cannot make the files by which readers and writers
-    take turns. It is refused while there is a log, whose commits would be missed.
+    The latter is the way into a folder on a read-only disk, where SQLite cannot make the files by which readers and
+    writers take turns. It is refused while there is a log, whose commits would be missed.
 
     Raises:
         IndexNotFoundError: no index here.
@@ -97,8 +97,8 @@ def lost(noted: int | None, version: int) -> str:
     if noted is None or noted <= version:
         return ""
     return (
-        f"commits up to version {noted} were acknowledged, the record ends at version {version}: its log was damaged or "
-        "removed; add the newest documents again"
+        f"commits up to version {noted} were acknowledged, the record ends at version {version}: "
+        "its log was damaged or removed; add the newest documents again"
     )
 
 
@@ -113,7 +113,8 @@ def log_bytes(folder: Path) -> int:
 def checkpoint(connection: sqlite3.Connection, *, truncate: bool) -> bool:
     """Copy the log into the record; whether all of it was. Waits for readers a moment only.
 
-    Nothing is lost where it cannot be copied, for readers or for want of space: it is tried again after the next commit.
+    Nothing is lost where it cannot be copied, for readers or for want of space: it is tried again after the next
+    commit.
 
     Args:
         truncate: empty the log as well, so that no deleted text stays in it.
@@ -123,11 +124,12 @@ def checkpoint(connection: sqlite3.Connection, *, truncate: bool) -> bool:
         busy, pages, copied = connection.execute(
             f"PRAGMA wal_checkpoint({'TRUNCATE' if truncate else 'PASSIVE'})"
         ).fetchone()
-        return not busy and pages == copied
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
             raise
         return False
+    else:
+        return not busy and pages == copied
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(record.BUSY_SECONDS * 1000)}")
 
@@ -153,7 +155,7 @@ def _remains(folder: Path) -> str:
 def _refuse_remains(folder: Path) -> None:
     if remains := _remains(folder):
         raise IndexDamagedError(
-            f"the record {folder / RECORD} is missing or empty; what remains: {remains}. Restore it from a copy, or remove "
-            "the folder and index the documents again",
+            f"the record {folder / RECORD} is missing or empty; what remains: {remains}. "
+            "Restore it from a copy, or remove the folder and index the documents again",
             path=str(folder),
         )

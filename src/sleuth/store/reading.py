@@ -51,8 +51,9 @@ class Snapshot:
         """The chunks with these keys, in this order. Every key must exist in this version."""
         wanted = list(map(int, keys))
         chunks = {row[0]: row for row in select_in(self._connection, _CHUNK, "chunks", "key", wanted)}
-        documents = self._documents_of(chunks.values())
-        return [_row(documents[found[0] - found[1]], found) for found in self._in_order(wanted, chunks)]
+        found = self._in_order(wanted, chunks)
+        documents = self._in_order([row[0] - row[1] for row in found], self._documents_of(found))
+        return list(map(_row, documents, found))
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """The chunk ids of these keys, in this order."""
@@ -64,8 +65,9 @@ class Snapshot:
         chunks = {row[0]: row for row in select_in(self._connection, "key, n", "chunks", "key", wanted)}
         found = self._in_order(wanted, chunks)
         owners = list({key - n for key, n in found})
-        ids = dict(select_in(self._connection, "key, id", "documents", "key", owners))
-        return [(ids[key - n], n) for key, n in found]
+        ids = {row[0]: row for row in select_in(self._connection, "key, id", "documents", "key", owners)}
+        named = self._in_order([key - n for key, n in found], ids)
+        return [(name, n) for (_, name), (_, n) in zip(named, found, strict=True)]
 
     def key_of(self, chunk_id: str) -> int | None:
         """The key of the chunk `document_id#n`; None where there is none."""
@@ -144,7 +146,7 @@ class Snapshot:
             return [found[key] for key in keys]
         except KeyError as error:
             raise IndexDamagedError(
-                f"the record has no chunk of key {error.args[0]}, which a segment holds: `sleuth doctor --full` says more"
+                f"the record has lost the row {error.args[0]}, which a segment holds: `sleuth doctor --full` says more"
             ) from None
 
 

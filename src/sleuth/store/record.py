@@ -222,7 +222,7 @@ def check_text(text: str, argument: str) -> str:
     return text
 
 
-def document_checksum(
+def document_checksum(  # noqa: PLR0917 - the columns of the table, in order
     key: int, chunks: int, size: int, modified_ns: int | None, content_hash: bytes,
     id: str, source: str | None, title: str | None, metadata: str | None,
 ) -> int:  # fmt: skip
@@ -231,7 +231,7 @@ def document_checksum(
     return zlib.crc32(values.encode(), zlib.crc32(content_hash)) - SIGN
 
 
-def chunk_checksum(
+def chunk_checksum(  # noqa: PLR0917 - the columns of the table, in order
     key: int, n: int, page: int | None, start: int, line: int, lines: int,
     fields: str | None, metadata: str | None, text: str,
 ) -> int:  # fmt: skip

@@ -25,14 +25,14 @@ class Passages:
         ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - columns
         self,
         ids: list[str],
         texts: list[str],
         hashes: list[str],
-        metadata: list[Mapping[str, Any] | None] | None,
-        sources: list[str | None] | None,
-        titles: list[str] | None,
+        metadata: Sequence[Mapping[str, Any] | None] | None,
+        sources: Sequence[str | None] | None,
+        titles: Sequence[str] | None,
     ) -> None:
         for text in texts:
             record.check_text(text, "texts")
@@ -109,7 +109,7 @@ class Passages:
         return documents, chunks, {key: own for key, (own, _) in zip(keys, self.own, strict=True) if own}
 
 
-def document(
+def document(  # noqa: PLR0917 - the columns of the table, in order
     key: int, chunks: int, size: int, modified_ns: int | None, digest: bytes, name: str,
     source: str | None, title: str | None, metadata: str | None,
 ) -> DocumentValues:  # fmt: skip
@@ -117,7 +117,7 @@ def document(
     return key, chunks, size, modified_ns, checksum, digest, name, source, title, metadata
 
 
-def chunk(
+def chunk(  # noqa: PLR0917 - the columns of the table, in order
     key: int, n: int, page: int | None, start: int, line: int, lines: int,
     fields: str | None, metadata: str | None, text: str,
 ) -> ChunkValues:  # fmt: skip

@@ -78,13 +78,18 @@ def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray
         "SELECT key, chunks FROM documents WHERE key BETWEEN ? AND ? AND chunks > 0 ORDER BY id",
         (first, last),
     )
-    found = np.fromiter(by_id, np.dtype((np.int64, 2)))
+    found = pairs(by_id)
     if found[:, 1].sum() != len(keys):
         raise IndexDamagedError(f"the record holds {found[:, 1].sum()} rows where segments hold {len(keys)}")
     by_key = np.argsort(found[:, 0])
     place = np.empty(len(found), np.int64)
     place[by_key] = np.arange(len(found))
     return spread_ranks(place, found[by_key, 1])
+
+
+def pairs(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
+    """The result of a query of two integers; shape (n, 2)."""
+    return np.array(cursor.fetchall(), np.int64).reshape(-1, 2)
 
 
 def _to_rows(documents: list[DocumentValues], chunks: list[ChunkValues]) -> Rows:

@@ -93,7 +93,7 @@ def new_name(leg: str, first: int, last: int) -> str:
     return f"{safe}-{first}-{last}-{secrets.token_hex(6)}"
 
 
-def encode(
+def encode(  # noqa: PLR0917 - the header, in order
     leg: str,
     fingerprint: str,
     first: int,
@@ -245,9 +245,7 @@ def _write_all(fd: int, part: bytes | memoryview) -> None:
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
     """An array's bytes, without a copy where it is contiguous; works for dtypes that have no buffer, as datetimes."""
-    return (
-        memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)) if array.size else memoryview(b"")
-    )
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
 
 
 def _pack_keys(keys: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

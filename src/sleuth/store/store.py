@@ -189,6 +189,8 @@ class Store:
         """Once for each opening: remove the files that a crash left behind."""
         if self._swept:
             return
+        with record.failing_disk(self.path):
+            self._folder.mkdir(exist_ok=True)
         with record.translated(self.path):
             named = {entry.name for entry in manifest.entries(connection)}
         for path in segments.orphans(self._folder, named):
@@ -247,7 +249,7 @@ class Store:
         with self._given_back(connection) as done, record.translated(self.path):
             loaded = self._begin(connection)
             views = {view.name: view for view in loaded.views.get(name, ())}
-            for run in merging.runs(connection, [e for e in manifest.entries(connection, name)], views):
+            for run in merging.runs(connection, manifest.entries(connection, name), views):
                 chosen = merging.choose(run, views, whole=whole)
                 if chosen:
                     merged = merging.merge(
@@ -368,7 +370,10 @@ class Store:
     # --- closing
 
     def close(self) -> None:
-        """Let go of everything. A merge that runs is finished, others are left to a later commit. Closing twice is fine."""
+        """Let go of everything. A merge that runs is finished, others are left to a later commit.
+
+        Closing twice is fine.
+        """
         self._merges.stop()
         self._readers.close()
         self._writers.close()

@@ -172,24 +172,20 @@ class Writer:
         for at in range(0, len(wanted), _SLICE):
             some = wanted[at : at + _SLICE]
             changed += self._put_slice(
-                *(
-                    column and [column[i] for i in some]
-                    for column in (ids, texts, hashes, metadata, sources, titles)
+                rows.Passages(
+                    [ids[i] for i in some],
+                    [texts[i] for i in some],
+                    [hashes[i] for i in some],
+                    metadata and [metadata[i] for i in some],
+                    sources and [sources[i] for i in some],
+                    titles and [titles[i] for i in some],
                 )
             )
         return changed
 
-    def _put_slice(
-        self,
-        ids: list[str],
-        texts: list[str],
-        hashes: list[str],
-        metadata: list[Mapping[str, Any] | None] | None,
-        sources: list[str | None] | None,
-        titles: list[str] | None,
-    ) -> int:
+    def _put_slice(self, passages: rows.Passages) -> int:
         """Passages with distinct ids."""
-        passages = rows.Passages(ids, texts, hashes, metadata, sources, titles)
+        ids = passages.ids
         found = self._find(ids)
         if found:
             passages = passages.without(
@@ -419,9 +415,11 @@ class Writer:
             return
         first, last = batch.documents[0][0], self._begin().next_key - 1
         try:
-            with build_beside(self._legs, batch.rows, first, last, self._path / "segments") as built:
-                with record.translated(self._path):
-                    record.insert(self._connection, batch.documents, batch.chunks)
+            with (
+                build_beside(self._legs, batch.rows, first, last, self._path / "segments") as built,
+                record.translated(self._path),
+            ):
+                record.insert(self._connection, batch.documents, batch.chunks)
         except BaseException:
             self.rollback()
             raise

@@ -1,0 +1,197 @@
+"""R7: damage to any file of an index is found by a full check; no answer is silently wrong, and nothing crashes."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sleuth.errors import StoreError
+from sleuth.store import building
+from sleuth.store.store import Store
+from sleuth.types import Chunk
+from tests.store.words import SumsLeg, contents, faults, put
+
+ROUNDS = 12
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index with files and inline segments, tombstones, metadata and vectors."""
+    path = tmp_path_factory.mktemp("sound") / "index"
+    with Store.open(path, create=True, settings={"analyzer": "plain"}) as store:
+        store.attach([SumsLeg("sums"), SumsLeg("other")])
+        building_bytes, building.INLINE_BYTES = building.INLINE_BYTES, 2000
+        try:
+            with store.writer() as writer:
+                names = [f"p{i}" for i in range(900)]
+                writer.put_passages(
+                    names, [f"passage {i} " * 9 for i in range(900)], [f"{i:08x}" for i in range(900)]
+                )
+            with store.writer() as writer:
+                chunk = Chunk("text", 0, 4, 1, 1, fields={"heading": "H"}, metadata={"k": 1})
+                writer.put("x", "00", [chunk], title="T", metadata={"y": [1]})
+                writer.put_embeddings("model", {f"{i:04x}": bytes(64) for i in range(40)})
+                put(writer, "y", "one", "two")
+                writer.delete(["p7", "p8"])
+            store.wait()
+        finally:
+            building.INLINE_BYTES = building_bytes
+        assert faults(store) == []
+        assert len(list((path / "segments").iterdir())) == 2
+        assert store.status().legs[0].segments == 2
+        assert store.status().tombstones == 2
+    return path
+
+
+def flip(data: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(data))
+    return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+
+
+def truncate(data: bytes, rng: random.Random) -> bytes:
+    return data[: rng.randrange(len(data))]
+
+
+def zero(data: bytes, rng: random.Random) -> bytes:
+    start = rng.randrange(len(data))
+    end = min(len(data), start + rng.randrange(1, 4096))
+    return data[:start] + bytes(end - start) + data[end:]
+
+
+def extend(data: bytes, rng: random.Random) -> bytes:
+    return data + rng.randbytes(rng.randrange(1, 100))
+
+
+def outcome(path: Path) -> tuple[dict[str, str] | None, list[str], list[str]]:
+    """What the index answers (None for a typed error), what opening told, and what a full check found."""
+    try:
+        store = Store.open(path)
+    except StoreError as error:
+        return None, [], [str(error)]
+    with store:
+        found = faults(store)
+        try:
+            told = [repair.why for repair in store.attach([SumsLeg("sums"), SumsLeg("other")])]
+            told += [repair.why for repair in store.repair()] if found else []
+            with store.reader() as snapshot:
+                texts = contents(snapshot)
+                assert contents(snapshot, "other") == texts
+        except (StoreError, AssertionError) as error:
+            return None, [], [*found, *([str(error)] if isinstance(error, StoreError) else [])]
+    return texts, told, found
+
+
+@pytest.mark.parametrize("damage", [flip, truncate, zero, extend])
+@pytest.mark.parametrize("kind", ["segments/*", "record.sqlite", "version"])
+def test_damage(
+    sound: Path, tmp_path: Path, damage: Callable[[bytes, random.Random], bytes], kind: str
+) -> None:
+    """Whatever is damaged, a full check finds it; where it does not, the bytes meant nothing and answers stay."""
+    rng = random.Random(f"{damage.__name__} {kind}")
+    whole, _, none = outcome(sound)
+    assert whole and not none
+    missed = 0
+    for _ in range(ROUNDS):
+        path = tmp_path / "index"
+        shutil.copytree(sound, path)
+        file = rng.choice(sorted(path.glob(kind)))
+        before = file.read_bytes()
+        after = damage(before, rng)
+        file.write_bytes(after)
+        if after != before:
+            texts, _, found = outcome(path)
+            if not found:
+                missed += 1
+                assert kind == "record.sqlite", f"{file.name}: not found"
+                assert texts == whole, "a wrong answer, in silence"
+            elif kind == "segments/*":
+                assert texts == whole, "segments are rebuilt from the record"
+            else:
+                assert texts is None or texts.items() <= whole.items(), "a wrong answer after a repair"
+        shutil.rmtree(path)
+    assert missed <= ROUNDS // 2
+
+
+@pytest.mark.parametrize("kind", ["segments/*", "segments", "record.sqlite"])
+def test_removal(sound: Path, tmp_path: Path, kind: str) -> None:
+    """A file or folder that is gone is found; segments are rebuilt, a record is not made anew."""
+    path = tmp_path / "index"
+    shutil.copytree(sound, path)
+    victim = sorted(path.glob(kind))[0]
+    shutil.rmtree(victim) if victim.is_dir() else victim.unlink()
+    texts, told, found = outcome(path)
+    assert found
+    if kind != "record.sqlite":
+        assert texts is not None
+        assert len(texts) == 901
+        assert told
+        assert outcome(path)[1:] == ([], [])
+
+
+def test_swapped_segments(sound: Path, tmp_path: Path) -> None:
+    """Two segment files that changed places are noticed on opening, and rebuilt."""
+    path = tmp_path / "index"
+    shutil.copytree(sound, path)
+    one, two = sorted((path / "segments").iterdir())
+    first, second = one.read_bytes(), two.read_bytes()
+    one.write_bytes(second)
+    two.write_bytes(first)
+    texts, told, found = outcome(path)
+    assert len(found) >= 2
+    assert len(told) == 2
+    assert texts is not None
+    assert outcome(path)[1:] == ([], [])
+
+
+@pytest.mark.parametrize("file", ["writer.lock", "writer.queue", "record.sqlite-shm"])
+def test_files_that_hold_nothing(sound: Path, tmp_path: Path, file: str) -> None:
+    """Locks and SQLite's shared memory may go: they are made anew."""
+    path = tmp_path / "index"
+    shutil.copytree(sound, path)
+    (path / file).unlink(missing_ok=True)
+    with Store.open(path) as store:
+        assert store.attach([SumsLeg("sums"), SumsLeg("other")]) == []
+        with store.writer() as writer:
+            put(writer, "new", "one")
+        assert faults(store) == []
+
+
+def test_a_damaged_array_is_mended_by_repair(sound: Path, tmp_path: Path) -> None:
+    """Damage inside an array, which opening does not read, is found by a full check and mended by `repair`."""
+    path = tmp_path / "index"
+    shutil.copytree(sound, path)
+    file = sorted((path / "segments").glob("sums*"))[0]
+    data = bytearray(file.read_bytes())
+    data[-5] ^= 4
+    file.write_bytes(data)
+    with Store.open(path) as store:
+        assert store.attach([SumsLeg("sums"), SumsLeg("other")]) == []
+        assert any("sums not as written" in fault for fault in faults(store))
+        assert "sums not as written" in " ".join(repair.why for repair in store.repair())
+        assert faults(store) == []
+        with store.reader() as snapshot:
+            assert contents(snapshot) == contents(snapshot, "other")
+
+
+def test_damaged_rows_are_removed_and_named(sound: Path, tmp_path: Path) -> None:
+    """A document with a changed byte is found, named and removed by `repair`; adding it again restores it."""
+    path = tmp_path / "index"
+    shutil.copytree(sound, path)
+    record = path / "record.sqlite"
+    data = record.read_bytes()
+    at = data.index(b"passage 300 passage 300")
+    record.write_bytes(data[:at] + b"massage" + data[at + 7 :])
+    with Store.open(path) as store:
+        store.attach([SumsLeg("sums"), SumsLeg("other")])
+        assert any("1 documents are not as they were written: 'p300'" in fault for fault in faults(store))
+        assert "p300" in [repair.what for repair in store.repair()]
+        assert faults(store) == []
+        with store.writer() as writer:
+            assert writer.put_passages(["p300"], ["passage"], ["00"]) == 1
+        with store.reader() as snapshot:
+            assert len(contents(snapshot)) == 901
+        assert faults(store) == []
