@@ -17,6 +17,7 @@
 #endif
 
 #define GROUP_SHIFT 6 /* rows per entry of `firsts` */
+#define PRUNED_TERMS 32 /* more are scored in full */
 #define COLUMN 16     /* blocks per seed candidate */
 
 typedef struct {
@@ -156,14 +157,23 @@ WIDE static void raise_to(float *restrict a, const float *restrict b, uint64_t n
 }
 
 /* Places whose bound reaches the threshold. */
+/* Places whose bound reaches the threshold; n is a multiple of 64. */
 WIDE static uint64_t reaching(const float *bounds, uint64_t n, float threshold, uint32_t *out) {
     uint64_t found = 0;
-    for (uint64_t i = 0; i < n; i += 16) {
-        int any = 0;
-        for (int j = 0; j < 16; j++) any |= bounds[i + j] >= threshold;
-        if (!any) continue;
-        for (int j = 0; j < 16; j++)
-            if (bounds[i + j] >= threshold) out[found++] = (uint32_t)(i + j);
+    for (uint64_t i = 0; i < n; i += 64) {
+        float most[16];
+        for (int j = 0; j < 16; j++) {
+            float a = bounds[i + j] > bounds[i + 16 + j] ? bounds[i + j] : bounds[i + 16 + j];
+            float b = bounds[i + 32 + j] > bounds[i + 48 + j] ? bounds[i + 32 + j] : bounds[i + 48 + j];
+            most[j] = a > b ? a : b;
+        }
+        uint32_t any = 0;
+        for (int j = 0; j < 16; j++) any |= most[j] >= threshold ? 1u << j : 0;
+        if (any)
+            for (int j = 0; j < 64; j++) {
+                out[found] = (uint32_t)(i + j);
+                found += bounds[i + j] >= threshold;
+            }
     }
     return found;
 }
@@ -194,63 +204,56 @@ static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
             if (!(uint16_t)(s->mask[b >> 2] >> (b & 3) * 16)) bounds[b] = -1;
 }
 
+/* The first posting of a list at or after row `base`, which begins a block; the end of the list where its group has
+ * none, or a later one. */
+static inline uint64_t list_from(const Term *t, uint32_t base) {
+    const Postings *p = &t->postings;
+    uint64_t i = t->firsts[base >> GROUP_SHIFT];
+    if (i >= p->df || list_doc(p->entries[i]) >> GROUP_SHIFT != base >> GROUP_SHIFT) return p->df;
+    while (i < p->df && list_doc(p->entries[i]) < base) i++;
+    return i;
+}
+
 /* Scores the rows of a block, giving up where the terms left cannot lift any to the threshold. */
 static void visit(Search *s, uint32_t block) {
-    float sums[BLOCK] = {0}, left = s->bounds[block] * 1.00001f, best = 0;
+    float sums[BLOCK] = {0}, most[PRUNED_TERMS], left = 0, best = 0;
+    uint64_t from[PRUNED_TERMS];
     uint32_t base = block << BLOCK_SHIFT, doc;
     for (int j = 0; j < s->n_terms; j++) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
+        uint32_t impact = 0;
         if (p->entries) {
-            uint64_t i = t->firsts[base >> GROUP_SHIFT];
-            if (i >= p->df || list_doc(p->entries[i]) >> GROUP_SHIFT != base >> GROUP_SHIFT) continue;
-            while (i < p->df && list_doc(p->entries[i]) < base) i++;
-            for (; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
+            from[j] = list_from(t, base);
+            for (uint64_t i = from[j]; i < p->df && list_doc(p->entries[i]) < base + BLOCK; i++)
+                if (p->impacts[i] > impact) impact = p->impacts[i];
+        } else impact = p->maxima[block];
+        left += most[j] = t->unit * (float)impact;
+    }
+    left *= 1.00001f;
+    for (int j = 0; j < s->n_terms; j++) {
+        const Term *t = s->terms + j;
+        const Postings *p = &t->postings;
+        if (most[j] == 0) continue;
+        if (p->entries) {
+            for (uint64_t i = from[j]; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
                 float sum = sums[doc - base] += contribution(t, 0, list_count(p, p->entries[i]), doc);
                 if (sum > best) best = sum;
-                left -= t->unit * (float)p->impacts[i];
             }
         } else {
-            if (!p->maxima[block]) continue;
             const uint8_t *at = p->stream + block_start(p, block), *end = at + p->sizes[block];
             while (at < end) {
                 uint32_t count = read_dense(p, &at, base, &doc);
                 float sum = sums[doc - base] += contribution(t, 0, count, doc);
                 if (sum > best) best = sum;
             }
-            left -= t->unit * (float)p->maxima[block];
         }
+        left -= most[j];
         if (best + left < s->top.threshold) return;
     }
-    if (best < s->top.threshold) return;
     for (uint32_t i = 0; i < BLOCK; i++)
         if (sums[i] > 0 && sums[i] >= s->top.threshold && (!s->mask || has_bit(s->mask, base + i)))
             offer(&s->top, sums[i], base + i);
-}
-
-/* Visits about `wanted` blocks of high bound, so that the threshold is near its end value. columns: shape (width,). */
-static void seed(Search *s, uint64_t room, float *columns, uint64_t wanted) {
-    uint64_t width = room / COLUMN, tally[256] = {0}, taken = 0;
-    memcpy(columns, s->bounds, width * sizeof *columns);
-    for (uint64_t row = 1; row < COLUMN; row++) raise_to(columns, s->bounds + row * width, width);
-    float most = 0;
-    for (uint64_t i = 0; i < width; i++)
-        if (columns[i] > most) most = columns[i];
-    if (most <= 0) return;
-    float scale = 255.0f / most;
-    for (uint64_t i = 0; i < width; i++)
-        if (columns[i] > 0) tally[(int)(columns[i] * scale)]++;
-    int cut = 256;
-    while (cut > 0 && taken < wanted) taken += tally[--cut];
-    for (uint64_t i = 0; i < width; i++) {
-        if (columns[i] <= 0 || (int)(columns[i] * scale) < cut) continue;
-        for (uint64_t b = i; b < room; b += width)
-            if (s->bounds[b] == columns[i]) {
-                visit(s, (uint32_t)b);
-                s->bounds[b] = -1;
-                break;
-            }
-    }
 }
 
 /* Numbers of blocks ordered by falling bound, roughly: by 256 steps between the threshold and the best. */
@@ -265,16 +268,105 @@ static void order_by_bound(const float *bounds, const uint32_t *from, uint32_t *
     for (uint64_t i = n; i-- > 0;) to[--starts[256 - (int)((bounds[from[i]] - low) * scale)]] = from[i];
 }
 
+/* A closer bound of a block: lists tell which row each of their impacts belongs to, so impacts of different rows need
+ * not be summed. Touches only what the bounds were made from. */
+static float closer_bound(const Search *s, uint32_t block) {
+    float sums[BLOCK] = {0}, rest = 0, best = 0;
+    uint32_t base = block << BLOCK_SHIFT, doc;
+    for (int j = 0; j < s->n_terms; j++) {
+        const Term *t = s->terms + j;
+        const Postings *p = &t->postings;
+        if (!p->entries) {
+            rest += t->unit * (float)p->maxima[block];
+            continue;
+        }
+        for (uint64_t i = list_from(t, base); i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
+            float sum = sums[doc - base] += t->unit * (float)p->impacts[i];
+            if (sum > best) best = sum;
+        }
+    }
+    return (best + rest) * 1.00001f;
+}
+
+/* Keeps the blocks whose closer bound reaches the threshold, and sets it. */
+static uint64_t keep_closer(Search *s, uint32_t *blocks, uint64_t n) {
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        float bound = closer_bound(s, blocks[i]);
+        if (bound < s->top.threshold) continue;
+        if (bound < s->bounds[blocks[i]]) s->bounds[blocks[i]] = bound;
+        blocks[kept++] = blocks[i];
+    }
+    return kept;
+}
+
+/* Fetches ahead of a visit: first where the postings lie, then the postings. */
+static inline void fetch_places(const Search *s, uint32_t block) {
+    const uint32_t *before = NULL;
+    for (int j = 0; j < s->n_terms; j++) {
+        const Term *t = s->terms + j;
+        const Postings *p = &t->postings;
+        if (t->lengths != before) __builtin_prefetch((before = t->lengths) + (block << BLOCK_SHIFT));
+        if (p->entries || !p->maxima[block]) continue;
+        __builtin_prefetch(p->sizes + block);
+        __builtin_prefetch(p->anchors + (block >> ANCHOR_SHIFT));
+    }
+}
+
+static inline void fetch_postings(const Search *s, uint32_t block) {
+    for (int j = 0; j < s->n_terms; j++) {
+        const Postings *p = &s->terms[j].postings;
+        if (!p->entries && p->maxima[block]) __builtin_prefetch(p->stream + block_start(p, block));
+    }
+}
+
+/* Visits blocks in this order, `most` of them, each if its bound still reaches the threshold. */
+static void visit_all(Search *s, const uint32_t *blocks, uint64_t n, uint64_t most) {
+    for (uint64_t i = 0; i < n && most; i++) {
+        if (i + 8 < n) fetch_places(s, blocks[i + 8]);
+        if (i + 4 < n) fetch_postings(s, blocks[i + 4]);
+        if (s->bounds[blocks[i]] < s->top.threshold) continue;
+        visit(s, blocks[i]);
+        s->bounds[blocks[i]] = -1;
+        most--;
+    }
+}
+
+/* Visits blocks of high bound, so that the threshold is near its end value. columns: shape (room / COLUMN,). */
+static void seed(Search *s, uint64_t room, float *columns, uint32_t *found, uint32_t *ordered, uint64_t wanted) {
+    uint64_t width = room / COLUMN, tally[256] = {0}, taken = 0, n = 0;
+    memcpy(columns, s->bounds, width * sizeof *columns);
+    for (uint64_t row = 1; row < COLUMN; row++) raise_to(columns, s->bounds + row * width, width);
+    float most = 0;
+    for (uint64_t i = 0; i < width; i++)
+        if (columns[i] > most) most = columns[i];
+    if (most <= 0) return;
+    float scale = 255.0f / most;
+    for (uint64_t i = 0; i < width; i++)
+        if (columns[i] > 0) tally[(int)(columns[i] * scale)]++;
+    int cut = 256;
+    while (cut > 0 && taken < 4 * wanted) taken += tally[--cut];
+    for (uint64_t i = 0; i < width; i++) {
+        if (columns[i] <= 0 || (int)(columns[i] * scale) < cut) continue;
+        uint64_t b = i;
+        while (s->bounds[b] != columns[i]) b += width;
+        found[n++] = (uint32_t)b;
+    }
+    n = keep_closer(s, found, n);
+    order_by_bound(s->bounds, found, ordered, n, s->top.threshold);
+    visit_all(s, ordered, n, wanted);
+}
+
 /* columns: shape (room / COLUMN,); found, ordered: shape (room,). */
 static void search_blocks(Search *s, uint64_t room, float *columns, uint32_t *found, uint32_t *ordered) {
     uint64_t blocks = ((uint64_t)s->n + BLOCK - 1) >> BLOCK_SHIFT;
     add_bounds(s, blocks, room);
-    seed(s, room, columns, s->top.k + s->top.k / 4 + 8);
+    seed(s, room, columns, found, ordered, s->top.k + 8);
     float low = s->top.threshold > 0 ? s->top.threshold : 1e-30f;
     uint64_t n = reaching(s->bounds, room, low, found);
+    n = keep_closer(s, found, n);
     order_by_bound(s->bounds, found, ordered, n, low);
-    for (uint64_t i = 0; i < n; i++)
-        if (s->bounds[ordered[i]] >= s->top.threshold) visit(s, ordered[i]);
+    visit_all(s, ordered, n, n);
 }
 
 #endif

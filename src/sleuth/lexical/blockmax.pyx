@@ -31,6 +31,7 @@ cdef extern from "blockmax.h" nogil:
         const uint64_t* mask
         Top top
         float* bounds
+    int PRUNED_TERMS
     void search_all(Search*, float*)
     void search_few(Search*)
     void search_blocks(Search*, uint64_t, float*, uint32_t*, uint32_t*)
@@ -38,8 +39,6 @@ cdef extern from "blockmax.h" nogil:
     float score_one(const Term*, int, int, uint32_t)
     int popcount "__builtin_popcountll"(uint64_t)
 
-cdef int PRUNED_TERMS = 32
-"""Queries of more terms are scored in full: their bounds hardly differ from block to block."""
 cdef int FEW = 64
 """Rows are looked up one by one where fewer than one in so many may answer."""
 
