@@ -241,7 +241,10 @@ def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
 
 
 def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | None]:
-    """The built-in synthesizer as a hook. It keeps out where a hook before it wrote a response."""
+    """The built-in synthesizer as a hook. It keeps out where a hook before it wrote a response.
+
+    Its `kwargs` may hold `synthesizer`, which then writes this one answer.
+    """
 
     def synthesize(
         result: SearchResult,
@@ -254,7 +257,8 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
         if result.is_error() or result.response:
             return None
         items = retrieve_result.items if result.items is None else result.items
-        answer = synthesizer.synthesize(result.query, items, on_text=kwargs.get("on_text"))
+        writer: Synthesizer = kwargs.get("synthesizer", synthesizer)
+        answer = writer.synthesize(result.query, items, on_text=kwargs.get("on_text"))
         result.response = answer.response
         result.used_source_ids = answer.used_source_ids
         result.extra = {**result.extra, **answer.extra}
