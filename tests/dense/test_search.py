@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,7 +8,7 @@ from numpy.typing import NDArray
 
 from sleuth.dense import codes
 from sleuth.dense.leg import DenseLeg
-from sleuth.dense.search import DenseSearcher, default_depth, ordinals, query_planes, top
+from sleuth.dense.search import DenseSearcher, ordinals, query_planes, top
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.store.legs import SegmentView, pack, unpack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
@@ -81,17 +83,29 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
     masks = [None if keep is None else rng.random(len(view)) < keep for view in segments]
     allowed = [None if mask is None else pack(mask) for mask in masks]
     expected = exhaustive(searcher, "q", segments, masks)
+    monkeypatch = pytest.MonkeyPatch()
+    with monkeypatch.context() as patched:
+        patched.setattr("sleuth.dense.search.EXACT_BELOW", 0)
+        sure = searcher.search("q", 3, allowed=allowed)
+    assert set(zip(sure.keys.tolist(), sure.scores.tolist(), strict=True)) <= set(expected)
     hits = searcher.search("q", 20, allowed=allowed, depth=30)
     found = list(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True))
     assert set(found) <= set(expected)
     assert found == sorted(found, key=lambda hit: (-hit[1], hit[0]))
     assert len(found) == min(20, len(expected))
     parts = [
-        (v.arrays["codes"], v.arrays["factors"], len(v), searcher._mask(i, allowed[i]), 0.0)
+        (
+            v.arrays["codes"],
+            v.arrays["factors"],
+            v.arrays["vectors"].view(np.uint16),
+            len(v),
+            searcher._mask(i, allowed[i]),
+            0.0,
+        )
         for i, v in enumerate(segments)
         if len(v)
     ]
-    owners, rows, _ = codes.scan(*query_planes(searcher.embed("q")), parts, 1000)
+    owners, rows, _ = codes.scan(*query_planes(searcher.embed("q"))[:4], parts, 1000)
     filled = [view for view in segments if len(view)]
     keys = [int(filled[owner].keys[row]) for owner, row in zip(owners, rows, strict=True)]
     assert sorted(keys) == sorted(key for key, _ in expected)
@@ -105,39 +119,54 @@ def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth:
     vectors = rng.standard_normal((n, dimension)).astype(np.float16)
     query = rng.standard_normal(dimension).astype(np.float32)
     centre = codes.mean(vectors.view(np.uint16))
-    bits, factors = codes.encode(vectors.view(np.uint16), centre)
+    bits, factors, spread = codes.encode(vectors.view(np.uint16), centre)
     centred = vectors.astype(np.float32) - centre
     size = np.abs(centred).sum(1)
     factor = np.divide((centred**2).sum(1), size, out=np.zeros_like(size), where=size > 0)
     assert np.allclose(factors[:n], factor, rtol=1e-4, atol=1e-6)
+    left_out = centred - factor[:, None] * np.where(centred > 0, 1, -1)
+    assert np.isclose(spread, np.sqrt((left_out**2).mean()), rtol=1e-3, atol=1e-3)
     bound = 2.2 * query.std() or np.abs(query).max()
     levels = np.clip(np.rint((query + bound) / (2 * bound / 15)), 0, 15) * (2 * bound / 15) - bound
     expected = 0.5 + factor * (np.where(centred > 0, 1, -1) @ levels)
-    owners, rows, scores = codes.scan(*query_planes(query), [(bits, factors, n, None, 0.5)], depth)
+    owners, rows, scores = codes.scan(
+        *query_planes(query)[:4], [(bits, factors, vectors.view(np.uint16), n, None, 0.5)], depth
+    )
     assert len(rows) == min(depth, n)
     assert not owners.any()
     assert np.allclose(scores, expected[rows], rtol=1e-3, atol=1e-3)
     assert np.allclose(np.sort(scores), np.sort(expected)[-depth:], rtol=1e-3, atol=1e-3)
 
 
-def test_recall() -> None:
-    """Of 20,000 rows the first ten are found nearly always at the default depth, filtered or not."""
+@pytest.mark.parametrize("dimension", [8, 48, 256])
+@pytest.mark.parametrize("structure", ["none", "clusters"])
+def test_recall(dimension: int, structure: str) -> None:
+    """Of 20,000 rows the first ten are found nearly always, filtered or not, even where nothing is near the query."""
     rng = np.random.default_rng(5)
-    leg = DenseLeg(HashEmbedder(256))
-    vectors = rng.standard_normal((20_000, 256)) + rng.standard_normal(256)
+    leg = DenseLeg(HashEmbedder(dimension))
+    vectors = rng.standard_normal((20_000, dimension)) + rng.standard_normal(dimension)
+    if structure == "clusters":
+        vectors += 2 * rng.standard_normal((100, dimension))[rng.integers(0, 100, 20_000)]
     made = leg._pack((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16))
-    segment = SegmentView("s", np.arange(1, 20_001), None, None, made.arrays, made.meta)
-    searcher = DenseSearcher(leg, [segment])
+    bounds = [0, 15_000, 19_000, 20_000]
+    segments = []
+    for first, end in pairwise(bounds):
+        part = leg._pack(made.arrays["vectors"][first:end])
+        segments.append(SegmentView(f"s{first}", np.arange(first, end), None, None, part.arrays, part.meta))
+    searcher = DenseSearcher(leg, segments)
     found = filtered = 0
-    for _ in range(20):
-        query = rng.standard_normal(256).astype(np.float32)
+    for row in range(20):
+        query = rng.standard_normal(dimension).astype(np.float32)
+        if structure == "clusters":
+            query += 3 * vectors[row].astype(np.float32)
         exact = codes.dots(made.arrays["vectors"].view(np.uint16), query / np.linalg.norm(query))
-        found += len(set(np.argsort(-exact)[:10] + 1) & set(searcher.search(query).keys))
+        found += len(set(np.argsort(-exact)[:10]) & set(searcher.search(query).keys))
         mask = rng.random(20_000) < 0.3
-        best = [row + 1 for row in np.argsort(-exact) if mask[row]][:10]
-        filtered += len(set(best) & set(searcher.search(query, allowed=[pack(mask)]).keys))
-    assert found >= 198
-    assert filtered >= 198
+        best = np.argsort(-np.where(mask, exact, -2))[:10]
+        allowed = [pack(mask[first:end]) for first, end in pairwise(bounds)]
+        filtered += len(set(best) & set(searcher.search(query, allowed=allowed).keys))
+    assert found >= 197
+    assert filtered >= 197
 
 
 @settings(deadline=None, max_examples=30)
@@ -273,18 +302,6 @@ def test_top(values: list[int], k: int) -> None:
     scores = np.array(values, np.float32)
     least = sorted(values, reverse=True)[:k][-1] if values else 0
     assert sorted(top(scores, k).tolist()) == [i for i, value in enumerate(values) if value >= least]
-
-
-def test_default_depth_covers_k() -> None:
-    """The depth is never below k, and greater for short vectors."""
-    assert [default_depth(k, 256) for k in (1, 10, 500, 1000, 50_000)] == [1000, 1000, 5000, 10_000, 50_000]
-    assert [default_depth(10, dimension) for dimension in (0, 8, 64, 128, 1024)] == [
-        10_000,
-        10_000,
-        4000,
-        2000,
-        1000,
-    ]
 
 
 def test_halves_are_widened_exactly() -> None:

@@ -34,7 +34,7 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(read_vocabulary(wordllama_folder / VOCABULARY))
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(text=TEXTS)
 def test_tokens_are_those_of_tokenizers(text: str, oracle: object, vocabulary: Vocabulary) -> None:
     """Any text has the tokens that Hugging Face tokenizers gives it."""

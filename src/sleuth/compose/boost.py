@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 Test = Callable[[RetrievedItem], bool]
 
 
-def boost(items: Iterable[RetrievedItem], factor: float, where: Test | None = None) -> list[RetrievedItem]:
+def boost_items(
+    items: Iterable[RetrievedItem], factor: float, where: Test | None = None
+) -> list[RetrievedItem]:
     """Items with the scores of those that pass the test multiplied, best first, ties by id.
 
     A score below 0 is divided instead, so that a factor above 1 always moves up. Items without a score stay without.
@@ -51,7 +53,7 @@ class BoostedRetriever:
 
     def __post_init__(self) -> None:
         check_pool(self.pool)
-        boost((), self.factor)
+        boost_items((), self.factor)
 
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
@@ -60,4 +62,4 @@ class BoostedRetriever:
         if check_k(k) == 0:
             return Ranking(())
         found = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(boost(found, self.factor, self.where)[:k], found.parts)
+        return Ranking(boost_items(found, self.factor, self.where)[:k], found.parts)

@@ -1,1 +1,40 @@
 """Which passages mean this?"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sleuth.dense.embedders import Model2VecEmbedder as Model2VecEmbedder
+    from sleuth.dense.embedders import SentenceTransformerEmbedder as SentenceTransformerEmbedder
+    from sleuth.dense.embedding import EmbeddingCache as EmbeddingCache
+    from sleuth.dense.embedding import check_embedder as check_embedder
+    from sleuth.dense.embedding import embed_texts as embed_texts
+    from sleuth.dense.leg import DenseLeg as DenseLeg
+    from sleuth.dense.search import DenseSearcher as DenseSearcher
+    from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder
+
+_HOMES = {
+    "DenseLeg": "sleuth.dense.leg",
+    "DenseSearcher": "sleuth.dense.search",
+    "EmbeddingCache": "sleuth.dense.embedding",
+    "Model2VecEmbedder": "sleuth.dense.embedders",
+    "SentenceTransformerEmbedder": "sleuth.dense.embedders",
+    "WordLlamaEmbedder": "sleuth.dense.wordllama",
+    "check_embedder": "sleuth.dense.embedding",
+    "embed_texts": "sleuth.dense.embedding",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - the same names, once
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'sleuth.dense' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

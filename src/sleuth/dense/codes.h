@@ -29,6 +29,15 @@ typedef struct {
     float least; /* candidates must beat it */
 } Candidates;
 
+/* The best k exact scores so far, the least on top. A row that is to be among them has, with the certainty that
+ * `margin` buys, an estimate above the least of them less `margin`. */
+typedef struct {
+    const float *query;
+    float *scores;
+    size_t k, count;
+    float margin;
+} Exact;
+
 typedef int (*Estimate)(const Query *, const uint64_t *, const float *, float, float, float *);
 
 /* Estimates for the 64 rows of one block; the number of them above `least`. */
@@ -74,8 +83,9 @@ static Estimate best_estimate(void) {
     return estimate_portable;
 }
 
-/* The signs of one centred row into `words` words, `stride` apart; its factor. */
-WIDE static float encode_row(const uint16_t *row, const float *centre, size_t n, uint64_t *words, size_t stride) {
+/* The signs of one centred row into `words` words, `stride` apart; its factor, and the square of what they leave out. */
+WIDE static float encode_row(const uint16_t *row, const float *centre, size_t n, uint64_t *words, size_t stride,
+                             float *square_left) {
     float square[LANES] = {0}, absolute[LANES] = {0};
     uint8_t above[64];
     for (size_t i = 0, w = 0; i < n; i += 64, w += stride) {
@@ -98,7 +108,13 @@ WIDE static float encode_row(const uint16_t *row, const float *centre, size_t n,
         }
     for (size_t half = LANES / 2; half; half /= 2)
         for (size_t k = 0; k < half; k++) square[k] += square[k + half], absolute[k] += absolute[k + half];
-    return absolute[0] > 0 ? square[0] / absolute[0] : 0;
+    if (!(absolute[0] > 0)) {
+        *square_left = 0;
+        return 0;
+    }
+    float factor = square[0] / absolute[0];
+    *square_left = factor * factor * (float)n - square[0]; /* |x - f s|^2, as f s - x is orthogonal to x */
+    return factor;
 }
 
 static inline void swap_candidates(Candidate *a, Candidate *b) {
@@ -107,10 +123,15 @@ static inline void swap_candidates(Candidate *a, Candidate *b) {
     *b = c;
 }
 
-/* Keeps the `depth` best, in no order, and raises `least` to the worst of them (Hoare's selection). */
+/* Drops what no longer beats `least`; if more than `depth` are left, keeps that many of the best, in no order, and raises
+ * `least` to the worst of them (Hoare's selection). */
 static void keep_best(Candidates *c) {
-    size_t low = 0, high = c->count - 1, k = c->depth;
+    size_t low = 0, high, k = c->depth, kept = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->at[i].score > c->least) c->at[kept++] = c->at[i];
+    c->count = kept;
     if (c->count <= k) return;
+    high = c->count - 1;
     while (low < high) {
         size_t middle = low + (high - low) / 2, i = low, j = high;
         float a = c->at[low].score, b = c->at[middle].score, d = c->at[high].score;
@@ -134,9 +155,30 @@ static void keep_best(Candidates *c) {
         if (c->at[i].score < c->least) c->least = c->at[i].score;
 }
 
+/* Scores one row exactly, and raises `least` where it is among the best k. */
+static void score_row(Exact *x, const uint16_t *halves, size_t columns, size_t row, Candidates *c) {
+    float score, least;
+    size_t i = 0;
+    dot_rows(halves, columns, x->query, NULL, row, 1, &score);
+    if (x->count < x->k) {
+        for (i = x->count++; i && x->scores[(i - 1) / 2] > score; i = (i - 1) / 2) x->scores[i] = x->scores[(i - 1) / 2];
+        x->scores[i] = score;
+    } else if (score > x->scores[0]) {
+        for (size_t child; (child = 2 * i + 1) < x->k; i = child) {
+            if (child + 1 < x->k && x->scores[child + 1] < x->scores[child]) child++;
+            if (x->scores[child] >= score) break;
+            x->scores[i] = x->scores[child];
+        }
+        x->scores[i] = score;
+    }
+    least = x->scores[0] - x->margin;
+    if (x->count == x->k && least > c->least) c->least = least;
+}
+
 /* Adds the rows of one segment, those in `allowed` where it is not NULL. */
-static void scan_part(const Query *q, const uint64_t *codes, const float *factors, size_t n, const uint64_t *allowed,
-                      float base, uint32_t part, Candidates *c) {
+static void scan_part(const Query *q, const uint64_t *codes, const float *factors, const uint16_t *halves,
+                      size_t columns, size_t n, const uint64_t *allowed, float base, uint32_t part, Exact *x,
+                      Candidates *c) {
     const Estimate estimate_block = best_estimate();
     float scores[BLOCK];
     for (size_t first = 0; first < n; first += BLOCK) {
@@ -149,6 +191,7 @@ static void scan_part(const Query *q, const uint64_t *codes, const float *factor
             if (scores[r] > c->least) {
                 Candidate *at = &c->at[c->count++];
                 at->score = scores[r], at->part = part, at->row = (uint32_t)(first + (size_t)r);
+                if (x->count < x->k || (x->k && scores[r] > x->scores[0])) score_row(x, halves, columns, at->row, c);
             }
         }
     }

@@ -3,15 +3,23 @@ from numpy.typing import NDArray
 
 from sleuth.store.legs import Bitmap
 
-Part = tuple[NDArray[np.uint64], NDArray[np.float32], int, Bitmap | None, float]
+Part = tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.uint16], int, Bitmap | None, float]
 
 def dots(
     halves: NDArray[np.uint16], query: NDArray[np.float32], rows: NDArray[np.uint32] | None = None
 ) -> NDArray[np.float32]: ...
 def encode(
     halves: NDArray[np.uint16], centre: NDArray[np.float32]
-) -> tuple[NDArray[np.uint64], NDArray[np.float32]]: ...
+) -> tuple[NDArray[np.uint64], NDArray[np.float32], float]: ...
 def mean(halves: NDArray[np.uint16]) -> NDArray[np.float32]: ...
 def scan(
-    planes: NDArray[np.uint64], step: float, low: float, shift: float, parts: list[Part], depth: int
+    planes: NDArray[np.uint64],
+    step: float,
+    low: float,
+    shift: float,
+    parts: list[Part],
+    depth: int,
+    query: NDArray[np.float32] | None = None,
+    k: int = 0,
+    margin: float = 0,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]: ...

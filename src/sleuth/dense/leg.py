@@ -108,11 +108,12 @@ class DenseLeg:
     def _pack(self, vectors: NDArray[np.float16]) -> SegmentData:
         halves = np.ascontiguousarray(vectors).view(np.uint16)
         centre = codes.mean(halves)
-        bits, factors = codes.encode(halves, centre)
+        bits, factors, spread = codes.encode(halves, centre)
         arrays: dict[str, NDArray[Any]] = {
             "vectors": vectors,
             "centre": centre,
             "codes": bits,
             "factors": factors,
         }
-        return SegmentData(arrays, {"embedder": self.embedder.fingerprint, "dimension": vectors.shape[1]})
+        facts = {"embedder": self.embedder.fingerprint, "dimension": vectors.shape[1], "spread": spread}
+        return SegmentData(arrays, facts)

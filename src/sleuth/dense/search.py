@@ -1,14 +1,16 @@
 """Which rows of an index mean what a query means, best first, and how sure is that?
 
-Two passes. Codes of one bit per dimension give an estimate for every row that may answer, at a few
-nanoseconds each; the `depth` best estimates are scored exactly, from their vectors. Where so few rows may
-answer that the first pass would hardly leave any out, all are scored exactly.
+Codes of one bit per dimension give an estimate for every row that may answer, at a few nanoseconds each, and
+how far the estimate may be off. A row is scored exactly, from its vector, unless its estimate is so far
+below the k-th best score that it is almost certainly not among the best k: so the work follows the data, and
+recall does not. Where few rows may answer, all are scored exactly.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +26,13 @@ from sleuth.types import Explanation
 Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
 Vector: TypeAlias = NDArray[np.float32]
 
-LEAST_DEPTH = 1000
-"""Rows scored exactly for a short list: recall@10 of .99 over 1,000,000 real passages (docs/dense.md has the
-table)."""
-DEPTH_PER_HIT = 10
-MOST_DEPTH = 10_000
-"""Beyond this, a longer list costs recall at its far end rather than time."""
+CERTAINTY = 2.5
+"""Standard errors below the k-th best score at which a row is given up: recall@10 of .998 over 1,000,000
+real passages and over vectors without any structure alike (docs/dense.md has the table)."""
+MOST_DEPTH = 20_000
+"""Rows scored exactly at most: reached only where k is large or nothing is near the query."""
+EXACT_BELOW = 2048
+"""Rows that are all scored exactly: faster than estimating first."""
 LEVELS = 15
 SPREAD = 2.2
 """A query's values are cut into 16 levels between plus and minus this many standard deviations: recall was
@@ -88,8 +91,8 @@ class DenseSearcher:
             query: text, or a vector of shape (dimension,) and any length but 0.
             k: at least 0; more than there are gives all.
             allowed: per segment, the rows that may answer; None for all of it.
-            depth: rows scored exactly, at least k; where None, from `k` by measurement. At 2 * depth rows
-                and below the search is exact.
+            depth: scores exactly the rows of the `depth` best estimates, at least k, instead of all that may
+                be among the best k: cheaper for pools of hundreds, whose far end need not be certain.
         """
         if isinstance(k, bool) or not isinstance(k, int) or k < 0:
             raise ArgumentError(f"k must be an int of at least 0, got {k!r}")
@@ -98,21 +101,20 @@ class DenseSearcher:
         vector = self.embed(query) if isinstance(query, str) else self._prepare(query)
         if k == 0 or not vector.any():
             return no_hits()
-        depth = max(k, default_depth(k, self.dimension) if depth is None else depth)
         masks = [self._mask(i, None if allowed is None else allowed[i]) for i in range(len(self._segments))]
         sizes = [
             len(view) if mask is None else count(mask)
             for view, mask in zip(self._segments, masks, strict=True)
         ]
-        if sum(sizes) <= 2 * depth:
+        if sum(sizes) <= max(EXACT_BELOW, 2 * max(k, depth or 0)):
             rows = [None if mask is None else ordinals(mask) for mask in masks]
         else:
-            rows = self._candidates(vector, masks, sizes, depth)
+            rows = self._candidates(vector, masks, sizes, k, depth)
         parts = [self._score(i, vector, rows[i], k) for i, size in enumerate(sizes) if size]
         return merge_hits(parts, k, self._ids)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key that no segment holds."""
+        """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""
         vector = self.embed(query) if isinstance(query, str) else self._prepare(query)
         found = np.zeros(len(keys), np.float32)
         for i, places, rows in self._locate(keys):
@@ -161,16 +163,24 @@ class DenseSearcher:
         return allowed if view.live is None else allowed & view.live
 
     def _candidates(
-        self, vector: Vector, masks: Sequence[Bitmap | None], sizes: Sequence[int], depth: int
+        self, vector: Vector, masks: Sequence[Bitmap | None], sizes: Sequence[int], k: int, depth: int | None
     ) -> list[NDArray[np.uint32] | None]:
-        """Per segment, the rows whose estimates are among the `depth` best of all segments, ascending."""
-        chosen = [i for i, size in enumerate(sizes) if size]
+        """Per segment, the rows to score exactly, ascending."""
+        chosen = sorted((i for i, size in enumerate(sizes) if size), key=lambda i: -sizes[i])
         parts: list[codes.Part] = []
         for i in chosen:
-            arrays = self._segments[i].arrays
-            base = float(vector @ arrays["centre"])
-            parts.append((arrays["codes"], arrays["factors"], len(self._segments[i]), masks[i], base))
-        owners, rows, _ = codes.scan(*query_planes(vector), parts, depth)
+            view = self._segments[i]
+            base = float(vector @ view.arrays["centre"])
+            parts.append(
+                (view.arrays["codes"], view.arrays["factors"], self._halves[i], len(view), masks[i], base)
+            )
+        planes = query_planes(vector)
+        if depth is not None:
+            owners, rows, _ = codes.scan(*planes[:4], parts, max(k, depth))
+        else:
+            spread = max(float(self._segments[i].meta["spread"]) for i in chosen)
+            margin = margin_of(spread, planes.error, len(vector))
+            owners, rows, _ = codes.scan(*planes[:4], parts, max(MOST_DEPTH, 2 * k), vector, k, margin)
         found: list[NDArray[np.uint32] | None] = [np.zeros(0, np.uint32) for _ in sizes]
         for place, i in enumerate(chosen):
             found[i] = np.sort(rows[owners == place])
@@ -201,28 +211,48 @@ class DenseSearcher:
         return found
 
 
-def default_depth(k: int, dimension: int) -> int:
-    """Rows to score exactly for the best `k`: more where short vectors make short codes."""
-    wanted = max(LEAST_DEPTH, DEPTH_PER_HIT * k) * max(1.0, 256 / max(dimension, 1))
-    return max(k, min(MOST_DEPTH, int(wanted)))
+class Planes(NamedTuple):
+    """A query in 16 levels, as `codes.scan` takes it.
+
+    Attributes:
+        bits: shape (4, words), uint64.
+        step, low, shift: its product with signs s is step * (sum of levels of the bits set) + low * (bits set) +
+            shift.
+        error: length of the difference between the query and its levels.
+    """
+
+    bits: NDArray[np.uint64]
+    step: float
+    low: float
+    shift: float
+    error: float
 
 
-def query_planes(vector: Vector) -> tuple[NDArray[np.uint64], float, float, float]:
-    """The query as bit planes, shape (4, words), and the `step`, `low` and `shift` that `codes.scan` takes.
+def query_planes(vector: Vector) -> Planes:
+    """The levels of a query, shape (dimension,).
 
-    A value q becomes the level u of 16 with q ~ u * width - bound; then q . s over signs s is twice the sum
-    of q over the bits set, less the sum of all q.
+    A value q becomes the level u of 16 with q ~ u * width - bound; then q . s over signs s is twice the sum of q over
+    the bits set, less the sum of all q.
     """
     bound = float(SPREAD * vector.std()) or float(np.abs(vector).max())
     width = 2 * bound / LEVELS
     levels = np.clip(np.rint((vector + bound) / width), 0, LEVELS).astype(np.uint8)
     padded = np.zeros(-(-len(vector) // 64) * 64, np.uint8)
     padded[: len(vector)] = levels
-    planes = np.stack(
-        [np.packbits((padded >> bit) & 1, bitorder="little").view(np.uint64) for bit in range(4)]
-    )
-    total = float(levels.sum(dtype=np.int64)) * width - bound * len(vector)
-    return planes, 2 * width, -2 * bound, -total
+    bits = np.stack([np.packbits((padded >> bit) & 1, bitorder="little").view(np.uint64) for bit in range(4)])
+    cut = levels * np.float32(width) - np.float32(bound)
+    error = float(np.linalg.norm(vector - cut))
+    return Planes(bits, 2 * width, -2 * bound, -float(cut.sum(dtype=np.float64)), error)
+
+
+def margin_of(spread: float, error: float, dimension: int) -> float:
+    """How far below the k-th best score an estimate may lie before its row is given up.
+
+    The variances of two errors add: what a code leaves out of a row, `spread` for each direction of the query; and what
+    its levels leave out of the query, times the size of the code's row, f * s, which is at most the row's own, 1, and
+    what is left out of it.
+    """
+    return CERTAINTY * math.sqrt(spread**2 + error**2 * (spread**2 + 1 / dimension))
 
 
 def ordinals(bitmap: Bitmap) -> NDArray[np.uint32]:
