@@ -56,7 +56,7 @@ def test_lengths_and_models_are_named(folder: Path) -> None:
 
 def test_another_embedder_is_refused_on_opening(folder: Path) -> None:
     """A collection made with one embedder refuses another, naming both."""
-    with pytest.raises(EmbedderMismatchError, match="'words-64'.*got 'other-64'"):
+    with pytest.raises(EmbedderMismatchError, match=r"'words-64'.*got 'other-64'"):
         ChromaStore(folder, "docs", embedder=Words(64, "other"))
 
 

@@ -1,0 +1,112 @@
+"""One contract for document 004's Retriever, over a real Chroma and over a Sleuth index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.errors import ArgumentError, EmbeddingError, FilterError, StoreError
+from sleuth.types import Document, Ranking
+from sleuth.vector_store import Retriever, VectorStoreRetriever
+from tests.vector_store.conftest import DOCUMENTS, Words
+
+
+@pytest.fixture
+def retriever(store: Any) -> Retriever:
+    return Retriever(vector_store=store, embedder=Words())
+
+
+def names(documents: list[Document]) -> list[str]:
+    """Which of our documents these are."""
+    by_text = {document.page_content: document.id or "" for document in DOCUMENTS}
+    return [by_text[document.page_content] for document in documents]
+
+
+def distance(a: str, b: str) -> float:
+    """1 less the cosine, the slow way."""
+    left, right = Words().embed_query(a), Words().embed_query(b)
+    return 1 - sum(x * y for x, y in zip(left, right, strict=True))
+
+
+def test_closest_first(retriever: Retriever) -> None:
+    """Documents come closest first, as an exhaustive comparison orders them."""
+    query = "is Python a language"
+    found = retriever.retrieve(query, k=5)
+    expected = sorted(DOCUMENTS, key=lambda document: distance(query, document.page_content))
+    assert names(found) == names(expected)
+    assert all(type(document) is Document for document in found)
+
+
+def test_k(retriever: Retriever) -> None:
+    """k of 0 finds nothing, more than there are finds all, and what is no count is refused."""
+    assert retriever.retrieve("Python", k=0) == []
+    assert retriever.retrieve_with_scores("Python", k=0) == []
+    assert len(retriever.retrieve("Python", k=99)) == 5
+    assert names(retriever.retrieve("Python", k=2)) == names(retriever.retrieve("Python", k=3))[:2]
+    for k in (-1, 2.0, True):
+        with pytest.raises(ArgumentError, match=f"k must be an int of 0 or more, got {k!r}"):
+            retriever.retrieve("Python", k=k)  # type: ignore[arg-type]
+
+
+def test_scores_are_distances(retriever: Retriever) -> None:
+    """Scores are 1 less the cosine, lower is closer, in the order of retrieve."""
+    query = "Python is a language"
+    found = retriever.retrieve_with_scores(query, k=4)
+    assert names([document for document, _ in found]) == names(retriever.retrieve(query, k=4))
+    for document, score in found:
+        assert score == pytest.approx(distance(query, document.page_content), abs=2e-3)
+    assert [score for _, score in found] == sorted(score for _, score in found)
+
+
+def test_by_source(retriever: Retriever) -> None:
+    """Only documents of the source come, by the name that is in their metadata or by path."""
+    for source in ("/docs/python.md", Path("/docs/python.md")):
+        assert set(names(retriever.retrieve_by_source("snakes", source))) == {"python", "code"}
+    assert names(retriever.retrieve_by_source("Python code", "/docs/python.md", k=1)) == ["code"]
+    assert retriever.retrieve_by_source("Python", "/docs/nowhere.md") == []
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ({"year": 2001}, {"snakes", "code"}),
+        ({"year": {"$gte": 2001}, "source": "/docs/python.md"}, {"code"}),
+        ({"$or": [{"year": 1991}, {"year": 2020}]}, {"python", "bread"}),
+        ("year<2000", {"python"}),
+        ({"year": {"$in": [1991, 2015]}}, {"python", "rust"}),
+        ({}, {"python", "rust", "snakes", "code", "bread"}),
+        (None, {"python", "rust", "snakes", "code", "bread"}),
+    ],
+)
+def test_filters(retriever: Retriever, filter: Any, expected: set[str]) -> None:
+    """A filter in any form we read is honoured before the cut."""
+    assert set(names(retriever.retrieve("language", k=5, filter=filter))) == expected
+    assert len(retriever.retrieve("bread", k=1, filter=filter)) == 1
+
+
+def test_unreadable_filters_are_refused(retriever: Retriever) -> None:
+    """A filter that cannot be read is refused, not dropped."""
+    with pytest.raises(FilterError):
+        retriever.retrieve("language", filter={"year": {"$near": 1}})
+
+
+def test_another_length_names_both(store: Any) -> None:
+    """A vector of another length than the store's is an error that names both lengths and both embedders."""
+    with pytest.raises((EmbeddingError, StoreError), match=r"64.*32|32.*64"):
+        Retriever(store, Words(32, "short")).retrieve("Python")
+
+
+def test_as_a_retriever_like_any_other(store: Any) -> None:
+    """The same store gives rankings, scores higher where closer, for fusion and for answers."""
+    ranked = VectorStoreRetriever(store, Words())
+    found = ranked.retrieve("is Python a language", 3)
+    assert isinstance(found, Ranking)
+    assert [item.score for item in found] == sorted((item.score or 0 for item in found), reverse=True)
+    assert found[0].text == "Python is a programming language."
+    assert [item.metadata["year"] for item in ranked.retrieve("language", 9, filter={"year": 2001})] == [
+        2001,
+        2001,
+    ]
+    assert len(ranked.retrieve("", 3)) == len(ranked.retrieve("Python", 0)) == 0
