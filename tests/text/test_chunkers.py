@@ -17,15 +17,16 @@ TYPES = ["", "text", "markdown", "rst", "html", "pdf", "python", "json"]
 
 # fmt: off
 PIECES = [
-    "word", "Sentence ends.", "Really?", "No!", "Dr. Who", "\n", "\n\n", "\n \t\n", "\r\n", "\f", " ", "  ", 
-    "\t", "    code", "# Title", "## Sub #", "###### Deep", "#", "Over\n====", "Under\n-----", "```", "```python", "~~~~",
-    "| a | b |", "|---|---|", "- item", "* item", "12. item", ".. note::", "::", "+---+", "=====", "-----", "x" * 50,
-    " " * 300, "\n" * 12, "漢字。", "かな", "한국어", "é", "e\u0301", "👩‍👩‍👧", "\ud800", "\0", "\x1c", "\u2028",
-    "\xa0", "\u200b", "…", "”", "def f():", "    return 1", "}", "</p>",
+    "word", "Sentence ends.", "Really?", "No!", "Dr. Who", "\n", "\n\n", "\n \t\n", "\r\n", "\f", " ", "  ",
+    "\t", "    code", "# Title", "## Sub #", "###### Deep", "#", "Over\n====", "Under\n-----", "```", "```python",
+    "~~~~", "| a | b |", "|---|---|", "- item", "* item", "12. item", ".. note::", "::", "+---+", "=====", "-----",
+    "x" * 50, " " * 300, "\n" * 12, "漢字。", "かな", "한국어", "é", "e\u0301", "👩‍👩‍👧", "\ud800", "\0", "\x1c",
+    "\u2028", "\xa0", "\u200b", "…", "”", "def f():", "    return 1", "}", "</p>",
 ]
 MONOTONOUS = [
-    "x", " ", "\n", "a ", "a.", ". ", ".\n", "\n ", "`", "```\n", "#", "# \n", "|", "| a\n", "=", "=\n", "a\n=\n", 
-    "- ", "\n- ", "::\n", ".. x::\n", "\f", "\0", "\ud800", "漢", "。", "“", "['", "[a](", "a\n\n b::\n", "\r", "\t\n", "***\n",
+    "x", " ", "\n", "a ", "a.", ". ", ".\n", "\n ", "`", "```\n", "#", "# \n", "|", "| a\n", "=", "=\n",
+    "a\n=\n", "- ", "\n- ", "::\n", ".. x::\n", "\f", "\0", "\ud800", "漢", "。", "“", "['", "[a](",
+    "a\n\n b::\n", "\r", "\t\n", "***\n", "::\n\n", "+\n", "\n.. a::\n\n",
 ]
 # fmt: on
 texts = st.one_of(
@@ -134,7 +135,7 @@ def words(count: int, start: int = 0) -> str:
 
 def test_headings_divide() -> None:
     """A section starts a new chunk, which carries its path."""
-    text = f"# Guide\n\n{words(30)}\n\n## Install\n\n{words(30)}\n\n## Use `it`\n\n{words(30)}\n\n# End\n\n{words(30)}\n"
+    text = f"# Guide\n\n{words(30)}\n\n## Install\n\n{words(30)}\n\n## Use `it`\n\n{words(30)}\n\n# End\n\n{words(30)}"
     chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
     assert [chunk.fields.get("heading") for chunk in chunks] == [
         "Guide",
@@ -185,6 +186,21 @@ def test_hash_in_code_is_no_heading() -> None:
     chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
     assert {chunk.fields["heading"] for chunk in chunks} == {"Guide"}
     assert any(code in chunk.text for chunk in chunks)
+
+
+def test_indented_code_has_no_headings() -> None:
+    """Four blanks make code of a line, whatever it starts with."""
+    text = f"# Guide\n\n    # comment\n    x\n    ---\n\n{words(30)}"
+    assert check_laws(Document(text, {"type": "markdown"}), Chunker(80, 0))[0].fields == {"heading": "Guide"}
+
+
+def test_literal_blocks_stay_whole() -> None:
+    """Literal blocks and directives of reStructuredText that fit a chunk are not cut."""
+    block = "Example::\n\n    one = 1\n\n    two = 2\n\n    three = 3"
+    text = f"{words(25)}\n\n{block}\n\n{words(25)}\n\n.. code-block:: python\n\n   x = 1\n\n   y = 2\n\n{words(20)}"
+    chunks = check_laws(Document(text, {"type": "rst"}), Chunker(40, 0))
+    assert any(block in chunk.text for chunk in chunks)
+    assert any("x = 1\n\n   y = 2" in chunk.text for chunk in chunks)
 
 
 def test_tables_stay_whole() -> None:
@@ -290,7 +306,7 @@ def test_indentation_is_kept() -> None:
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("unit", MONOTONOUS)
 def test_monotonous_text_takes_linear_time(unit: str, kind: str) -> None:
-    """A third of a megabyte of one thing over and over is cut like any other text: patterns that backtrack would not end."""
+    """One thing over and over is cut like any other text: patterns that backtrack would not end."""
     text = unit * (300_000 // len(unit))
     chunks = Chunker().split(Document(text, {"type": kind}))
     assert bool(chunks) == bool(text.strip())

@@ -131,80 +131,96 @@ def _outline(text: str, headings: list[_Heading], kept: list[tuple[int, int]]) -
     )
 
 
+# Patterns of lines start with a line feed, so that the engine looks for those alone: a text is scanned with one put
+# before it, and what is found is shifted back by one.
+_END = r"[ \t]*+(?=\n|\Z)"
 _markdown = re.compile(
-    r"(?:\A|\n)(?:"
-    r"(?P<start> {0,3}(?P<level>\#{1,6})(?:[ \t]++(?P<title>[^\n]*+))?+(?=\n|\Z))"
-    r"|[ ]{0,12}(?P<fence>`{3,}+(?![^`\n]*+`)|~{3,}+)"
-    r"|(?P<rows>(?:[ ]{0,3}\|[^\n]*+(?:\n|\Z)){2,}+)"
-    r"|(?P<set>(?P<above>[^\s>|#+*-][^\n]{0,300}+)\n {0,3}(?P<under>=++|-{2,}+)[ \t]*+(?=\n|\Z))"
-    r")",
+    r"\n(?: {0,3}(?:"
+    r"(?P<level>\#{1,6})(?:[ \t]++(?P<title>[^\n]*+))?+(?=\n|\Z)"
+    r"|\|[^\n]*+(?P<rows>(?:\n {0,3}\|[^\n]*+)++)"
+    rf"|(?P<under>=++|-{{2,}}+){_END}"
+    r")| {0,12}(?P<fence>`{3,}+(?![^`\n]*+`)|~{3,}+))"
 )
-_closing_marks = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 _link = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_NO_TITLE = (" ", "\t", ">", "|", "#", "+ ", "* ", "- ")
 
 
 def _plain_title(title: str) -> str:
-    title = _closing_marks.sub("", title.strip()[:300])
-    return _link.sub(r"\1", title).strip("*_` \t").replace("`", "")
+    title = title.strip()[:300]
+    if title.endswith("#"):
+        bare = title.rstrip("#")
+        title = bare if not bare or bare[-1].isspace() else title
+    if "[" in title:
+        title = _link.sub(r"\1", title)
+    return title.strip("*_` \t").replace("`", "")
 
 
 def scan_markdown(text: str) -> Outline:
     """Headings (`#` and underlined), fenced code and tables of Markdown."""
     headings: list[_Heading] = []
     kept: list[tuple[int, int]] = []
+    lines = "\n" + text
     position = 0
-    while match := _markdown.search(text, position):
-        position = match.end()
-        line = match.start() + (text[match.start()] == "\n")
-        if match["level"]:
-            if title := _plain_title(match["title"] or ""):
-                headings.append((line, position, len(match["level"]), title))
-        elif match["under"]:
-            headings.append(
-                (line, position, 1 if match["under"][0] == "=" else 2, _plain_title(match["above"]))
-            )
-        elif match["rows"]:
-            kept.append((line, position))
-            position -= text[position - 1] == "\n"
-        else:
+    while match := _markdown.search(lines, position):
+        found, end = match.start(), match.end() - 1
+        kind = match.lastgroup
+        if kind == "fence":
             fence = match["fence"]
-            closing = re.compile(rf"\n {{0,12}}{fence[0]}{{{len(fence)},}}+[ \t]*+(?=\n|\Z)").search(
-                text, position
-            )
-            position = closing.end() if closing else len(text)
-            kept.append((line, position))
+            closing = re.compile(rf"\n {{0,12}}{fence[0]}{{{len(fence)},}}+{_END}").search(lines, match.end())
+            end = closing.end() - 1 if closing else len(text)
+            kept.append((found, end))
+        elif kind == "rows":
+            kept.append((found, end))
+        elif kind == "under":
+            # The line above is the title, unless something that was found already holds it.
+            above = lines.rfind("\n", position, found)
+            title = lines[above + 1 : found][:300]
+            if above >= 0 and title and not title.startswith(_NO_TITLE):
+                headings.append((above, end, 1 if match["under"][0] == "=" else 2, _plain_title(title)))
+        elif title := _plain_title(match["title"] or ""):
+            headings.append((found, end, len(match["level"]), title))
+        position = end + 1
     return _outline(text, headings, kept)
 
 
-_rest = re.compile(
-    r"(?:\A|\n)(?:(?P<over>(?P<sign>[=\-`:'\"~^_*+#<>.])(?P=sign){2,}+)[ \t]*+\n)?+"
-    r"(?P<title>[ \t]{0,20}[^\s][^\n]{0,300}+)\n"
-    r"(?P<under>(?P<mark>[=\-`:'\"~^_*+#<>.])(?P=mark){2,}+)[ \t]*+(?=\n|\Z)",
-)
-_rest_block = re.compile(
-    r"(?:\A|\n)(?:"
-    r"(?:\.\. [\w-]++::|[^\n]{0,500}::[ \t]*+(?=\n[ \t]*+\n[ \t]))[^\n]*+(?:\n[ \t]++[^\n]*+|\n(?=\n{0,9}+[ \t]))++"
-    r"|(?:[+|][^\n]*+(?:\n|\Z)){2,}+)"
-)
+_MARK = r"[=\-`:'\"~^_*+#<>.]"
+_rest_line = re.compile(rf"\n(?P<mark>{_MARK})(?P=mark){{2,}}+{_END}")
+_BODY = r"(?:\n[ \t]++[^\n]*+|\n(?=\n{0,9}+[ \t]))++"
+_rest_directive = re.compile(rf"\n\.\. [\w-]++::[^\n]*+{_BODY}")
+_rest_literal = re.compile(rf"::[ \t]*+\n[ \t]*+(?=\n[ \t]){_BODY}")
+_rest_grid = re.compile(r"\n[+|][^\n]*+(?:\n[+|][^\n]*+)++")
 
 
 def scan_rest(text: str) -> Outline:
     """Headings, directives, literal blocks and grid tables of reStructuredText; levels in order of first use."""
     levels: dict[tuple[str, bool], int] = {}
     headings: list[_Heading] = []
-    position = 0
-    while match := _rest.search(text, position):
-        title = match["title"].strip()
-        if len(match["under"]) < len(title) or not any(sign.isalnum() for sign in title):
-            position = match.start("title" if match["over"] else "under") - 1
+    lines = "\n" + text
+    for match in _rest_line.finditer(lines):
+        found = match.start()
+        above = lines.rfind("\n", max(found - 301, 0), found)
+        title = lines[above + 1 : found].strip() if above >= 0 else ""
+        width = len(match[0].rstrip()) - 1
+        if width < len(title) or not any(sign.isalnum() for sign in title):
             continue
-        position = match.end()
-        style = (match["mark"], match["over"] is not None)
-        level = levels.setdefault(style, len(levels) + 1)
-        line = match.start() + (text[match.start()] == "\n")
-        headings.append((line, position, level, title.replace("`", "")))
-    kept = [(m.start() + (text[m.start()] == "\n"), m.end()) for m in _rest_block.finditer(text)]
-    return _outline(text, headings, kept)
+        over = lines.rfind("\n", max(above - 301, 0), above) if above else -1
+        overlined = over >= 0 and lines[over + 1 : above].rstrip() == match["mark"] * width
+        level = levels.setdefault((match["mark"], overlined), len(levels) + 1)
+        headings.append((over if overlined else above, match.end() - 1, level, title.replace("`", "")))
+    return _outline(text, headings, _rest_kept(lines))
+
+
+def _rest_kept(lines: str) -> list[tuple[int, int]]:
+    spans = [(match.start(), match.end() - 1) for match in _rest_directive.finditer(lines)]
+    spans += [
+        (lines.rfind("\n", 0, match.start()), match.end() - 1) for match in _rest_literal.finditer(lines)
+    ]
+    spans += [(match.start(), match.end() - 1) for match in _rest_grid.finditer(lines)]
+    kept: list[tuple[int, int]] = []
+    for span in sorted(spans):
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return kept
 
 
 def last_match(pattern: re.Pattern[str], text: str, low: int, high: int) -> int:
