@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import FilterError
-from sleuth.filters import Filter, as_filter, matches, to_chroma
+from sleuth.filters import Compare, Filter, Not, as_filter, matches, to_chroma, to_text
 from sleuth.filters.match import kind
+from sleuth.filters.tree import ORDERED
 from sleuth.testing.filters import KEYS, NUMBERS, WORDS, filters
 
 STORED = (0, 1, 2, -1, 1.0, 1.5, -0.0, 1e300, 2**31)
@@ -127,6 +128,25 @@ def test_a_real_chroma_finds_the_same_rows(client: Any, data: Any, trees: Any) -
             continue
         found = set(collection.get(where=where)["ids"])
         assert found == {row_id for row_id, row in zip(ids, data, strict=True) if matches(tree, row)}
+
+
+def test_a_real_chroma_compares_as_the_table_says(client: Any) -> None:
+    """Every operator against every value nearby: whole numbers, fractions, truths, strings, lists."""
+    scalars: list[Any] = [-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2.0, True, False, "1", ""]
+    held: list[Any] = [*scalars, [1, 2], [1.0, 1.5], ["1"], [True]]
+    data = [{"k": value} for value in held] + [{"other": 1}]
+    collection = client.create_collection(f"c{uuid.uuid4().hex}")
+    collection.add(
+        ids=[str(at) for at in range(len(data))], embeddings=[[1.0, 0.0]] * len(data), metadatas=data
+    )
+    numbers = [value for value in scalars if kind(value) is float]
+    tests = [Compare("k", name, value) for name in ("eq", "ne", "contains") for value in scalars]
+    tests += [Compare("k", name, value) for name in ("gt", "gte", "lt", "lte") for value in numbers]
+    tests += [Compare("k", name, (value, 2)) for name in ("in", "nin") for value in scalars]
+    trees: list[Filter] = [*tests, *(Not(test) for test in tests if test.operator not in ORDERED)]
+    for tree in trees:
+        found = {int(one) for one in collection.get(where=to_chroma(tree))["ids"]}
+        assert found == {at for at, row in enumerate(data) if matches(tree, row)}, to_text(tree)
 
 
 def numbers_in(tree: Any) -> Any:
