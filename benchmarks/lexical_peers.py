@@ -65,7 +65,7 @@ class Sleuth(System):
     def build(self, source: Path) -> None:
         from sleuth import Document, Engine
 
-        settings = {"analyzer": "plain"}
+        settings = {"analyzer": "plain", "embedder": ""}
         with Engine.open(self.home / "index", create=True, settings=settings) as engine:
             engine.add(Document(text, id=str(i)) for i, text in enumerate(lines(source)))
 

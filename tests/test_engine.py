@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sleuth import ArgumentError, Document, Engine
-from sleuth.errors import FilterError, IndexNotFoundError
+from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
+from sleuth.searching import Fusion
 
 DOCUMENTS = [
     Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),
@@ -19,7 +20,14 @@ DOCUMENTS = [
 
 @pytest.fixture
 def engine(tmp_path: Path):
-    with Engine.open(tmp_path / "index", create=True) as opened:
+    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
+        opened.add(DOCUMENTS)
+        yield opened
+
+
+@pytest.fixture
+def hybrid(tmp_path: Path):
+    with Engine.open(tmp_path / "hybrid", create=True) as opened:
         opened.add(DOCUMENTS)
         yield opened
 
@@ -69,8 +77,8 @@ def test_delete(engine: Engine) -> None:
 
 @pytest.mark.parametrize("query", ["", "   ", "unheardof", "?!", "\x00", "\ud800"])
 def test_queries_without_a_known_word_find_nothing(engine: Engine, query: str) -> None:
-    """Blank, unknown or odd queries give an empty ranking."""
-    assert len(engine.retrieve(query)) == 0
+    """Blank, unknown or odd queries give an empty ranking of words."""
+    assert len(engine.retrieve(query, legs=["lexical"])) == 0
 
 
 def test_long_queries_are_answered(engine: Engine) -> None:
@@ -168,7 +176,7 @@ def test_folder_life(tmp_path: Path) -> None:
     (folder / "b.txt").write_text("The second letter is beta.\n")
     (folder / "rows.csv").write_text("name,note\nann,likes tea\nbob,likes coffee\n")
     (folder / "blob.bin").write_bytes(b"\0\1\2\3" * 100)
-    with Engine.open(tmp_path / "index", create=True) as engine:
+    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
         report = engine.index([folder])
         assert (report.added, report.read) == (4, 3)
         assert any("blob.bin" in skipped.source for skipped in report.skipped)
@@ -183,3 +191,83 @@ def test_folder_life(tmp_path: Path) -> None:
         assert len(engine.retrieve("coffee beta")) == 0
         with pytest.raises(ArgumentError, match="paths must name files"):
             engine.index([folder / "nowhere"])
+
+
+def test_hybrid_finds_by_meaning(hybrid: Engine) -> None:
+    """With the default embedder a passage is found by words that it does not hold."""
+    assert sources(hybrid.retrieve("kittens napping", 1)) == ["cats.md"]
+    assert len(hybrid.retrieve("kittens napping", legs=["lexical"])) == 0
+    assert len(hybrid.retrieve("  ")) == 0
+
+
+def test_hybrid_explains_every_leg(hybrid: Engine) -> None:
+    """Each leg's rank, raw and normalised score, weight and share; the shares sum to the score."""
+    ranking = hybrid.retrieve("refill tokens", explain=True)
+    assert [part.name for part in ranking.parts] == ["lexical", "dense"]
+    explanation = ranking[0].explanation
+    assert explanation is not None
+    assert sum(part.value for part in explanation.parts) == pytest.approx(ranking[0].score)
+    for leg in explanation.parts:
+        assert {"rank", "score", "normalised", "weight", "share"} <= set(leg.facts)
+        assert leg.parts
+
+
+def test_fusion_is_chosen_by_its_printed_form(hybrid: Engine) -> None:
+    """Methods and weights are spelled, round-trip, and change the scores; unknown ones are refused."""
+    fusion = Fusion.parse("rrf(lexical=1,dense=0.5,rank_constant=10)")
+    assert Fusion.parse(str(fusion)) == fusion
+    top = hybrid.retrieve("tokens", 1, fusion=fusion)[0]
+    assert top.score == pytest.approx(1 / 11 + 0.5 / 11, rel=0.1)
+    for bad in ("best", "minmax(words=1)", "rrf(rank_constant=0)", "minmax(dense=x)"):
+        with pytest.raises(ArgumentError):
+            hybrid.retrieve("tokens", fusion=bad)
+    with pytest.raises(ArgumentError, match="legs must be among lexical, dense"):
+        hybrid.retrieve("tokens", legs=["sparse"])
+
+
+def test_filters_hold_on_every_leg(hybrid: Engine) -> None:
+    """No leg lets through what the filter excludes."""
+    assert sources(hybrid.retrieve("tokens", filter="year:2020")) == ["bucket.md"]
+
+
+class Letters:
+    """An embedder of one's own: how often each letter occurs."""
+
+    fingerprint = "letters/26"
+
+    def __init__(self) -> None:
+        self.down = False
+
+    def embed_query(self, text: str) -> list[float]:
+        if self.down:
+            raise EmbeddingError("no answer from the letters")
+        return [float(text.lower().count(chr(97 + i))) for i in range(26)]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+
+def test_an_embedder_of_ones_own(tmp_path: Path) -> None:
+    """Its vectors are searched; the index refuses another, naming both, and says when it is missing."""
+    with Engine.open(tmp_path / "i", create=True, embedder=Letters()) as engine:
+        engine.add(DOCUMENTS)
+        assert len(engine.retrieve("zzz", legs=["dense"])) == 3
+    with pytest.raises(EmbedderMismatchError, match=r"letters/26.*wordllama"):
+        Engine.open(tmp_path / "i", embedder="wordllama")
+    with pytest.raises(EmbedderMismatchError, match=r"embedder=\.\.\."):
+        Engine.open(tmp_path / "i")
+
+
+def test_a_failed_embedder_leaves_the_words(tmp_path: Path) -> None:
+    """The dense leg is reported as failed; asked for alone, its error is raised."""
+    embedder = Letters()
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        engine.add(DOCUMENTS)
+        embedder.down = True
+        ranking = engine.retrieve("cats")
+        assert sources(ranking) == ["cats.md"]
+        assert [(part.name, part.error) for part in ranking.failures] == [
+            ("dense", "no answer from the letters")
+        ]
+        with pytest.raises(EmbeddingError):
+            engine.retrieve("cats", legs=["dense"])

@@ -65,7 +65,7 @@ class EngineModel(RuleBasedStateMachine):
         tree = as_filter(filter)
         if tree is not None:
             expected = {id: s for id, s in expected.items() if matches(tree, self.model[id].metadata)}
-        found = self.engine.retrieve(query, k, filter=filter)
+        found = self.engine.retrieve(query, k, filter=filter, legs=["lexical"])
         got = {item.id.rpartition("#")[0]: item.score for item in found}
         assert len(got) == len(found) == min(k, len(expected))
         for id, score in got.items():

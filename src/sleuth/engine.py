@@ -11,14 +11,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from sleuth.answering import Answering
+from sleuth.embedders import CHEAP, RecordCache, open_embedder, spelling_of
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+from sleuth.lexical import FieldSpec, LexicalLeg
+from sleuth.searching import Fusion, Searchers, as_fusion, check_legs
 from sleuth.settings import IndexSettings
-from sleuth.store.alignment import align
-from sleuth.store.columns import ColumnsLeg, ColumnsSearcher
+from sleuth.store.columns import ColumnsLeg
 from sleuth.store.store import Store
 from sleuth.types import Ranking, RetrievedItem
 
@@ -26,40 +28,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sleuth.dense.leg import DenseLeg
     from sleuth.filters import Filter
     from sleuth.ingest.jobs import AddReport, IndexProgress, IndexReport
     from sleuth.ingest.options import ReadOptions
-    from sleuth.store.legs import Bitmap
+    from sleuth.protocols import Embedder
+    from sleuth.store.legs import Leg
     from sleuth.store.reading import Snapshot
     from sleuth.store.values import Finding, Repair, Row, StoredDocument
     from sleuth.text.snippets import Snippet
     from sleuth.types import Document
 
 
-Order: TypeAlias = "Callable[[NDArray[np.int64]], Sequence[Any]]"
-
-
-class _Searchers:
-    """The searchers of one version, shared by all threads."""
-
-    def __init__(
-        self, snapshot: Snapshot, lexical: LexicalLeg, order: Order, previous: _Searchers | None
-    ) -> None:
-        self.version = snapshot.version
-        self.lexical = LexicalSearcher(
-            lexical, snapshot.segments("lexical"), ids=order, previous=previous and previous.lexical
-        )
-        self.columns = ColumnsSearcher(snapshot.segments("columns"))
-        self._views = {name: snapshot.segments(name) for name in ("columns", "lexical")}
-
-    def allowed(self, tree: Filter | None, leg: str) -> list[Bitmap] | None:
-        """The rows that a filter lets answer, over the segments of a leg; None for all."""
-        if tree is None:
-            return None
-        return align(self.columns.bitmap(tree), self._views["columns"], self._views[leg])
-
-
-class Engine:
+class Engine(Answering):
     """An open index: adds documents and answers queries. Safe to share between threads.
 
     Attributes:
@@ -68,15 +49,23 @@ class Engine:
         repairs: what was mended on opening; empty for a healthy index.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
+        """An engine over an open store; `Engine.open` is how users get one.
+
+        Args:
+            embedder: of an index whose settings name one.
+        """
         self._store = store
         self.path = store.path
         self.settings = IndexSettings.from_dict(store.settings)
         self._lexical = lexical_leg(self.settings)
-        self._searchers: _Searchers | None = None
+        self._dense = dense_leg(self.settings, embedder, store) if embedder else None
+        self._searchers: Searchers | None = None
         self._opening = threading.Lock()
         self._held = threading.local()
-        self.repairs: tuple[Repair, ...] = tuple(store.attach([self._lexical, ColumnsLeg()]))
+        legs: list[Leg] = [self._lexical, ColumnsLeg(), *([self._dense] if self._dense else [])]
+        self._deferred = ("dense",) if self._dense and self.settings.embedder not in CHEAP else ()
+        self.repairs: tuple[Repair, ...] = tuple(store.attach(legs, deferred=self._deferred))
 
     @classmethod
     def open(
@@ -85,24 +74,31 @@ class Engine:
         *,
         create: bool = False,
         settings: IndexSettings | Mapping[str, Any] | None = None,
+        embedder: Embedder | str | None = None,
     ) -> Engine:
         """Open the index in folder `path`.
 
         Args:
             create: make it where there is none.
             settings: for a new index; an index that is there keeps its own, and other values are refused.
+            embedder: an `Embedder`, or its spelling: "wordllama" (the default: offline, nothing to download), "" for
+                words alone, "ollama:MODEL", "openai:MODEL", ... (see `sleuth.embedders`).
 
         Raises:
             IndexNotFoundError: no index there, and `create` is False.
             IndexDamagedError, FormatVersionError: an index that cannot be read; the message says what to do.
             ArgumentError: settings that are invalid, or not those of the index.
+            EmbedderMismatchError: another embedder than that of the index; names both.
         """
         wanted = settings.to_dict() if isinstance(settings, IndexSettings) else dict(settings or {})
-        full = IndexSettings.from_dict(wanted)
+        full = IndexSettings.from_dict(
+            {**({"embedder": spelling_of(embedder)} if embedder is not None else {}), **wanted}
+        )
         store = Store.open(path, create=create, settings=full.to_dict())
         try:
             check_settings(wanted, store)
-            return cls(store)
+            spelling = IndexSettings.from_dict(store.settings).embedder
+            return cls(store, open_embedder(spelling, embedder, path=str(store.path)))
         except BaseException:
             store.close()
             raise
@@ -129,7 +125,9 @@ class Engine:
         """
         from sleuth.ingest.jobs import add_documents
 
-        return add_documents(self._store, self.settings, documents, progress=progress, timeout=timeout)
+        report = add_documents(self._store, self.settings, documents, progress=progress, timeout=timeout)
+        self.embed(timeout=timeout)
+        return report
 
     def index(
         self,
@@ -154,7 +152,7 @@ class Engine:
         """
         from sleuth.ingest.jobs import index_paths
 
-        return index_paths(
+        report = index_paths(
             self._store,
             self.settings,
             paths,
@@ -163,6 +161,19 @@ class Engine:
             progress=progress,
             timeout=timeout,
         )
+        self.embed(timeout=timeout)
+        return report
+
+    def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
+        """Make the vectors that are still to be made; `add` and `index` do so themselves, and can be broken off.
+
+        Args:
+            progress: called with passages done and passages to do.
+
+        Returns:
+            Passages embedded; 0 where the embedder is so fast that commits wait for it.
+        """
+        return sum(self._store.build(leg, progress, timeout=timeout) for leg in self._deferred)
 
     def delete(self, ids: Iterable[str], *, timeout: float = 10.0) -> list[str]:
         """Delete documents by id; their text leaves the disk.
@@ -181,33 +192,45 @@ class Engine:
         k: int = 10,
         *,
         filter: Filter | Mapping[str, Any] | str | None = None,
+        legs: Sequence[str] | None = None,
+        fusion: Fusion | str | None = None,
         explain: bool = False,
     ) -> Ranking:
         """The best `k` passages for `query` in the newest committed version.
 
-        A blank query, or one of which no word is in the index, finds nothing; so does a `k` of 0.
+        A blank query and a `k` of 0 find nothing.
 
         Args:
             k: 0 or more; a k above what there is gives all there is.
             filter: which passages may answer: a tree, a Mongo-style dict or the text form (`docs/filters.md`).
+            legs: "lexical" (words), "dense" (meaning), or both; all that the index has where None.
+            fusion: how several legs become one ranking: a `Fusion` or its printed form.
             explain: attach to every item how its score comes about.
 
+        Returns:
+            The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in
+            `Ranking.failures`, while the words still answer. Heads of rankings agree: the one for k begins the one for
+            k + 1, as long as k is within the fusion's pool.
+
         Raises:
-            ArgumentError: a query that is not a string, a k that is negative or not an int.
+            ArgumentError: a query that is not a string, a k that is negative or not an int, an unknown leg.
             FilterError: a filter that cannot be read; says where.
+            EmbeddingError: the embedder does not answer, and no other leg was asked.
         """
         check_query(query, k)
-        tree = as_filter(filter)
+        tree, how = as_filter(filter), as_fusion(fusion)
         with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
-            hits = searchers.lexical.search(query, k, allowed=searchers.allowed(tree, "lexical"))
-            keys = hits.keys.tolist()
-            rows = snapshot.rows(keys)
-            items = [_item(row, score) for row, score in zip(rows, hits.scores.tolist(), strict=True)]
+            wanted = check_legs(legs, searchers.legs)
+            if not k or not query.strip():
+                return Ranking(())
+            found = searchers.search(query, k, tree, wanted, how)
+            rows = snapshot.rows(found.keys)
+            items = [_item(row, score) for row, score in zip(rows, found.scores, strict=True)]
             if explain:
-                for key, item in zip(keys, items, strict=True):
-                    item.extra["explanation"] = searchers.lexical.explain(query, key)
-        return Ranking(items)
+                for i, item in enumerate(items):
+                    item.extra["explanation"] = found.explain(i)
+        return Ranking(items, found.parts)
 
     async def aretrieve(
         self,
@@ -215,12 +238,52 @@ class Engine:
         k: int = 10,
         *,
         filter: Filter | Mapping[str, Any] | str | None = None,
+        legs: Sequence[str] | None = None,
+        fusion: Fusion | str | None = None,
         explain: bool = False,
     ) -> Ranking:
         """`retrieve`, without blocking the event loop."""
         import asyncio
 
-        return await asyncio.to_thread(self.retrieve, query, k, filter=filter, explain=explain)
+        return await asyncio.to_thread(
+            self.retrieve, query, k, filter=filter, legs=legs, fusion=fusion, explain=explain
+        )
+
+    def nearest(
+        self,
+        vector: Sequence[float] | NDArray[np.floating[Any]],
+        k: int = 10,
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+    ) -> Ranking:
+        """The best `k` passages by the cosine of their vectors with a given one, as a vector store answers.
+
+        Args:
+            vector: shape (dimension,), made with the embedder of the index.
+
+        Raises:
+            ArgumentError: an index without vectors, or a k that is negative or not an int.
+            FilterError: a filter that cannot be read; says where.
+            EmbeddingError: a vector of another length.
+        """
+        import numpy as np
+
+        check_query("", k)
+        tree = as_filter(filter)
+        with self._store.reader() as snapshot:
+            searchers = self._searchers_of(snapshot)
+            check_legs(["dense"], searchers.legs)
+            dense = searchers.dense
+            if dense is None or not k:
+                return Ranking(())
+            hits = dense.search(np.asarray(vector, np.float32), k, allowed=searchers.allowed(tree, "dense"))
+            rows = snapshot.rows(hits.keys.tolist())
+        return Ranking([_item(row, score) for row, score in zip(rows, hits.scores.tolist(), strict=True)])
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What makes the vectors of the index; None where it has none."""
+        return self._dense.embedder if self._dense else None
 
     def get(self, id: str) -> list[RetrievedItem]:
         """The passage, or all passages of the document, with this id, in order; empty where there is neither."""
@@ -243,14 +306,12 @@ class Engine:
 
         return snippet(item.text, query, get_analyzer(self.settings.analyzer), width=width)
 
-    def searcher(self, leg: str) -> LexicalSearcher | ColumnsSearcher:
+    def searcher(self, leg: str) -> Any:
         """One leg of the newest version, for measurements: keys and scores, without text."""
         with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
-        found: LexicalSearcher | ColumnsSearcher | None = getattr(searchers, leg, None)
-        if found is None:
-            raise ArgumentError(f"leg must be among columns, lexical, got {leg!r}")
-        return found
+        check_legs([leg], searchers.legs)
+        return getattr(searchers, leg)
 
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
@@ -291,9 +352,12 @@ class Engine:
         self._store.compact()
 
     def close(self) -> None:
-        """Let go of the index. Closing twice is fine."""
-        self._searchers = None
-        self._store.close()
+        """Let go of the index, after its plugins. Closing twice is fine."""
+        try:
+            self.unload_plugins()
+        finally:
+            self._searchers = None
+            self._store.close()
 
     def __enter__(self) -> Engine:
         return self
@@ -306,12 +370,12 @@ class Engine:
         snapshot: Snapshot = self._held.snapshot
         return snapshot.order(keys.tolist())
 
-    def _searchers_of(self, snapshot: Snapshot) -> _Searchers:
+    def _searchers_of(self, snapshot: Snapshot) -> Searchers:
         self._held.snapshot = snapshot
         found = self._searchers
         if found is None or found.version != snapshot.version:
             with self._opening:
-                found = _Searchers(snapshot, self._lexical, self._order, self._searchers)
+                found = Searchers(snapshot, self._lexical, self._dense, self._order, self._searchers)
                 self._searchers = found
         return found
 
@@ -321,6 +385,13 @@ def lexical_leg(settings: IndexSettings) -> LexicalLeg:
     weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
     sources = {name: weight for name, weight in weights.items() if weight}
     return LexicalLeg({"text": FieldSpec(settings.analyzer, sources)}, k1=settings.k1, b=settings.b)
+
+
+def dense_leg(settings: IndexSettings, embedder: Embedder, store: Store) -> DenseLeg:
+    """The dense leg of an index; vectors that are expensive are kept in its record."""
+    from sleuth.dense.leg import DenseLeg
+
+    return DenseLeg(embedder, cache=None if settings.embedder in CHEAP else RecordCache(store))
 
 
 def check_settings(wanted: Mapping[str, Any], store: Store) -> None:

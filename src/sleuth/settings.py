@@ -19,6 +19,7 @@ class IndexSettings:
         title_weight, heading_weight: how often a word of the title or the section heading counts, in words of the
             text; 0 leaves them out.
         k1, b: BM25's saturation of term frequency (0 or more) and strength of length normalisation (0 to 1).
+        embedder: what makes vectors, by its spelling (`sleuth.embedders`); "" for none.
     """
 
     analyzer: str = "english"
@@ -28,6 +29,7 @@ class IndexSettings:
     heading_weight: int = 1
     k1: float = 1.2
     b: float = 0.75
+    embedder: str = "wordllama"
 
     def __post_init__(self) -> None:
         rules: tuple[tuple[str, bool, str], ...] = (

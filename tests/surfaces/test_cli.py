@@ -47,7 +47,7 @@ def sleuth(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complet
 
 @pytest.fixture
 def indexed(home: Path) -> Path:
-    done = sleuth("index", "docs", cwd=home)
+    done = sleuth("index", "docs", "--embedder", "", cwd=home)
     assert done.returncode == 0, done.stderr
     return home
 
@@ -89,6 +89,16 @@ def test_search_explains(indexed: Path) -> None:
     done = sleuth("search", "tokens", "--explain", cwd=indexed)
     assert "BM25" in done.stdout
     assert "idf" in done.stdout
+
+
+def test_search_by_meaning(home: Path) -> None:
+    """A new index has both legs; --leg and --fusion choose among them, and --explain shows both."""
+    assert sleuth("index", "docs", cwd=home).returncode == 0
+    done = sleuth("search", "kittens napping", "-k", "1", "--explain", cwd=home)
+    assert "cats.txt" in done.stdout
+    assert "dense" in done.stdout
+    assert sleuth("search", "kittens napping", "--leg", "lexical", cwd=home).returncode == 1
+    assert sleuth("search", "cats", "--fusion", "best", cwd=home).returncode == 2
 
 
 def test_search_filters(indexed: Path) -> None:

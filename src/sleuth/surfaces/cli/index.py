@@ -59,6 +59,12 @@ def index(
         int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")
     ] = None,
     timeout: TimeoutOption = 10.0,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            "--embedder", help='"wordllama", "" for words alone, "ollama:MODEL" …; for a new index.'
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     json: JsonOption = False,
     folder: IndexOption = None,
@@ -79,7 +85,7 @@ def index(
         "max_bytes": None if max_size is None else int(max_size * 1_000_000),
     }
     options = ReadOptions(**{name: value for name, value in fields.items() if value is not None})
-    with Engine.open(index_path(folder), create=True, settings=settings or None) as engine:
+    with Engine.open(index_path(folder), create=True, settings=settings or None, embedder=embedder) as engine:
         try:
             with progress_bar(visible=not (quiet or json)) as progress:
                 report = engine.index(paths, options=options, prune=prune, progress=progress, timeout=timeout)

@@ -37,6 +37,12 @@ def search(
         str | None,
         typer.Option("--filter", "-f", help='Which passages may answer, as in "year>=2020 lang:en".'),
     ] = None,
+    legs: Annotated[
+        list[str] | None, typer.Option("--leg", help="Search only by words (lexical) or meaning (dense).")
+    ] = None,
+    fusion: Annotated[
+        str | None, typer.Option("--fusion", help='How legs become one, as in "rrf" or "minmax(dense=1)".')
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score comes about.")] = False,
     json: JsonOption = False,
     index: IndexOption = None,
@@ -44,7 +50,7 @@ def search(
     """Find the passages that answer a question."""
     question = " ".join(query)
     with open_index(index) as engine:
-        ranking = engine.retrieve(question, k, filter=filter, explain=explain)
+        ranking = engine.retrieve(question, k, filter=filter, legs=legs, fusion=fusion, explain=explain)
         if json:
             items = [item_json(engine, question, item) for item in ranking]
             print_json(

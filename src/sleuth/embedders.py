@@ -1,0 +1,105 @@
+"""Which embedder does an index use?
+
+An index records a *spelling*: "wordllama", the default, offline and without a download; "" for none; "ollama:MODEL" or
+"openai:MODEL"; "sentence-transformers:MODEL" or "model2vec:MODEL"; "custom:FINGERPRINT" for an object that its user
+gives on every opening.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sleuth.errors import ArgumentError, EmbedderMismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sleuth.protocols import Embedder
+    from sleuth.store.store import Store
+
+SERVICES = ("ollama", "openai")
+PACKAGES = ("sentence-transformers", "model2vec")
+CHEAP = ("wordllama",)
+"""Embedders so fast that vectors are made within the commit and need no cache."""
+
+
+def spelling_of(embedder: Embedder | str | None) -> str:
+    """How an embedder is written in the settings of an index."""
+    if embedder is None:
+        return "wordllama"
+    if isinstance(embedder, str):
+        return check_spelling(embedder)
+    return f"custom:{embedder.fingerprint}"
+
+
+def check_spelling(spelling: str) -> str:
+    """The spelling, if it is one.
+
+    Raises:
+        ArgumentError: lists the spellings there are.
+    """
+    service, _, model = spelling.partition(":")
+    if spelling in ("", *CHEAP) or (service in (*SERVICES, *PACKAGES, "custom") and model):
+        return spelling
+    raise ArgumentError(
+        'embedder must be "wordllama", "" for none, "ollama:MODEL", "openai:MODEL", '
+        f'"sentence-transformers:MODEL" or "model2vec:MODEL", got {spelling!r}'
+    )
+
+
+def open_embedder(spelling: str, given: Embedder | str | None = None, *, path: str = "") -> Embedder | None:
+    """The embedder of an index; None where it has none.
+
+    Args:
+        spelling: what the index was made with.
+        given: what its user asks for now; None for whatever the index has.
+
+    Raises:
+        EmbedderMismatchError: another one is asked for, or one that only its user can give is not.
+    """
+    if given is not None and spelling_of(given) != spelling:
+        raise EmbedderMismatchError(
+            f"embedder must be {spelling!r}, with which this index was made, got {spelling_of(given)!r}; "
+            f"to change it, embed everything again: sleuth index --re-embed {spelling_of(given)!r}",
+            path=path,
+        )
+    if given is not None and not isinstance(given, str):
+        return given
+    service, _, model = spelling.partition(":")
+    if service == "custom":
+        raise EmbedderMismatchError(
+            f"this index was made with the embedder {model!r}: open it with Engine.open(path, embedder=...)",
+            path=path,
+        )
+    return _make(service, model) if spelling else None
+
+
+def _make(service: str, model: str) -> Embedder:
+    if service in SERVICES:
+        from sleuth.llm.choose import open_embedder as open_remote
+
+        return open_remote(f"{service}:{model}")
+    if service in PACKAGES:
+        from sleuth.dense.packages import open_package
+
+        return open_package(service, model)
+    from sleuth.dense.wordllama import WordLlamaEmbedder
+
+    return WordLlamaEmbedder()
+
+
+class RecordCache:
+    """Vectors kept in the record of an index, by embedder and content hash: `dense.embedding.EmbeddingCache`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+        """What there is of these."""
+        with self._store.reader() as snapshot:
+            return snapshot.embeddings(fingerprint, hashes)
+
+    def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
+        """Keeps these; committed at once, so that a run that is broken off goes on where it stopped."""
+        with self._store.writer() as writer:
+            writer.put_embeddings(fingerprint, vectors)

@@ -1,0 +1,216 @@
+"""Which legs answer a query, and how do their answers become one ranking?"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, fuse_hits
+from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.lexical import LexicalLeg, LexicalSearcher
+from sleuth.store.alignment import align
+from sleuth.store.columns import ColumnsSearcher
+from sleuth.types import Explanation, PartReport
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sleuth.dense.leg import DenseLeg
+    from sleuth.dense.search import DenseSearcher
+    from sleuth.filters import Filter
+    from sleuth.store.legs import Bitmap, Hits
+    from sleuth.store.reading import Snapshot
+
+    Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
+
+LEGS = ("lexical", "dense")
+"""The legs that rank, in the order in which they are reported."""
+
+WEIGHTS = {"lexical": 1.0, "dense": 0.4}
+"""Of the default fusion, chosen over all test collections at once (docs/quality.md)."""
+
+_SPELLING = re.compile(r"(\w+)(?:\(([^()]*)\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """How the rankings of several legs become one. Prints as `minmax(lexical=1,dense=0.4,pool=1000)`.
+
+    Attributes:
+        method: "minmax" (default), "zscore", "rrf", "max" or "combmnz"; see `sleuth.compose.fuse`.
+        weights: by leg, 0 and more; 1 where not named.
+        pool: how many hits of each leg are fused, 1 or more; k where that is larger.
+        rank_constant: of "rrf", above 0.
+    """
+
+    method: Method = "minmax"
+    weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
+    pool: int = 1000
+    rank_constant: float = RANK_CONSTANT
+
+    def __post_init__(self) -> None:
+        fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
+        for leg, weight in self.weights.items():
+            if leg not in LEGS:
+                raise ArgumentError(f"fusion must weigh legs among {', '.join(LEGS)}, got {leg!r}")
+            if not 0 <= weight < float("inf"):
+                raise ArgumentError(f"fusion weight of {leg} must be a number of 0 and more, got {weight!r}")
+        if self.pool < 1:
+            raise ArgumentError(f"pool must be at least 1, got {self.pool!r}")
+
+    def __str__(self) -> str:
+        settings: dict[str, float] = {**self.weights, "pool": self.pool}
+        if self.method == "rrf":
+            settings["rank_constant"] = self.rank_constant
+        return f"{self.method}({','.join(f'{name}={value:g}' for name, value in settings.items())})"
+
+    @classmethod
+    def parse(cls, text: str) -> Fusion:
+        """A fusion from its printed form; what is not named has its default, weights apart: they are 1.
+
+        Raises:
+            ArgumentError: shows the form.
+        """
+        match = _SPELLING.fullmatch(text.strip())
+        if match is None:
+            raise ArgumentError(f"fusion must be written as in 'minmax(lexical=1,dense=0.4)', got {text!r}")
+        given: dict[str, float] = {}
+        for part in filter(None, (match[2] or "").split(",")):
+            name, _, value = part.partition("=")
+            try:
+                given[name.strip()] = float(value)
+            except ValueError:
+                raise ArgumentError(
+                    f"fusion must be written as in 'minmax(lexical=1,dense=0.4)', got {text!r}"
+                ) from None
+        default = cls()
+        pool = int(given.pop("pool", default.pool))
+        rank_constant = given.pop("rank_constant", default.rank_constant)
+        weights = given or (default.weights if match[1] == default.method else dict.fromkeys(LEGS, 1.0))
+        return cls(match[1], weights, pool, rank_constant)  # type: ignore[arg-type]
+
+
+def as_fusion(value: Fusion | str | None) -> Fusion:
+    """A fusion from what users give: one, its printed form, or None for the default."""
+    if value is None:
+        return Fusion()
+    return Fusion.parse(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: keys and scores best first, what each leg did, and why each hit is where it is.
+
+    Attributes:
+        explain: the explanation of hit i; of use while the snapshot is open.
+    """
+
+    keys: list[int]
+    scores: list[float]
+    parts: tuple[PartReport, ...]
+    explain: Callable[[int], Explanation]
+
+
+class Searchers:
+    """The searchers of one version, shared by all threads.
+
+    Attributes:
+        version: of the snapshot that they were made from.
+        legs: names of the legs that rank, in order.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        lexical: LexicalLeg,
+        dense: DenseLeg | None,
+        order: Order,
+        previous: Searchers | None,
+    ) -> None:
+        """Searchers of the snapshot's segments; what did not change since `previous` is taken from it."""
+        self.version = snapshot.version
+        self._order = order
+        self._views = {name: snapshot.segments(name) for name in ("columns", "lexical")}
+        self.columns: ColumnsSearcher = ColumnsSearcher(
+            self._views["columns"], previous.columns.cache if previous else None
+        )
+        self.lexical: LexicalSearcher = LexicalSearcher(
+            lexical, self._views["lexical"], ids=order, previous=previous.lexical if previous else None
+        )
+        self.dense: DenseSearcher | None = None
+        if dense is not None:
+            from sleuth.dense.search import DenseSearcher
+
+            self._views["dense"] = snapshot.segments("dense")
+            self.dense = DenseSearcher(dense, self._views["dense"], ids=order)
+        self.legs = LEGS if dense is not None else LEGS[:1]
+
+    def search(self, query: str, k: int, tree: Filter | None, legs: Sequence[str], fusion: Fusion) -> Found:
+        """The best `k` rows that match the filter.
+
+        Raises:
+            EmbeddingError: the embedder failed and no other leg was asked for.
+        """
+        depth = k if len(legs) == 1 else max(k, fusion.pool)
+        hits: dict[str, Hits] = {}
+        parts: list[PartReport] = []
+        for leg in legs:
+            started = time.perf_counter()
+            try:
+                hits[leg] = self._search(leg, query, depth, tree)
+            except EmbeddingError as error:
+                if len(legs) == 1:
+                    raise
+                seconds = time.perf_counter() - started
+                parts.append(PartReport(leg, "failed", seconds, error=str(error), exception=error))
+            else:
+                parts.append(PartReport(leg, "ok", time.perf_counter() - started, len(hits[leg])))
+        if len(legs) == 1:
+            (only,) = hits.values()
+            keys = only.keys.tolist()
+            return Found(keys, only.scores.tolist(), (), lambda i: self._explain(legs[0], query, keys[i]))
+        weights = {leg: fusion.weights.get(leg, 1.0) for leg in hits}
+        fused = fuse_hits(
+            hits, weights, fusion.method, k, rank_constant=fusion.rank_constant, order=self._order
+        )
+        return Found(
+            fused.keys.tolist(), fused.scores.tolist(), tuple(parts), lambda i: self._unfold(fused, query, i)
+        )
+
+    def allowed(self, tree: Filter | None, leg: str) -> list[Bitmap] | None:
+        """The rows that a filter lets answer, over the segments of a leg; None for all."""
+        if tree is None:
+            return None
+        return align(self.columns.bitmap(tree), self._views["columns"], self._views[leg])
+
+    def _search(self, leg: str, query: str, k: int, tree: Filter | None) -> Hits:
+        searcher = self.lexical if leg == "lexical" or self.dense is None else self.dense
+        return searcher.search(query, k, allowed=self.allowed(tree, leg))
+
+    def _explain(self, leg: str, query: str, key: int) -> Explanation:
+        searcher = self.lexical if leg == "lexical" or self.dense is None else self.dense
+        return searcher.explain(query, key)
+
+    def _unfold(self, fused: Fused, query: str, i: int) -> Explanation:
+        key = int(fused.keys[i])
+        found = [leg for leg, ranks in zip(fused.legs, fused.ranks, strict=True) if ranks[i]]
+        return fused.explain(i, {leg: self._explain(leg, query, key) for leg in found})
+
+
+def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence[str]:
+    """The legs to search, in order, each once.
+
+    Raises:
+        ArgumentError: none, or one that this index does not have; lists those it has.
+    """
+    if legs is None:
+        return available
+    wanted = [legs] if isinstance(legs, str) else list(legs)
+    unknown = [leg for leg in wanted if leg not in available]
+    if unknown or not wanted:
+        raise ArgumentError(f"legs must be among {', '.join(available)} in this index, got {legs!r}")
+    return [leg for leg in available if leg in wanted]
