@@ -66,7 +66,7 @@ DOCUMENTED = {
 }
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(filters(), metadata(nested=False))
 def test_the_service_finds_the_same_documents(tree: Any, row: Any) -> None:
     """A translated filter is true for a document if and only if the filter is; otherwise it is refused."""
@@ -78,7 +78,7 @@ def test_the_service_finds_the_same_documents(tree: Any, row: Any) -> None:
     assert service(union, row) == matches(tree, row)
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(filters(), metadata(nested=False))
 def test_the_services_form_is_read(tree: Any, row: Any) -> None:
     """A filter in the service's form is recognised and read as a tree that is true for the same documents."""

@@ -81,7 +81,7 @@ REFERENCE = {
 }
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(filters(), rows())
 def test_the_reference_finds_the_same_rows(tree: Any, row: Any) -> None:
     """A translated filter is true for a row if and only if the filter is; otherwise it is refused."""
@@ -93,7 +93,7 @@ def test_the_reference_finds_the_same_rows(tree: Any, row: Any) -> None:
     assert chroma(where, row) == matches(tree, row)
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(filters(), rows(lists=False))
 def test_the_plain_form_is_exact_without_lists(tree: Any, row: Any) -> None:
     """The form for older servers finds the same rows where none holds a list."""

@@ -54,7 +54,7 @@ def test_it_is_a_leg() -> None:
     assert leg.fingerprint == ColumnsLeg().fingerprint
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(st.lists(metadata(), max_size=70), st.lists(filters(), min_size=1, max_size=5))
 def test_columns_agree_with_the_truth_table(rows: list[Row], trees: list[Filter]) -> None:
     """For any rows and filters, the bitmap holds exactly the rows that match."""
@@ -78,7 +78,7 @@ def kept(part: tuple[list[Row], list[bool] | None]) -> list[Row]:
     return [row for row, is_live in zip(rows, live or [True] * len(rows), strict=True) if is_live]
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(segmented(), st.lists(filters(), min_size=1, max_size=5))
 def test_merging_drops_dead_rows_and_nothing_else(
     parts: list[tuple[list[Row], list[bool] | None]], trees: list[Filter]
