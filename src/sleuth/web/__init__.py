@@ -1,25 +1,50 @@
 """What does the web say? Search by Tavily, answers kept on disk, and the text of a page behind a hit."""
 
-from sleuth.web.batch import asearch_web_batch, search_web_batch
-from sleuth.web.cache import WebCache
-from sleuth.web.combine import fuse, merge
-from sleuth.web.fetch import Page, afetch_page, fetch_page
-from sleuth.web.retriever import WebRetriever
-from sleuth.web.search import WebSearch, asearch_web, search_web
-from sleuth.web.tavily import Hit
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "Hit",
-    "Page",
-    "WebCache",
-    "WebRetriever",
-    "WebSearch",
-    "afetch_page",
-    "asearch_web",
-    "asearch_web_batch",
-    "fetch_page",
-    "fuse",
-    "merge",
-    "search_web",
-    "search_web_batch",
-]
+if TYPE_CHECKING:
+    from sleuth.web.batch import asearch_web_batch as asearch_web_batch
+    from sleuth.web.batch import search_web_batch as search_web_batch
+    from sleuth.web.cache import WebCache as WebCache
+    from sleuth.web.combine import fuse as fuse
+    from sleuth.web.combine import merge as merge
+    from sleuth.web.fetch import Page as Page
+    from sleuth.web.fetch import afetch_page as afetch_page
+    from sleuth.web.fetch import fetch_page as fetch_page
+    from sleuth.web.retriever import WebRetriever as WebRetriever
+    from sleuth.web.search import WebSearch as WebSearch
+    from sleuth.web.search import asearch_web as asearch_web
+    from sleuth.web.search import search_web as search_web
+    from sleuth.web.tavily import Hit as Hit
+
+_HOMES = {
+    "Hit": "sleuth.web.tavily",
+    "Page": "sleuth.web.fetch",
+    "WebCache": "sleuth.web.cache",
+    "WebRetriever": "sleuth.web.retriever",
+    "WebSearch": "sleuth.web.search",
+    "afetch_page": "sleuth.web.fetch",
+    "asearch_web": "sleuth.web.search",
+    "asearch_web_batch": "sleuth.web.batch",
+    "fetch_page": "sleuth.web.fetch",
+    "fuse": "sleuth.web.combine",
+    "merge": "sleuth.web.combine",
+    "search_web": "sleuth.web.search",
+    "search_web_batch": "sleuth.web.batch",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - the same names, once
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'sleuth.web' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
