@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Sequence
+import threading
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from sleuth.ingest import FileRead, Progress, ReadOptions, Skipped, read
-from sleuth.ingest.pipeline import Record, read_file
+import pytest
+
+from sleuth.ingest import FileRead, Progress, ReadOptions, Skipped, read, walk, workers
+from sleuth.ingest.pipeline import Record
 from sleuth.ingest.records import FileEntry
+from sleuth.ingest.workers import read_file
 from sleuth.types import Document
 from tests.ingest.files import docx, pdf
 
@@ -162,3 +166,62 @@ def test_random_bytes_under_every_name(tmp_path: Path) -> None:
         for record in records:
             if isinstance(record, Document):
                 record.page_content.encode()
+
+
+def heavy_folder(root: Path) -> None:
+    for number in range(40):
+        (root / f"{number:02}.html").write_text(f"<title>{number}</title><p>{'word ' * number}")
+        (root / f"{number:02}.md").write_text(f"# {number}")
+        (root / f"{number:02}.pdf").write_bytes(pdf([[f"page of {number}"]])[: 900 if number % 7 else 90])
+
+
+def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes, one, and one that gets help on its way give the same records in the same order."""
+    heavy_folder(tmp_path)
+    alone = list(read([tmp_path], options=ReadOptions(workers=1)))
+    assert [type(record) for record in alone].count(Skipped) == 7
+    assert [type(record) for record in alone].count(FileRead) == 113
+    assert list(read([tmp_path], options=ReadOptions(workers=2))) == alone
+    monkeypatch.setattr(workers, "PATIENCE", 0.01)
+    assert list(read([tmp_path])) == alone
+
+
+def test_workers_end_with_their_reader(tmp_path: Path) -> None:
+    """A run that is given up leaves no process and no thread behind."""
+    heavy_folder(tmp_path)
+    threads = threading.active_count()
+    records = read([tmp_path], options=ReadOptions(workers=2))
+    next(records)
+    assert isinstance(records, Generator)
+    records.close()
+    assert threading.active_count() == threads
+    assert not Path("/proc/self/task").exists() or not _children()
+
+
+def _children() -> list[str]:
+    return [
+        child
+        for task in Path("/proc/self/task").iterdir()
+        for child in (task / "children").read_text().split()
+    ]
+
+
+def test_a_worker_that_dies_costs_one_file(tmp_path: Path) -> None:
+    """A process that is killed is replaced; its file is skipped, with the status."""
+    heavy_folder(tmp_path)
+    readers = workers.Readers(ReadOptions(workers=2))
+    entries = [
+        entry for entry in walk([tmp_path], ReadOptions(include=["*.html"])) if isinstance(entry, FileEntry)
+    ]
+    try:
+        for entry in entries[:2]:
+            list(readers.finish(entry, readers.begin(entry)))
+        assert readers.pool is not None
+        for process in readers.pool.processes:
+            process.stdout.close()  # type: ignore[union-attr]
+        rest = [list(readers.finish(entry, readers.begin(entry))) for entry in entries[2:]]
+    finally:
+        readers.close()
+    lost = [records for records in rest if isinstance(records[-1], Skipped)]
+    assert 1 <= len(lost) <= 2
+    assert "ended with status" in str(lost[0][0])

@@ -133,23 +133,12 @@ def test_ignore_files_that_are_no_text(tmp_path: Path) -> None:
 
 
 names = st.sampled_from(["a", "b", "ab", "x.log", "y.md", "foo", "bar"])
+# fmt: off
 GLOBS = [
-    "*",
-    "*.log",
-    "?",
-    "f*",
-    "[ab]",
-    "**",
-    "***",
-    "*o*",
-    "*a*b*",
-    "[!a]",
-    "[^f]*",
-    "[a-f]*",
-    "[[:alpha:]]",
-    "\\a",
+    "*", "*.log", "?", "f*", "[ab]", "**", "***", "*o*", "*a*b*", "[!a]", "[^f]*", "[a-f]*", "[[:alpha:]]", "\\a",
+    "[]a]", "b\\", "*.??", "[a-]", "[z-a]", "#a", "a ", "a\\ ", "**a",
 ]
-GLOBS += ["[", "[a", "[]a]", "b\\", "*.??", "[a-]", "[z-a]", "#a", "a ", "a\\ ", "**a"]
+# fmt: on
 patterns = st.lists(
     st.tuples(
         st.sampled_from(["", "", "!"]),
@@ -275,7 +264,7 @@ def test_deep_folders(tmp_path: Path) -> None:
     """Folders nested more deeply than Python's stack are walked."""
     here = os.open(tmp_path, os.O_RDONLY)
     try:
-        for _ in range(1200):
+        for _ in range(1100):
             os.mkdir("d", dir_fd=here)
             there = os.open("d", os.O_RDONLY, dir_fd=here)
             os.close(here)

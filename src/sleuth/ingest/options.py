@@ -30,7 +30,8 @@ class ReadOptions:
         id_field: the field that names a row in the index; `source#row` where None.
         title_field: the field that is a row's title; "title" or "name" where None and there is one.
         metadata: laid over the metadata of every document.
-        workers: processes that read files; 1 reads in this one, 0 takes as many as pay.
+        workers: processes that take PDF, HTML and Word files apart; 1 keeps all in this one, 0 starts one per core
+            (8 at most) once such files have taken a second.
     """
 
     include: Sequence[str] = ()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeAlias
 
-from sleuth.errors import LoadError, MissingPackageError
-from sleuth.ingest.loaders.registry import load
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.records import FileEntry, FileRead, Progress, SkipKind, Skipped, Unchanged
-from sleuth.ingest.walk import failure, walk
+from sleuth.ingest.records import FileEntry, FileRead, Progress, Skipped, Unchanged
+from sleuth.ingest.walk import walk
+from sleuth.ingest.workers import Readers
 from sleuth.types import Document
 
 Record: TypeAlias = Document | Skipped | Unchanged | FileRead
@@ -42,42 +43,40 @@ def read(
         total_files = len(entries)
         total_bytes = sum(entry.size for entry in entries if isinstance(entry, FileEntry))
         found = iter(entries)
-    size = 0
-    for files, entry in enumerate(found, 1):
-        if isinstance(entry, Skipped):
-            yield entry
-        else:
-            size += entry.size
-            if unchanged is not None and unchanged(entry.source, entry.size, entry.modified_ns):
-                yield Unchanged(entry.source)
-            else:
-                yield from read_file(entry, options)
+    files = size = 0
+    for entry, records in _in_order(found, options, unchanged):
+        yield from records
         if progress is not None:
+            files += 1
+            size += entry.size if isinstance(entry, FileEntry) else 0
             progress(Progress(files, size, total_files, total_bytes))
 
 
-def read_file(entry: FileEntry, options: ReadOptions = DEFAULT) -> Iterator[Document | Skipped | FileRead]:
-    """The documents of one file and then a `FileRead`; a `Skipped` at the end where it cannot be read (any further)."""
-    count = 0
+def _in_order(
+    found: Iterator[FileEntry | Skipped],
+    options: ReadOptions,
+    unchanged: Callable[[str, int, int], bool] | None,
+) -> Iterator[tuple[FileEntry | Skipped, Iterable[Record]]]:
+    """What is found, each with its records, in order, while workers read ahead."""
+    readers = Readers(options)
+    begun: deque[tuple[FileEntry | Skipped, Callable[[], Iterable[Record]]]] = deque()
     try:
-        for item in load(entry, options):
-            count += isinstance(item, Document)
-            yield item
-    except LoadError as error:
-        yield Skipped(entry.source, error.reason, _load_kind(error.reason))
-    except MissingPackageError as error:
-        yield Skipped(entry.source, str(error), "missing package")
-    except OSError as error:
-        yield failure(entry.file, error)
-    except RecursionError:
-        yield Skipped(entry.source, "nested too deeply")
-    except MemoryError:
-        yield Skipped(entry.source, "too large for the memory there is")
-    except Exception as error:  # noqa: BLE001  # a loader of a plugin, or one that met a file nobody thought of
-        yield Skipped(entry.source, f"{type(error).__name__}: {error}")
-    else:
-        yield FileRead(entry.source, entry.size, entry.modified_ns, count)
+        for entry in found:
+            if isinstance(entry, Skipped):
+                begun.append((entry, partial(_only, entry)))
+            elif unchanged is not None and unchanged(entry.source, entry.size, entry.modified_ns):
+                begun.append((entry, partial(_only, Unchanged(entry.source))))
+            else:
+                begun.append((entry, partial(readers.finish, entry, readers.begin(entry))))
+            while len(begun) > readers.ahead:
+                first, records = begun.popleft()
+                yield first, records()
+        while begun:
+            first, records = begun.popleft()
+            yield first, records()
+    finally:
+        readers.close()
 
 
-def _load_kind(reason: str) -> SkipKind:
-    return "binary" if reason == "binary" else "empty" if reason == "empty" else "unreadable"
+def _only(record: Record) -> tuple[Record]:
+    return (record,)

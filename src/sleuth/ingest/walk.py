@@ -66,9 +66,7 @@ class _Walk:
         """Depth first with a stack of iterators, so that no depth of folders is too deep."""
         real_root = os.path.realpath(root)
         base = len(root.rstrip("/")) + 1
-        # Rules are matched on real paths: a root that is a link lies, for git, where it leads.
-        shift = len(root.rstrip("/"))
-        stack = [iter(self._listing(root, rules.entering(real_root, self.names), real_root, base))]
+        stack = [self._listing(root, rules, real_root, base)]
         while stack:
             item = next(stack[-1], None)
             if item is None:
@@ -82,8 +80,9 @@ class _Walk:
             if entry.is_symlink():
                 yield self._link(path, real_root)
             elif entry.is_dir(follow_symlinks=False):
-                real = real_root.rstrip("/") + path[shift:]
-                stack.append(iter(self._listing(path, inside.entering(real, self.names), real, base)))
+                # Rules are matched on real paths: a root that is a link lies, for git, where it leads.
+                real = f"{real_root.rstrip('/')}/{path[base:]}"
+                stack.append(self._listing(path, inside, real, base))
             else:
                 relative = path[base:]
                 if self.include is None or self.include.chooses(relative):
@@ -92,12 +91,15 @@ class _Walk:
     def _listing(
         self, folder: str, rules: Ignores, real: str, base: int
     ) -> Iterator[tuple[os.DirEntry[str], Ignores] | Skipped]:
+        """What a folder holds, in order, with the rules in force inside it."""
         try:
             with os.scandir(folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             yield failure(folder, error)
             return
+        own = [name for name in self.names if any(entry.name == name for entry in found)]
+        rules = rules.entering(real, own)
         for entry in found:
             if not self._left_out(entry, rules, real, base):
                 yield entry, rules

@@ -100,6 +100,11 @@ def kind_of(name: str, head: bytes = b"") -> str:
     return known or _sniffed(head)
 
 
+def is_built_in(kind: str) -> bool:
+    """Whether files of this kind are read by a loader of ours rather than by a plugin's."""
+    return kind not in _plugins
+
+
 def _sniffed(head: bytes) -> str:
     for sniff, kind in _plugin_magic:
         if sniff(head):
