@@ -1,0 +1,140 @@
+"""Does an implementation keep the contract of its protocol? Test classes to inherit from.
+
+class TestMyRetriever(RetrieverContract):
+    query = "rate limits"
+
+    def make(self) -> Retriever:
+        return MyRetriever(...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sleuth.errors import ArgumentError
+from sleuth.protocols import Embedder, Reranker, Retriever
+from sleuth.types import Explanation, Ranking, RetrievedItem
+
+
+def raises(error: type[BaseException], call: Callable[[], Any]) -> bool:
+    """Whether the call raises this error; any other goes on."""
+    try:
+        call()
+    except error:
+        return True
+    return False
+
+
+class RetrieverContract:
+    """What every `Retriever` keeps.
+
+    Attributes:
+        query: finds at least two items.
+        most: a k that is above what there is.
+    """
+
+    query = "query"
+    most = 10_000
+
+    def make(self) -> Retriever:
+        """A retriever to test."""
+        raise NotImplementedError
+
+    def test_protocol(self) -> None:
+        """It is a Retriever, and gives a Ranking of items with distinct ids."""
+        retriever = self.make()
+        assert isinstance(retriever, Retriever)
+        found = retriever.retrieve(self.query, self.most)
+        assert isinstance(found, Ranking)
+        assert len(found) >= 2
+        assert all(isinstance(item, RetrievedItem) for item in found)
+        assert len({item.id for item in found}) == len(found)
+
+    def test_best_first_ties_by_id(self) -> None:
+        """Scores never rise, and equal scores come by id; explanations, where given, have the score as their value."""
+        found = self.make().retrieve(self.query, self.most)
+        ranked = [(-item.score, item.id) for item in found if item.score is not None]
+        assert ranked == sorted(ranked)
+        for item in found:
+            assert item.explanation is None or isinstance(item.explanation, Explanation)
+            assert item.explanation is None or item.explanation.value == item.score
+
+    def test_k(self) -> None:
+        """At most k items, and those for k are the head of those for more."""
+        retriever = self.make()
+        found = retriever.retrieve(self.query, self.most)
+        for k in (0, 1, 2, len(found) - 1, len(found), len(found) + 1):
+            head = retriever.retrieve(self.query, k)
+            assert [(item.id, item.score) for item in head] == [(item.id, item.score) for item in found[:k]]
+
+    def test_wrong_k(self) -> None:
+        """A k that is no count is refused."""
+        retriever = self.make()
+        for bad in (-1, 1.5, "3", None, True):
+            assert raises(ArgumentError, partial(retriever.retrieve, self.query, bad)), bad  # type: ignore[arg-type]
+
+    def test_threads(self) -> None:
+        """Many threads at once get what one gets."""
+        retriever = self.make()
+        expected = [(item.id, item.score) for item in retriever.retrieve(self.query, 5)]
+        with ThreadPoolExecutor(8) as pool:
+            rankings = list(pool.map(lambda _: retriever.retrieve(self.query, 5), range(32)))
+        assert all([(item.id, item.score) for item in ranking] == expected for ranking in rankings)
+
+
+class EmbedderContract:
+    """What every `Embedder` keeps."""
+
+    texts: Sequence[str] = ("one text", "another text", "one text", "ünïcödé 漢字", "a\nb")
+
+    def make(self) -> Embedder:
+        """An embedder to test."""
+        raise NotImplementedError
+
+    def test_protocol(self) -> None:
+        """It is an Embedder with a fingerprint that does not change."""
+        embedder = self.make()
+        assert isinstance(embedder, Embedder)
+        assert embedder.fingerprint == self.make().fingerprint != ""
+
+    def test_one_finite_vector_per_text(self) -> None:
+        """Texts get vectors of one length, all finite; no texts get none."""
+        embedder = self.make()
+        vectors = np.asarray(embedder.embed_documents(list(self.texts)), np.float32)
+        assert vectors.ndim == 2
+        assert len(vectors) == len(self.texts)
+        assert np.isfinite(vectors).all()
+        assert len(embedder.embed_documents([])) == 0
+        assert np.asarray(embedder.embed_query("one text"), np.float32).shape == vectors.shape[1:]
+
+    def test_equal_texts_get_equal_vectors(self) -> None:
+        """The same text has the same vector, beside others or alone; other texts have others."""
+        embedder = self.make()
+        vectors = np.asarray(embedder.embed_documents(list(self.texts)), np.float32)
+        assert np.allclose(vectors[0], vectors[2], atol=1e-5)
+        assert np.allclose(embedder.embed_documents([self.texts[0]])[0], vectors[0], atol=1e-5)
+        assert not np.allclose(vectors[0], vectors[3], atol=1e-3)
+
+
+class RerankerContract:
+    """What every `Reranker` keeps."""
+
+    def make(self) -> Reranker:
+        """A reranker to test."""
+        raise NotImplementedError
+
+    def test_subset_best_first(self) -> None:
+        """It returns items that it was given, each once, best first, ties by id."""
+        reranker = self.make()
+        items = [RetrievedItem(id=name, text=f"text {name}", score=1.0) for name in "dbca"]
+        found = reranker.rerank("text a", items)
+        assert {item.id for item in found} <= set("abcd")
+        assert len({item.id for item in found}) == len(found)
+        ranked = [(-(item.score or 0.0), item.id) for item in found]
+        assert ranked == sorted(ranked)
+        assert len(reranker.rerank("text a", [])) == 0

@@ -1,0 +1,172 @@
+import math
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sleuth.compose.fuse import FORMULAS, Method, fuse_hits, normalise
+from sleuth.compose.union import union
+from sleuth.errors import ArgumentError
+
+METHODS = get_args(Method)
+SCORES = st.sampled_from([-2.0, -0.5, 0.0, 0.25, 1.0, 1.5, 7.0])
+KEYS = st.lists(st.integers(-5, 12), unique=True, max_size=12)
+
+
+@dataclass
+class Found:
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> dict[str, Found]:
+    """Pools by leg, best first, with keys in common and scores that tie."""
+    made = {}
+    for name in draw(st.lists(st.sampled_from("abcd"), unique=True, min_size=1, max_size=4)):
+        keys = draw(KEYS)
+        scores = sorted((draw(SCORES) for _ in keys), reverse=True)
+        made[name] = Found(np.array(keys, np.int64), np.array(scores, np.float32))
+    return made
+
+
+def oracle(
+    found: dict[str, Found], weights: dict[str, float], method: str, constant: float
+) -> list[tuple[int, float]]:
+    """Every key with its score, straight from the definitions, best first, ties by key."""
+    shares: dict[int, list[float]] = {}
+    for name, pool in found.items():
+        values = [float(score) for score in pool.scores]
+        for rank, (key, value) in enumerate(zip(pool.keys.tolist(), values, strict=True), 1):
+            least, greatest = min(values), max(values)
+            deviation = float(np.std(values))
+            given = {
+                "rrf": 1 / (constant + rank),
+                "max": value,
+                "zscore": (value - least) / deviation if deviation else 1.0,
+            }.get(method, (value - least) / (greatest - least) if greatest > least else 1.0)
+            shares.setdefault(key, []).append(weights.get(name, 1.0) * given)
+    totals = {
+        key: max(values) if method == "max" else sum(values) * (len(values) if method == "combmnz" else 1)
+        for key, values in shares.items()
+    }
+    return sorted(totals.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    pools(),
+    st.sampled_from(METHODS),
+    st.dictionaries(st.sampled_from("abcd"), st.sampled_from([0.0, 0.5, 1.0, 2.0])),
+    st.integers(0, 20),
+    st.sampled_from([1.0, 60.0]),
+)
+def test_equals_the_definitions(
+    found: dict[str, Found], method: Method, weights: dict[str, float], k: int, constant: float
+) -> None:
+    """Every method gives the scores of its definition, the best k of them, ties by key."""
+    weights = {name: weight for name, weight in weights.items() if name in found}
+    fused = fuse_hits(found, weights, method, k, rank_constant=constant)
+    expected = oracle(found, weights, method, constant)
+    assert np.allclose(fused.scores, [score for _, score in expected[:k]], atol=1e-6)
+    scores = dict(expected)
+    assert all(
+        math.isclose(scores[key], score, abs_tol=1e-6)
+        for key, score in zip(fused.keys.tolist(), fused.scores, strict=True)
+    )
+    ranked = list(zip((-fused.scores).tolist(), fused.keys.tolist(), strict=True))
+    assert ranked == sorted(ranked)
+
+
+@settings(max_examples=100, deadline=None)
+@given(pools(), st.sampled_from(METHODS), st.integers(0, 15))
+def test_k_is_monotone(found: dict[str, Found], method: Method, k: int) -> None:
+    """The hits for k are the head of those for k + 1, and no k gives all."""
+    whole = fuse_hits(found, method=method)
+    assert set(whole.keys.tolist()) == {key for pool in found.values() for key in pool.keys.tolist()}
+    assert fuse_hits(found, method=method, k=k).keys.tolist() == whole.keys[:k].tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(pools(), st.sampled_from(METHODS), st.permutations(range(-5, 13)))
+def test_ties_by_the_order_given(found: dict[str, Found], method: Method, names: list[int]) -> None:
+    """Keys whose scores are equal come in the order of the names they are given."""
+    fused = fuse_hits(found, method=method, order=lambda keys: [names[int(key) + 5] for key in keys])
+    ranked = [
+        (-score, names[key + 5])
+        for score, key in zip(fused.scores.tolist(), fused.keys.tolist(), strict=True)
+    ]
+    assert ranked == sorted(ranked)
+
+
+@settings(max_examples=100, deadline=None)
+@given(pools(), st.sampled_from(METHODS))
+def test_explanations_add_up(found: dict[str, Found], method: Method) -> None:
+    """A hit's parts are the legs that found it, with rank and score as found, and give its score by the formula."""
+    fused = fuse_hits(found, dict.fromkeys(list(found)[:1], 0.5), method, 5)
+    for i, key in enumerate(fused.keys.tolist()):
+        told = fused.explain(i)
+        assert {part.name for part in told.parts} == {
+            n for n, pool in found.items() if key in pool.keys.tolist()
+        }
+        for part in told.parts:
+            rank = int(part.facts["rank"])
+            assert found[part.name].keys[rank - 1] == key
+            assert found[part.name].scores[rank - 1] == part.facts["score"]
+            assert math.isclose(float(part.facts["weight"]) * float(part.facts["normalised"]), part.value)
+        values = [part.value for part in told.parts]
+        combined = {"max": max(values), "combmnz": len(values) * sum(values)}.get(method, sum(values))
+        assert math.isclose(told.value, combined, abs_tol=1e-9)
+        assert told.formula == FORMULAS[method]
+
+
+def test_absent_is_never_better_than_found() -> None:
+    """Under max, a leg that did not find a key does not lift it above scores below 0."""
+    found = {
+        "a": Found(np.array([1]), np.array([-1.0], np.float32)),
+        "b": Found(np.array([2]), np.array([-2.0], np.float32)),
+    }
+    assert fuse_hits(found, method="max").scores.tolist() == [-1.0, -2.0]
+
+
+def test_no_pools_and_empty_pools() -> None:
+    """Nothing found is an empty ranking, by every method."""
+    empty = Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
+    for method in METHODS:
+        assert len(fuse_hits({}, method=method, k=5)) == 0
+        assert len(fuse_hits({"a": empty, "b": empty}, method=method)) == 0
+
+
+@given(st.lists(st.lists(st.integers(-(2**62), 2**62), unique=True, max_size=30), max_size=4))
+def test_union(lists: list[list[int]]) -> None:
+    """Each key once, in order of first appearance, and every pool's keys at the places given."""
+    keys, places = union([np.array(keys, np.int64) for keys in lists])
+    assert keys.tolist() == list(dict.fromkeys(key for some in lists for key in some))
+    assert [keys[place].tolist() for place in places] == lists
+
+
+def test_equal_scores_are_found() -> None:
+    """Where all scores of a pool are equal, each counts as 1: more than not being found."""
+    assert normalise(np.array([3.0, 3.0])).tolist() == [1, 1]
+    assert normalise(np.array([3.0]), "zscore").tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "sum"}, "method must be one of minmax, zscore, rrf, max, combmnz, got 'sum'"),
+        ({"weights": {"x": 1}}, "weights must name legs among a, got 'x'"),
+        ({"weights": {"a": -1}}, r"weights\['a'\] must be a number of 0 and more, got -1"),
+        ({"weights": {"a": math.nan}}, r"weights\['a'\] must be a number of 0 and more, got nan"),
+        ({"rank_constant": 0}, "rank_constant must be a number above 0, got 0"),
+    ],
+)
+def test_wrong_arguments(options: dict[str, object], message: str) -> None:
+    """Wrong arguments are refused by name, rule and value."""
+    pool = Found(np.array([1]), np.array([1.0], np.float32))
+    with pytest.raises(ArgumentError, match=message):
+        fuse_hits({"a": pool}, **options)  # type: ignore[arg-type]

@@ -1,0 +1,312 @@
+"""Combinations of retrievers over a retriever whose hits are known."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.compose import (
+    BoostedRetriever,
+    CrossEncoderReranker,
+    DedupedRetriever,
+    DiversifiedRetriever,
+    FusedRetriever,
+    RerankedRetriever,
+    boost_items,
+    deduplicate,
+    mmr,
+)
+from sleuth.compose.dedupe import by_metadata
+from sleuth.compose.items import check_k
+from sleuth.errors import ArgumentError, FilterError, MissingPackageError, RetrievalError
+from sleuth.protocols import Reranker, Retriever
+from sleuth.testing.contracts import RerankerContract, RetrieverContract
+from sleuth.types import Explanation, Ranking, RetrievedItem
+
+
+def item(name: str, score: float | None = 1.0, text: str | None = None, **metadata: object) -> RetrievedItem:
+    return RetrievedItem(id=name, text=text or f"text of {name}", score=score, metadata=metadata)
+
+
+class Fixed:
+    """A retriever over items that are there whatever is asked; a filter keeps those whose ids it holds."""
+
+    def __init__(self, *items: RetrievedItem, error: Exception | None = None, after: float = 0) -> None:
+        self.items = sorted(items, key=lambda it: (-(it.score or 0.0), it.id))
+        self.error = error
+        self.after = after
+        self.asked: list[int] = []
+
+    def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
+        time.sleep(self.after)
+        if self.error:
+            raise self.error
+        self.asked.append(check_k(k))
+        kept = [it for it in self.items if filter is None or it.id in filter]
+        return Ranking(kept[:k])
+
+
+class Letters:
+    """Embeds a text as counts of its letters."""
+
+    fingerprint = "letters"
+
+    def embed_query(self, text: str) -> list[float]:
+        return [float(text.count(chr(97 + n))) for n in range(26)]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+
+def lexical() -> Fixed:
+    return Fixed(item("a", 9.0), item("b", 6.0), item("c", 6.0), item("d", 3.0))
+
+
+def dense() -> Fixed:
+    return Fixed(item("c", 0.875), item("e", 0.5), item("a", 0.125))
+
+
+def ids(found: Sequence[RetrievedItem]) -> list[str]:
+    return [it.id for it in found]
+
+
+class TestFused(RetrieverContract):
+    def make(self) -> Retriever:
+        return FusedRetriever({"lexical": lexical(), "dense": dense()}, {"dense": 0.5})
+
+
+class TestFusedByRank(RetrieverContract):
+    def make(self) -> Retriever:
+        return FusedRetriever({"lexical": lexical(), "dense": dense()}, method="rrf", pool=3)
+
+
+class TestNested(RetrieverContract):
+    def make(self) -> Retriever:
+        fused = FusedRetriever({"lexical": lexical(), "dense": dense()})
+        boosted = BoostedRetriever(fused, 1.25, lambda it: it.id in "de")
+        return DedupedRetriever(FusedRetriever({"all": boosted, "more": dense()}, method="combmnz"))
+
+
+class TestBoosted(RetrieverContract):
+    def make(self) -> Retriever:
+        return BoostedRetriever(lexical(), 2.0, lambda it: it.id == "d")
+
+
+class TestDeduped(RetrieverContract):
+    def make(self) -> Retriever:
+        return DedupedRetriever(lexical())
+
+
+class TestDiversified(RetrieverContract):
+    def make(self) -> Retriever:
+        return DiversifiedRetriever(lexical(), Letters())
+
+
+class ByLength:
+    """A reranker that likes long texts."""
+
+    def rerank(self, query: str, items: Sequence[RetrievedItem]) -> Sequence[RetrievedItem]:
+        made = [it.model_copy(update={"score": float(len(it.text))}) for it in items]
+        return sorted(made, key=lambda it: (-(it.score or 0.0), it.id))
+
+
+class TestReranked(RetrieverContract):
+    def make(self) -> Retriever:
+        return RerankedRetriever(lexical(), ByLength())
+
+
+class Overlap:
+    """What sentence-transformers' CrossEncoder offers, scoring by words in common."""
+
+    def predict(self, pairs: list[tuple[str, str]], **options: object) -> Any:
+        return np.array([len(set(query.split()) & set(text.split())) for query, text in pairs], np.float32)
+
+
+class TestCrossEncoder(RerankerContract):
+    def make(self) -> Reranker:
+        return CrossEncoderReranker(Overlap())
+
+
+def test_fused_scores() -> None:
+    """Min-max scores of both pools, weighted, sum; the explanation says what each gave."""
+    found = FusedRetriever({"lexical": lexical(), "dense": dense()}, {"dense": 0.5}).retrieve("q", 10)
+    assert [(it.id, it.score) for it in found] == [
+        ("a", 1.0),
+        ("c", 1.0),
+        ("b", 0.5),
+        ("e", 0.25),
+        ("d", 0.0),
+    ]
+    told = found[1].explanation
+    assert told is not None
+    assert [(p.name, p.facts["rank"], p.facts["score"], p.facts["weight"], p.value) for p in told.parts] == [
+        ("lexical", 3, 6.0, 1.0, 0.5),
+        ("dense", 1, 0.875, 0.5, 0.5),
+    ]
+
+
+def test_explanations_nest() -> None:
+    """What a part explained stands below its share."""
+    below = Explanation("bm25", 9.0)
+    leg = Fixed(RetrievedItem(id="a", text="t", score=9.0, extra={"explanation": below}))
+    told = FusedRetriever({"lexical": leg}).retrieve("q")[0].explanation
+    assert told is not None
+    assert told.parts[0].parts == (below,)
+
+
+def test_the_first_that_found_an_item_describes_it() -> None:
+    """An item found twice has the text and metadata that the first retriever gave it."""
+    first, second = Fixed(item("a", text="one", lang="en")), Fixed(item("a", text="two"))
+    found = FusedRetriever({"x": first, "y": second}).retrieve("q")
+    assert [(it.text, it.metadata) for it in found] == [("one", {"lang": "en"})]
+
+
+def test_ranking_without_scores() -> None:
+    """A retriever that ranks without scores counts down."""
+    found = FusedRetriever({"x": Fixed(item("a", None), item("b", None), item("c", None))}).retrieve("q")
+    assert [(it.id, it.score) for it in found] == [("a", 1.0), ("b", 0.5), ("c", 0.0)]
+
+
+def test_filter_and_pool_reach_every_retriever() -> None:
+    """Each retriever is asked for the pool, with the filter."""
+    legs = {"lexical": lexical(), "dense": dense()}
+    found = FusedRetriever(legs, pool=7).retrieve("q", 3, filter={"c": 1, "e": 1})
+    assert ids(found) == ["c", "e"]
+    assert [leg.asked for leg in legs.values()] == [[7], [7]]
+
+
+def test_one_failed() -> None:
+    """One that fails leaves a ranking of the rest, and a report that names it."""
+    legs = {"lexical": lexical(), "dense": Fixed(error=RuntimeError("no model"))}
+    found = FusedRetriever(legs, {"dense": 0.5}).retrieve("q", 2)
+    assert ids(found) == ["a", "b"]
+    assert [(part.name, part.status, part.error) for part in found.failures] == [
+        ("dense", "failed", "no model")
+    ]
+
+
+def test_one_late() -> None:
+    """One past its deadline is abandoned, and reported."""
+    legs = {"lexical": lexical(), "dense": Fixed(item("z"), after=5)}
+    found = FusedRetriever(legs, deadline=0.1).retrieve("q", 2)
+    assert ids(found) == ["a", "b"]
+    assert [part.status for part in found.parts] == ["ok", "abandoned"]
+
+
+def test_all_failed() -> None:
+    """If all fail, the error names each, holds query and k, and is caused by the first."""
+    legs = {"x": Fixed(error=RuntimeError("one")), "y": Fixed(error=RuntimeError("two"))}
+    with pytest.raises(RetrievalError, match="x: one; y: two") as caught:
+        FusedRetriever(legs).retrieve("what", 2)
+    assert (caught.value.context["query"], caught.value.context["k"]) == ("what", 2)
+    assert str(caught.value.__cause__) == "one"
+
+
+def test_what_the_caller_got_wrong() -> None:
+    """A filter that one of them cannot honour is the caller's error, not a degraded ranking."""
+    legs = {"x": lexical(), "y": Fixed(error=FilterError("no $regex"))}
+    with pytest.raises(FilterError, match=r"no \$regex"):
+        FusedRetriever(legs).retrieve("q", filter={"a": 1})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"retrievers": {}}, {"pool": 0}, {"method": "sum"}, {"weights": {"z": 1}}, {"rank_constant": -1}],
+)
+def test_wrong_settings(wrong: dict[str, Any]) -> None:
+    """Settings that make no sense are refused when the retriever is made, not at the first query."""
+    with pytest.raises(ArgumentError, match=next(iter(wrong))):
+        FusedRetriever(**{"retrievers": {"x": lexical()}, **wrong})
+
+
+def test_boost() -> None:
+    """Items that pass are multiplied, and explain it; a score below 0 moves up too."""
+    boosted = boost_items([item("a", 1.0), item("b", 0.9), item("c", -1.0)], 2, lambda it: it.id != "a")
+    assert [(it.id, it.score) for it in boosted] == [("b", 1.8), ("a", 1.0), ("c", -0.5)]
+    assert boosted[0].explanation is not None
+    assert boosted[0].explanation.facts == {"factor": 2}
+    assert boost_items([item("a", None)], 2)[0].score is None
+    with pytest.raises(ArgumentError, match="factor must be a number above 0, got 0"):
+        boost_items([], 0)
+
+
+def test_boost_finds_what_lies_below_k() -> None:
+    """A hit below the first k can be boosted into them."""
+    assert ids(BoostedRetriever(lexical(), 4.0, lambda it: it.id == "d").retrieve("q", 1)) == ["d"]
+
+
+def test_deduplicate() -> None:
+    """The better of equals stays; items without the value are like no other."""
+    items = [item("a", source="x"), item("b", source="x"), item("c"), item("d"), item("e", source="x")]
+    assert ids(deduplicate(items, by_metadata("source"))) == ["a", "c", "d"]
+    assert ids(deduplicate(items, by_metadata("source"), most=2)) == ["a", "b", "c", "d"]
+    assert ids(deduplicate([item("a", text="One  text"), item("b", text="one text ")])) == ["a"]
+    with pytest.raises(ArgumentError, match="most must be an int of at least 1, got 0"):
+        deduplicate([], most=0)
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=12),
+    st.integers(0, 99),
+    st.integers(0, 14),
+    st.sampled_from([0.0, 0.4, 1.0]),
+)
+def test_mmr(relevance: list[float], seed: int, k: int, trade_off: float) -> None:
+    """Each choice is the best of those left by the definition; values never rise."""
+    vectors = np.random.default_rng(seed).integers(-2, 3, (len(relevance), 3)).astype(float)
+    chosen = mmr(np.array(relevance), vectors, k, trade_off)
+    assert len(chosen) == min(k, len(relevance))
+    lengths = np.linalg.norm(vectors, axis=1)
+    unit = vectors / np.where(lengths == 0, 1, lengths)[:, None]
+    before: list[int] = []
+    for row, value in chosen:
+        worth = {
+            i: trade_off * relevance[i]
+            - (1 - trade_off) * max([-1.0, *(float(unit[i] @ unit[j]) for j in before)])
+            for i in range(len(relevance))
+            if i not in before
+        }
+        assert value == pytest.approx(worth[row])
+        assert value == pytest.approx(max(worth.values()))
+        before.append(row)
+    values = [value for _, value in chosen]
+    assert all(later <= earlier + 1e-12 for earlier, later in zip(values, values[1:], strict=False))
+
+
+def test_diversified() -> None:
+    """A hit like the first gives way to one that differs."""
+    leg = Fixed(item("a", 1.0, "aaa"), item("b", 0.9, "aaa"), item("c", 0.5, "zzz"), item("d", 0.0, "zz"))
+    assert ids(DiversifiedRetriever(leg, Letters(), trade_off=0.5).retrieve("q", 2)) == ["a", "c"]
+    assert ids(DiversifiedRetriever(leg, Letters(), trade_off=1.0).retrieve("q", 2)) == ["a", "b"]
+    assert len(DiversifiedRetriever(Fixed(), Letters()).retrieve("q", 2)) == 0
+    with pytest.raises(ArgumentError, match=r"trade_off must be a number from 0 to 1, got 1\.5"):
+        DiversifiedRetriever(leg, Letters(), trade_off=1.5)
+
+
+def test_cross_encoder_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without sentence-transformers, the error says what to install."""
+    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[models\]'"):
+        CrossEncoderReranker("some/model")
+
+
+def test_every_name_resolves() -> None:
+    """Every public name of the package is there."""
+    import sleuth.dense as dense_package
+    from sleuth import compose
+
+    for package in (compose, dense_package):
+        assert all(getattr(package, name).__name__ == name for name in package.__all__)
+        with pytest.raises(AttributeError, match="it has"):
+            package.nothing  # noqa: B018
+
+
+def test_reranked_pool() -> None:
+    """The reranker reads the pool, and only that."""
+    leg = lexical()
+    RerankedRetriever(leg, ByLength(), pool=2).retrieve("q", 1)
+    assert leg.asked == [2]
