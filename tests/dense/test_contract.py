@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sleuth.dense import Model2VecEmbedder, SentenceTransformerEmbedder, WordLlamaEmbedder
-from sleuth.errors import EmbeddingError, MissingPackageError
+from sleuth.dense.packages import open_package
+from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
 
@@ -63,3 +64,12 @@ def test_a_model_that_fails(static_model: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(embedder._model, "encode", fail)
     with pytest.raises(EmbeddingError, match=r"model2vec/.* failed: out of memory"):
         embedder.embed_query("text")
+
+
+def test_open_package(static_model: Path) -> None:
+    """A package and a model are opened by name; another package is refused."""
+    assert open_package("model2vec", str(static_model)).fingerprint == f"model2vec/{static_model}/12"
+    with pytest.raises(
+        ArgumentError, match="package must be 'sentence-transformers' or 'model2vec', got 'x'"
+    ):
+        open_package("x", "y")

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sleuth.dense.embedders import Model2VecEmbedder as Model2VecEmbedder
-    from sleuth.dense.embedders import SentenceTransformerEmbedder as SentenceTransformerEmbedder
+    from sleuth.dense.packages import Model2VecEmbedder as Model2VecEmbedder
+    from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransformerEmbedder
     from sleuth.dense.embedding import EmbeddingCache as EmbeddingCache
     from sleuth.dense.embedding import check_embedder as check_embedder
     from sleuth.dense.embedding import embed_texts as embed_texts
@@ -17,8 +17,8 @@ _HOMES = {
     "DenseLeg": "sleuth.dense.leg",
     "DenseSearcher": "sleuth.dense.search",
     "EmbeddingCache": "sleuth.dense.embedding",
-    "Model2VecEmbedder": "sleuth.dense.embedders",
-    "SentenceTransformerEmbedder": "sleuth.dense.embedders",
+    "Model2VecEmbedder": "sleuth.dense.packages",
+    "SentenceTransformerEmbedder": "sleuth.dense.packages",
     "WordLlamaEmbedder": "sleuth.dense.wordllama",
     "check_embedder": "sleuth.dense.embedding",
     "embed_texts": "sleuth.dense.embedding",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import EmbeddingError, MissingPackageError
+from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
 
 
 class SentenceTransformerEmbedder:
@@ -105,3 +105,12 @@ def _called(fingerprint: str, encode: Any, texts: list[str], **options: Any) -> 
         return np.asarray(encode(texts, show_progress_bar=False, **options), np.float32)
     except (RuntimeError, ValueError, OSError) as error:
         raise EmbeddingError(f"{fingerprint} failed: {error}", service=fingerprint) from error
+
+
+def open_package(package: str, model: str) -> SentenceTransformerEmbedder | Model2VecEmbedder:
+    """The embedder of a model of "sentence-transformers" or "model2vec"."""
+    if package == "sentence-transformers":
+        return SentenceTransformerEmbedder(model)
+    if package == "model2vec":
+        return Model2VecEmbedder(model)
+    raise ArgumentError(f"package must be 'sentence-transformers' or 'model2vec', got {package!r}")
