@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sleuth.dense.packages import Model2VecEmbedder as Model2VecEmbedder
-    from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransformerEmbedder
     from sleuth.dense.embedding import EmbeddingCache as EmbeddingCache
     from sleuth.dense.embedding import check_embedder as check_embedder
     from sleuth.dense.embedding import embed_texts as embed_texts
     from sleuth.dense.leg import DenseLeg as DenseLeg
+    from sleuth.dense.packages import Model2VecEmbedder as Model2VecEmbedder
+    from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransformerEmbedder
     from sleuth.dense.search import DenseSearcher as DenseSearcher
     from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder
 
