@@ -19,6 +19,7 @@ HELP = """Finds the passages that answer a question, in your files.
 
   sleuth index docs/ notes/          index two folders into .sleuth here
   sleuth search "how do I log in"    ranked passages, with path and lines
+  sleuth ask "how do I log in"       an answer, with numbered sources
   sleuth status                      what the index holds
 
 The index is the one named by --index, else by $SLEUTH_INDEX, else the nearest .sleuth folder above.
@@ -36,6 +37,11 @@ COMMANDS = {
     "delete": "delete",
     "status": "status",
     "doctor": "doctor",
+    "ask": "ask",
+    "summarize": "ask",
+    "plugins": "plugins",
+    "import": "imports",
+    "eval": "eval",
     "web": "web",
     "kb": "kb",
     "code": "code",

@@ -1,0 +1,1 @@
+"""How good is a ranking, and is one better than another?"""

@@ -1,0 +1,131 @@
+"""How good is a run, and is it better than another by more than chance?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sleuth.errors import EvaluationError, MissingPackageError
+from sleuth.evaluate.collections import Qrels
+from sleuth.evaluate.runs import Run
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MEASURES = ("nDCG@10", "R@100", "RR", "AP")
+"""The default ones, in ir_measures' spelling; any other of its spellings is understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Measures of one run.
+
+    Attributes:
+        per_query: measure to query id to value; every judged query is there, 0 where nothing was found.
+    """
+
+    per_query: Mapping[str, Mapping[str, float]]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean over queries, by measure."""
+        return {name: sum(values.values()) / len(values) for name, values in self.per_query.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One measure of two runs over the same queries.
+
+    Attributes:
+        first, second: means.
+        better, worse: queries on which the second is better, and worse.
+        p: two-sided, of the paired randomisation test.
+    """
+
+    measure: str
+    first: float
+    second: float
+    better: int
+    worse: int
+    p: float
+
+
+def score(run: Run, qrels: Qrels, measures: Sequence[str] = MEASURES) -> Scores:
+    """Measure a run with ir_measures.
+
+    Raises:
+        EvaluationError: no judgements, or a measure that ir_measures does not know.
+        MissingPackageError: ir_measures is not installed.
+    """
+    try:
+        import ir_measures
+    except ImportError as error:
+        raise MissingPackageError("ir-measures", "eval", "measuring a run") from error
+    if not qrels:
+        raise EvaluationError("qrels must judge at least one query, got none")
+    try:
+        parsed = {name: ir_measures.parse_measure(name) for name in measures}
+    except (NameError, ValueError, SyntaxError) as error:
+        raise EvaluationError(
+            f"measures must be spelled as in nDCG@10 or R@100, got {list(measures)}"
+        ) from error
+    names = {measure: name for name, measure in parsed.items()}
+    values: dict[str, dict[str, float]] = {name: dict.fromkeys(qrels, 0.0) for name in measures}
+    judged = {query: dict(documents) for query, documents in qrels.items()}
+    for metric in ir_measures.iter_calc(list(parsed.values()), judged, run):
+        values[names[metric.measure]][metric.query_id] = float(metric.value)
+    return Scores(values)
+
+
+def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 0) -> list[Comparison]:
+    """Compare two runs, measure by measure, by Fisher's paired randomisation test.
+
+    Source: Smucker, Allan and Carterette, "A comparison of statistical significance tests for information retrieval
+    evaluation", CIKM 2007.
+
+    Args:
+        rounds: random sign changes; p is never below 1 / (rounds + 1).
+
+    Raises:
+        EvaluationError: the two are not over the same queries.
+    """
+    import numpy as np
+
+    found = []
+    for measure in first.per_query:
+        one, two = first.per_query[measure], second.per_query.get(measure, {})
+        if one.keys() != two.keys():
+            raise EvaluationError(
+                f"runs must be over the same queries, got {len(one)} and {len(two)} for {measure}"
+            )
+        differences = np.array([two[query] - one[query] for query in one])
+        found.append(
+            Comparison(
+                measure,
+                float(np.mean(list(one.values()))),
+                float(np.mean(list(two.values()))),
+                int((differences > 1e-12).sum()),
+                int((differences < -1e-12).sum()),
+                randomisation_p(differences, rounds, seed),
+            )
+        )
+    return found
+
+
+def randomisation_p(differences: NDArray[np.float64], rounds: int = 10_000, seed: int = 0) -> float:
+    """How often random signs make the mean difference at least as large, two-sided.
+
+    Args:
+        differences: shape (queries,).
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    observed = abs(differences.sum())
+    extreme = 0
+    for start in range(0, rounds, 1000):
+        signs = rng.integers(0, 2, (min(1000, rounds - start), len(differences)), np.int8) * 2 - 1
+        extreme += int((np.abs(signs @ differences) >= observed - 1e-12).sum())
+    return (extreme + 1) / (rounds + 1)

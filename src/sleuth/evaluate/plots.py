@@ -1,0 +1,43 @@
+"""How do runs look beside each other?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sleuth.errors import MissingPackageError
+from sleuth.evaluate.measures import Scores
+
+
+def plot(scores: Mapping[str, Scores], path: str | Path, title: str = "") -> None:
+    """Means as bars, and the difference per query where there are two runs; PNG, SVG or PDF by the path's ending.
+
+    Args:
+        scores: by the name of the run; the first is the one that others are compared with.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingPackageError("matplotlib", "eval", "plotting") from error
+    names = list(scores)
+    measures = list(scores[names[0]].per_query)
+    figure = Figure(figsize=(10 if len(names) == 2 else 6, 4), layout="constrained")
+    axes = figure.subplots(1, 2 if len(names) == 2 else 1, squeeze=False)[0]
+    width = 0.8 / len(names)
+    for at, name in enumerate(names):
+        means = scores[name].means
+        places = [i + (at - (len(names) - 1) / 2) * width for i in range(len(measures))]
+        bars = axes[0].bar(places, [means[m] for m in measures], width, label=name)
+        axes[0].bar_label(bars, fmt="%.3f", fontsize=7)
+    axes[0].set_xticks(range(len(measures)), measures)
+    axes[0].set_ylim(0, 1.05)
+    axes[0].set_title(title)
+    axes[0].legend(fontsize=8)
+    if len(names) == 2:
+        first, second = (scores[name].per_query[measures[0]] for name in names)
+        differences = sorted((second[query] - first[query] for query in first), reverse=True)
+        axes[1].bar(range(len(differences)), differences, 1.0)
+        axes[1].axhline(0, color="black", linewidth=0.8)
+        axes[1].set_title(f"{measures[0]}: {names[1]} − {names[0]}, per query")
+        axes[1].set_xlabel("queries, best first")
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,94 @@
+"""Which documents did a system rank for which query? Runs, and TREC's format for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from sleuth.errors import EvaluationError
+from sleuth.protocols import Retriever
+from sleuth.types import Ranking
+
+Run = dict[str, dict[str, float]]
+"""Query id to document id to score; higher is better."""
+
+
+def document_of(item_id: str) -> str:
+    """The document of a passage: what stands before the last "#"."""
+    return item_id.rpartition("#")[0] or item_id
+
+
+def make_run(
+    retriever: Retriever,
+    queries: Mapping[str, str],
+    *,
+    k: int = 100,
+    passages: int = 3,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Run:
+    """Rank documents for every query: a document has the score of its best passage.
+
+    Args:
+        k: documents per query, at most.
+        passages: how many passages are asked for, per document wanted.
+        threads: queries at a time.
+        progress: called with queries done and queries in all.
+    """
+
+    def ask(query: str) -> Ranking:
+        return retriever.retrieve(query, k * passages)
+
+    run: Run = {}
+    with ThreadPoolExecutor(threads) as pool:
+        for done, (id, ranking) in enumerate(zip(queries, pool.map(ask, queries.values()), strict=True), 1):
+            run[id] = best_passages(ranking, k)
+            if progress:
+                progress(done, len(queries))
+    return run
+
+
+def best_passages(ranking: Ranking, k: int) -> dict[str, float]:
+    """Scores of the first `k` documents of a ranking of passages."""
+    scores: dict[str, float] = {}
+    for place, item in enumerate(ranking):
+        id = document_of(item.id)
+        if id not in scores:
+            if len(scores) == k:
+                break
+            scores[id] = -float(place) if item.score is None else item.score
+    return scores
+
+
+def write_run(run: Run, path: str | Path, tag: str = "sleuth") -> None:
+    """Write a run as TREC does: query, Q0, document, rank, score, tag."""
+    with Path(path).open("w", encoding="utf8") as out:
+        for query, scores in run.items():
+            ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+            for rank, (document, score) in enumerate(ranked, 1):
+                if any(character.isspace() for character in query + document):
+                    raise EvaluationError(
+                        f"ids in a TREC run must hold no blanks, got {query!r}, {document!r}"
+                    )
+                out.write(f"{query} Q0 {document} {rank} {score!r} {tag}\n")
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run in TREC's format.
+
+    Raises:
+        EvaluationError: a line of another form; says which.
+    """
+    run: Run = {}
+    with Path(path).open(encoding="utf8") as lines:
+        for number, line in enumerate(lines, 1):
+            parts = line.split()
+            try:
+                query, _, document, _, score, _ = parts
+                run.setdefault(query, {})[document] = float(score)
+            except ValueError as error:
+                raise EvaluationError(
+                    f"{path}:{number} must hold query, Q0, document, rank, score and tag, got {line.strip()!r}"
+                ) from error
+    return run

@@ -1,0 +1,182 @@
+"""sleuth eval: how good are the answers on a collection with judgements?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import JsonOption, console, print_json
+
+if TYPE_CHECKING:
+    from sleuth.engine import Engine
+    from sleuth.evaluate.collections import Collection
+    from sleuth.evaluate.measures import Comparison, Scores
+    from sleuth.evaluate.runs import Run
+    from sleuth.types import Ranking
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth eval collections/scifact                       the default: words and meaning
+  sleuth eval collections/scifact --leg lexical
+  sleuth eval scifact --leg lexical --against "minmax(lexical=1,dense=0.4)"
+  sleuth eval scifact --run mine.trec --against baseline.trec --plot out.png
+
+A collection is a folder in BEIR layout: corpus.jsonl, queries.jsonl, qrels/<split>.tsv. It is indexed once, into
+.sleuth inside it.
+"""
+
+
+@app.command("eval", epilog=EXAMPLES)
+def evaluate(
+    collection: Annotated[Path, typer.Argument(help="A folder in BEIR layout.")],
+    split: Annotated[str | None, typer.Option("--split", help="Judgements to use: test, dev, train.")] = None,
+    legs: Annotated[
+        list[str] | None, typer.Option("--leg", help="lexical, dense; both if not given.")
+    ] = None,
+    fusion: Annotated[str | None, typer.Option("--fusion", help="How legs become one.")] = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Judge this TREC run instead of searching.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", help="Compare with a TREC run, a leg or a fusion.")
+    ] = None,
+    measures: Annotated[
+        str, typer.Option("--measures", help="In ir_measures' spelling, by commas.")
+    ] = "nDCG@10,R@100,RR,AP",
+    k: Annotated[int, typer.Option("-k", "--limit", min=1, help="Documents ranked per query.")] = 100,
+    analyzer: Annotated[str | None, typer.Option("--analyzer", help="english, plain or code.")] = None,
+    per_query: Annotated[bool, typer.Option("--per-query", help="A line per query, worst first.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the run there, in TREC's format.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the figures there (PNG, SVG, PDF).")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
+    from sleuth.evaluate.collections import open_collection
+    from sleuth.evaluate.measures import compare, score
+    from sleuth.evaluate.runs import read_run, write_run
+
+    judged = open_collection(collection, split)
+    wanted = measures.split(",")
+    name = str(run) if run else spell(legs, fusion)
+    made = read_run(run) if run else search(judged, legs, fusion, k, analyzer)
+    scores = {name: score(made, judged.qrels, wanted)}
+    comparisons = []
+    if against is not None:
+        scores = {against: score(other_run(judged, against, k, analyzer), judged.qrels, wanted), **scores}
+        comparisons = compare(scores[against], scores[name])
+    if out:
+        write_run(made, out)
+    if plot:
+        from sleuth.evaluate.plots import plot as draw
+
+        draw(scores, plot, judged.name)
+    if json:
+        print_json(to_json(judged, scores, comparisons, per_query=per_query))
+    else:
+        print_scores(judged, scores, comparisons)
+        if per_query:
+            print_queries(judged, scores[name])
+
+
+def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
+    """A configuration, as it is named in tables."""
+    from sleuth.searching import as_fusion
+
+    return legs[0] if legs and len(legs) == 1 else str(as_fusion(fusion))
+
+
+def other_run(judged: Collection, against: str, k: int, analyzer: str | None) -> Run:
+    """The run to compare with: a file, a leg, or a fusion."""
+    from sleuth.evaluate.runs import read_run
+
+    if Path(against).is_file():
+        return read_run(against)
+    if "(" not in against and against in ("lexical", "dense"):
+        return search(judged, [against], None, k, analyzer)
+    return search(judged, None, against, k, analyzer)
+
+
+class Configured:
+    """An engine with its options fixed: a retriever."""
+
+    def __init__(self, engine: Engine, legs: Sequence[str] | None, fusion: str | None) -> None:
+        self.engine = engine
+        self.legs = legs
+        self.fusion = fusion
+
+    def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
+        """As `Engine.retrieve`."""
+        return self.engine.retrieve(query, k, filter=filter, legs=self.legs, fusion=self.fusion)
+
+
+def search(
+    judged: Collection, legs: Sequence[str] | None, fusion: str | None, k: int, analyzer: str | None
+) -> Run:
+    """Index the collection, if that was not done before, and rank documents for every query."""
+    from sleuth.engine import Engine
+    from sleuth.evaluate.runs import make_run
+
+    err = console(stderr=True)
+    home = judged.folder / (f".sleuth-{analyzer}" if analyzer else ".sleuth")
+    settings = {"analyzer": analyzer} if analyzer else None
+    with Engine.open(home, create=True, settings=settings) as engine:
+        if not engine.status()["documents"]:
+            with err.status(f"indexing {judged.name}") if err.is_terminal else nullcontext():
+                engine.add(judged.documents())
+        with err.status(f"searching {judged.name}") if err.is_terminal else nullcontext():
+            return make_run(Configured(engine, legs, fusion), judged.queries, k=k)
+
+
+def to_json(
+    judged: Collection, scores: dict[str, Scores], comparisons: list[Comparison], *, per_query: bool
+) -> dict[str, Any]:
+    """All figures, fit for JSON."""
+    from dataclasses import asdict
+
+    return {
+        "collection": judged.name,
+        "queries": len(judged.queries),
+        "runs": {
+            name: {"means": found.means, **({"per_query": found.per_query} if per_query else {})}
+            for name, found in scores.items()
+        },
+        "comparisons": [asdict(comparison) for comparison in comparisons],
+    }
+
+
+def print_scores(judged: Collection, scores: dict[str, Scores], comparisons: list[Comparison]) -> None:
+    """Means per run, and what the difference is worth."""
+    from rich.table import Table
+
+    table = Table(title=f"{judged.name}, {len(judged.queries):,} queries", box=None, padding=(0, 2, 0, 0))
+    table.add_column("", overflow="fold")
+    for measure in next(iter(scores.values())).per_query:
+        table.add_column(measure, justify="right")
+    for name, found in scores.items():
+        table.add_row(name, *(f"{mean:.4f}" for mean in found.means.values()))
+    if comparisons:
+        table.add_row("difference", *(f"{c.second - c.first:+.4f}" for c in comparisons))
+        table.add_row("better / worse", *(f"{c.better} / {c.worse}" for c in comparisons))
+        table.add_row("p (paired)", *(f"{c.p:.4f}" for c in comparisons))
+    console().print(table)
+
+
+def print_queries(judged: Collection, scores: Scores) -> None:
+    """A line per query, worst first."""
+    from rich.table import Table
+
+    first = next(iter(scores.per_query))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for measure in scores.per_query:
+        table.add_column(measure, justify="right")
+    table.add_column("query", overflow="ellipsis", no_wrap=True)
+    for id in sorted(judged.queries, key=lambda id: (scores.per_query[first][id], id)):
+        table.add_row(*(f"{values[id]:.3f}" for values in scores.per_query.values()), judged.queries[id])
+    console().print(table)

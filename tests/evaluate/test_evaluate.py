@@ -1,0 +1,137 @@
+"""Collections, runs, measures and comparisons."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sleuth import Engine
+from sleuth.errors import EvaluationError
+from sleuth.evaluate.collections import open_collection, read_qrels
+from sleuth.evaluate.measures import compare, randomisation_p, score
+from sleuth.evaluate.runs import best_passages, document_of, make_run, read_run, write_run
+from sleuth.types import Ranking, RetrievedItem
+
+DOCUMENTS = {"d1": "Tokens are refilled every second.", "d2": "Cats sleep.", "d3": "A bucket of tokens."}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = [{"_id": id, "title": "", "text": text} for id, text in DOCUMENTS.items()]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    queries = [
+        {"_id": "q1", "text": "refill tokens"},
+        {"_id": "q2", "text": "cats"},
+        {"_id": "q9", "text": "x"},
+    ]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td3\t1\nq2\td2\t2\n")
+    return tmp_path
+
+
+def test_a_collection_end_to_end(folder: Path, tmp_path: Path) -> None:
+    """Index, search, measure: the second place of the only answer is nDCG 1/log2(3)."""
+    collection = open_collection(folder)
+    assert set(collection.queries) == {"q1", "q2"}
+    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
+        engine.add(collection.documents())
+        run = make_run(engine, collection.queries)
+    scores = score(run, collection.qrels)
+    assert scores.per_query["nDCG@10"] == pytest.approx({"q1": 1 / math.log2(3), "q2": 1.0})
+    assert scores.means["RR"] == pytest.approx(0.75)
+
+
+def test_queries_without_hits_count_as_zero() -> None:
+    """A query that the run does not answer is in the mean."""
+    assert score({}, {"q": {"d": 1}}).means["nDCG@10"] == 0.0
+
+
+def test_bad_collections_are_named(folder: Path) -> None:
+    """A missing file, split or column says which."""
+    with pytest.raises(EvaluationError, match="split must be among test"):
+        open_collection(folder, "dev")
+    (folder / "qrels" / "test.tsv").write_text("q1 d3 1\n")
+    with pytest.raises(EvaluationError, match=r"test.tsv:1 must hold query, document"):
+        read_qrels(folder / "qrels" / "test.tsv")
+    (folder / "corpus.jsonl").unlink()
+    with pytest.raises(EvaluationError, match=r"lacks corpus.jsonl"):
+        open_collection(folder)
+
+
+def test_measures_are_spelled_as_ir_measures_does() -> None:
+    """Unknown measures are refused."""
+    with pytest.raises(EvaluationError, match="spelled"):
+        score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["goodness"])
+
+
+def test_runs_round_trip(tmp_path: Path) -> None:
+    """TREC's format keeps scores to the bit; lines of another form are named."""
+    run = {"q1": {"d1": 0.1 + 0.2, "d2": 1e-17}, "q2": {"d3": -1.5}}
+    write_run(run, tmp_path / "run")
+    assert read_run(tmp_path / "run") == run
+    (tmp_path / "run").write_text("q1 Q0 d1 1\n")
+    with pytest.raises(EvaluationError, match="run:1"):
+        read_run(tmp_path / "run")
+    with pytest.raises(EvaluationError, match="blanks"):
+        write_run({"q": {"a b": 1.0}}, tmp_path / "run")
+
+
+def test_a_document_has_the_score_of_its_best_passage() -> None:
+    """Passages collapse to documents, the first of each counts."""
+    items = [RetrievedItem(id=id, text="", score=s) for id, s in [("a#0", 3.0), ("a#1", 2.0), ("b#0", 1.0)]]
+    assert best_passages(Ranking(items), 2) == {"a": 3.0, "b": 1.0}
+    assert document_of("x#1#2") == "x#1"
+
+
+def test_randomisation_agrees_with_all_sign_changes() -> None:
+    """p by sampling is near p by enumeration."""
+    differences = np.array([0.3, 0.1, -0.05, 0.2, 0.15, 0.0, 0.25, -0.1])
+    observed = abs(differences.sum())
+    exact = np.mean(
+        [abs(np.dot(s, differences)) >= observed - 1e-12 for s in itertools.product((-1, 1), repeat=8)]
+    )
+    assert randomisation_p(differences) == pytest.approx(exact, abs=0.02)
+    assert randomisation_p(np.zeros(5)) == 1.0
+
+
+def test_comparison_counts_queries() -> None:
+    """Better and worse queries are counted, and runs over other queries refused."""
+    qrels = {"q1": {"d": 1}, "q2": {"d": 1}}
+    one = score({"q1": {"d": 1.0}, "q2": {"x": 1.0}}, qrels, ["RR"])
+    two = score({"q1": {"d": 1.0}, "q2": {"d": 1.0}}, qrels, ["RR"])
+    (found,) = compare(one, two)
+    assert (found.first, found.second, found.better, found.worse) == (0.5, 1.0, 1, 0)
+    with pytest.raises(EvaluationError, match="same queries"):
+        compare(one, score({}, {"q1": {"d": 1}}, ["RR"]))
+
+
+def test_the_command(folder: Path, tmp_path: Path) -> None:
+    """sleuth eval prints a table, JSON, a run file and a plot, and compares configurations."""
+    from tests.surfaces.test_cli import sleuth
+
+    done = sleuth("eval", str(folder), "--leg", "lexical", "--out", "r.trec", "--per-query", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "nDCG@10" in done.stdout
+    assert "refill tokens" in done.stdout
+    again = sleuth(
+        "eval",
+        str(folder),
+        "--run",
+        "r.trec",
+        "--against",
+        "lexical",
+        "--plot",
+        "p.png",
+        "--json",
+        cwd=tmp_path,
+    )
+    told = json.loads(again.stdout)
+    assert told["comparisons"][0]["first"] == told["comparisons"][0]["second"]
+    assert (tmp_path / "p.png").stat().st_size > 5_000
+    assert sleuth("eval", str(tmp_path / "nowhere"), cwd=tmp_path).returncode == 1
