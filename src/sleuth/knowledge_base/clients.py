@@ -1,26 +1,20 @@
 """How is a hosted knowledge base reached?
 
 boto3's own defaults are a minute to connect, a minute to read and several tries: here a client has short
-timeouts, one try, and a limit on the whole of an answer, since a server that sends a byte now and then
-outlasts any limit on one read.
+timeouts, one try, and a limit on the whole of an answer.
 """
 
 from __future__ import annotations
 
 import os
-import socket
-from collections.abc import Callable
 from functools import cache
 from threading import Lock
-from time import monotonic
 from typing import Any
 
 from sleuth.errors import KnowledgeBaseError, MissingPackageError
+from sleuth.knowledge_base.transport import POOL, sender
 
 CONNECT_TIMEOUT = 2.0
-MAX_BYTES = 64_000_000
-POOL = 64
-_PIECE = 65_536
 
 _default: Any = None
 _lock = Lock()
@@ -67,8 +61,9 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
             "pass LocalKnowledgeBase(engine) as the client, or set_default_client(LocalKnowledgeBase(engine))",
             service=service,
         )
+    connect = min(CONNECT_TIMEOUT, timeout)
     config = Config(
-        connect_timeout=min(CONNECT_TIMEOUT, timeout),
+        connect_timeout=connect,
         read_timeout=timeout,
         retries={"total_max_attempts": 1},
         max_pool_connections=POOL,
@@ -78,63 +73,8 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
     except BotoCoreError as error:
         raise KnowledgeBaseError(f"no client for AWS could be made: {error}", service=service) from error
     name = client.meta.service_model.service_id.hyphenize()
-    client.meta.events.register(f"before-send.{name}", _bounded(client.meta.endpoint_url, timeout))
+    client.meta.events.register(f"before-send.{name}", sender(client.meta.endpoint_url, connect, timeout))
     return client
-
-
-def _bounded(endpoint: str, timeout: float) -> Callable[..., Any]:
-    """Sends a request in place of the client's own transport, and reads the whole answer within the
-    timeout.
-    """
-    from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
-    from botocore.httpsession import URLLib3Session
-    from botocore.utils import get_environ_proxies
-    from urllib3.exceptions import HTTPError
-
-    session = URLLib3Session(
-        verify=os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE") or True,
-        proxies=get_environ_proxies(endpoint),
-        timeout=(min(CONNECT_TIMEOUT, timeout), timeout),
-        max_pool_connections=POOL,
-        # As botocore's own: without it, head and body of a request wait 40 ms for each other.
-        socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
-    )
-
-    def send(request: Any, **_: Any) -> Any:
-        end = monotonic() + timeout
-        request.stream_output = True
-        response = session.send(request)
-        raw = response.raw
-        read = getattr(raw, "read1", None) or raw.read
-        try:
-            body = _drain(read, end)
-        except (HTTPError, TimeoutError) as error:
-            raw.close()  # half-read: not to be used again
-            raise ReadTimeoutError(endpoint_url=request.url, error=error) from error
-        told = response.headers.get("Content-Length", "")
-        if told.isdigit() and len(body) < int(told):
-            raw.close()
-            raise ConnectionClosedError(endpoint_url=request.url, error="the answer was cut short")
-        raw.release_conn()
-        response._content = body
-        return response
-
-    return send
-
-
-def _drain(read: Callable[[int], bytes], end: float) -> bytes:
-    """What is left to read.
-
-    Raises:
-        TimeoutError: there is more at `end`, a time of `monotonic`, or more than `MAX_BYTES`.
-    """
-    pieces, size = [], 0
-    while piece := read(_PIECE):
-        pieces.append(piece)
-        size += len(piece)
-        if monotonic() > end or size > MAX_BYTES:
-            raise TimeoutError(f"no end of the answer after {size} bytes")
-    return b"".join(pieces)
 
 
 def endpoint_of(client: Any) -> str | None:
