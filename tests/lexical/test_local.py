@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from sleuth.lexical import local, retrieve_local_docs
 
 words = st.one_of(
-    st.sampled_from(["The", "cat", "CATS", "a", "x_y", "naïve", "Straße", "İs", "漢字", "½2"]),
+    st.sampled_from(
+        ["The", "cat", "CATS", "a", "x_y", "naïve", "Straße", "İs", "漢字", "½2", "ΑΣ'Α", "ΟΔΟΣ", "“x”—yy"]
+    ),
     st.text(max_size=5),
 )
 texts = st.lists(words, max_size=15).map(" ".join)

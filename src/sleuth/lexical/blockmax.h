@@ -306,7 +306,11 @@ static inline void fetch_places(const Search *s, uint32_t block) {
     for (int j = 0; j < s->n_terms; j++) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
-        if (t->lengths != before) __builtin_prefetch((before = t->lengths) + (block << BLOCK_SHIFT));
+        if (t->lengths != before) {
+            before = t->lengths;
+            __builtin_prefetch(before + (block << BLOCK_SHIFT));
+            __builtin_prefetch(before + (block << BLOCK_SHIFT) + BLOCK - 1);
+        }
         if (p->entries || !p->maxima[block]) continue;
         __builtin_prefetch(p->sizes + block);
         __builtin_prefetch(p->anchors + (block >> ANCHOR_SHIFT));
@@ -323,8 +327,8 @@ static inline void fetch_postings(const Search *s, uint32_t block) {
 /* Visits blocks in this order, `most` of them, each if its bound still reaches the threshold. */
 static void visit_all(Search *s, const uint32_t *blocks, uint64_t n, uint64_t most) {
     for (uint64_t i = 0; i < n && most; i++) {
-        if (i + 8 < n) fetch_places(s, blocks[i + 8]);
-        if (i + 4 < n) fetch_postings(s, blocks[i + 4]);
+        if (i + 12 < n) fetch_places(s, blocks[i + 12]);
+        if (i + 6 < n) fetch_postings(s, blocks[i + 6]);
         if (s->bounds[blocks[i]] < s->top.threshold) continue;
         visit(s, blocks[i]);
         s->bounds[blocks[i]] = -1;
@@ -345,7 +349,7 @@ static void seed(Search *s, uint64_t room, float *columns, uint32_t *found, uint
     for (uint64_t i = 0; i < width; i++)
         if (columns[i] > 0) tally[(int)(columns[i] * scale)]++;
     int cut = 256;
-    while (cut > 0 && taken < 4 * wanted) taken += tally[--cut];
+    while (cut > 0 && taken < 2 * wanted) taken += tally[--cut];
     for (uint64_t i = 0; i < width; i++) {
         if (columns[i] <= 0 || (int)(columns[i] * scale) < cut) continue;
         uint64_t b = i;

@@ -112,7 +112,7 @@ def retrieve_local_docs(
         raise ArgumentError(f"k must be an int of 1 and more, got {k!r}")
     if not isinstance(query, str):
         raise ArgumentError(f"query must be a string, got {query!r}")
-    contents = [_content(document, i) for i, document in enumerate(evidence)]
+    contents = _contents(evidence)
     if not contents or not query.strip():
         return []
     scores = _cache.index(contents).scores(query)
@@ -121,27 +121,36 @@ def retrieve_local_docs(
     return [{**evidence[i], "score": float(scores[i])} for i in best.tolist()]
 
 
-def _content(document: Mapping[str, Any], i: int) -> str:
+def _contents(evidence: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The texts; everything is looked at in each call, so this is written for speed."""
     try:
-        document["id"]
-        content = document["content"]
+        contents = [document["content"] for document in evidence]
+        _ = [document["id"] for document in evidence]
     except (KeyError, TypeError) as error:
-        raise ArgumentError(f"evidence[{i}] must have an id and a content, got {document!r}") from error
-    if not isinstance(content, str):
-        raise ArgumentError(f"evidence[{i}]['content'] must be a string, got {content!r}")
-    return content
+        i = next(i for i, document in enumerate(evidence) if not _is_complete(document))
+        raise ArgumentError(f"evidence[{i}] must have an id and a content, got {evidence[i]!r}") from error
+    if set(map(type, contents)) - {str}:
+        for i, content in enumerate(contents):
+            if not isinstance(content, str):
+                raise ArgumentError(f"evidence[{i}]['content'] must be a string, got {content!r}")
+    return contents
+
+
+def _is_complete(document: object) -> bool:
+    return isinstance(document, Mapping) and "id" in document and "content" in document
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _expand(runs: list[str]) -> list[str | tuple[str, ...]]:
-    return [run if len(run) > 1 else () for run in runs]
+def _expand(runs: list[str]) -> list[str | list[str]]:
+    return [(run if len(run) > 1 else []) if run.isascii() else _words(run) for run in runs]
 
 
 def _prepare(text: str) -> str:
-    return " ".join(_words(text))
+    """Sigma has two lower cases, and which it is depends on more than the run that it stands in."""
+    return " ".join(_words(text)) if "Σ" in text else text
 
 
 def _make_index(contents: list[str], hashes: NDArray[np.int64]) -> _Index:
@@ -156,7 +165,14 @@ def _make_index(contents: list[str], hashes: NDArray[np.int64]) -> _Index:
     weights /= lengths[rows]
     starts, sorted_rows, sorted_weights = group_by_term(ends, terms, weights, len(counter))
     data, offsets = counter.dictionary()
-    text = data.tobytes()
-    cuts = offsets.tolist()
-    numbers = {text[a:b].decode("utf-8", "surrogatepass"): i for i, (a, b) in enumerate(pairwise(cuts))}
-    return _Index(hashes, numbers, idf, starts, sorted_rows, sorted_weights)
+    return _Index(
+        hashes, _numbers(data.tobytes(), offsets.tolist()), idf, starts, sorted_rows, sorted_weights
+    )
+
+
+def _numbers(data: bytes, offsets: list[int]) -> dict[str, int]:
+    """Terms to their numbers."""
+    if data.isascii():
+        text = data.decode("ascii")
+        return {text[a:b]: i for i, (a, b) in enumerate(pairwise(offsets))}
+    return {data[a:b].decode("utf-8", "surrogatepass"): i for i, (a, b) in enumerate(pairwise(offsets))}

@@ -177,7 +177,7 @@ class LexicalSearcher:
                 weighting == "tfidf",
             )
             if len(ordinals):
-                parts.append(Hits(segment.view.keys[ordinals], scores, np.full(len(ordinals), i, np.int32)))
+                parts.append(Hits(segment.view.keys[ordinals], scores, _filled(len(ordinals), i)))
             if len(masks) > 1:
                 best = np.concatenate([best, scores])
                 if len(best) >= k > 0:
@@ -361,6 +361,12 @@ def _of_segment(terms: Sequence[_Weighed], i: int) -> list[blockmax.Term]:
         for minus_weight, _, _, _, found in terms
         if (located := found.located[i]) is not None
     ]
+
+
+def _filled(n: int, value: int) -> NDArray[np.int32]:
+    filled = np.empty(n, np.int32)
+    filled.fill(value)
+    return filled
 
 
 def _mean(total: int, filled: int) -> float:

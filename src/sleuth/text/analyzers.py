@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError
@@ -25,6 +25,8 @@ Span = tuple[int, int, str]
 MAX_TOKEN = 100
 """Longer tokens are encoded data, not words, and are left out."""
 
+_REMEMBERED = 1 << 14
+"""Runs whose tokens are kept between calls of `tokens`; then it starts anew."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
 
@@ -67,16 +69,18 @@ class Analyzer:
         self._find = find
         self._finish = finish
         self._stop = stop
+        self._known: dict[str, tuple[str, ...]] = {}
 
     def __repr__(self) -> str:
         return f"Analyzer({self.fingerprint!r})"
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`, in order; [] where it has none."""
+        known = self._known
         found: list[str] = []
-        expand = self._cached
         for run in self._run.findall(text):
-            found += expand(run)
+            tokens = known.get(run)
+            found += self._learn(run) if tokens is None else tokens
         return found
 
     def spans(self, text: str) -> list[Span]:
@@ -110,16 +114,13 @@ class Analyzer:
             table[ord(char)] = ord(char if self._keep_case else char.lower())
         return bytes(table)
 
-    @cached_property
-    def _cached(self) -> Callable[[str], Sequence[str]]:
-        """`_expand` of one run as it stands in a text, remembered."""
-
-        @lru_cache(maxsize=1 << 14)
-        def expand(run: str) -> tuple[str, ...]:
-            found = self._expand([run if self._keep_case else _lower(run)])[0]
-            return (found,) if isinstance(found, str) else tuple(found)
-
-        return expand
+    def _learn(self, run: str) -> tuple[str, ...]:
+        """The tokens of one run as it stands in a text, remembered."""
+        found = self._expand([run if self._keep_case else _lower(run)])[0]
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        tokens = self._known[run] = (found,) if isinstance(found, str) else tuple(found)
+        return tokens
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """The tokens of each run: a str for one, a tuple for any other number."""
