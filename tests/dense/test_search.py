@@ -147,11 +147,11 @@ def test_recall(dimension: int, structure: str) -> None:
     vectors = rng.standard_normal((20_000, dimension)) + rng.standard_normal(dimension)
     if structure == "clusters":
         vectors += 2 * rng.standard_normal((100, dimension))[rng.integers(0, 100, 20_000)]
-    made = leg._pack((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16))
+    made = leg.pack((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16))
     bounds = [0, 15_000, 19_000, 20_000]
     segments = []
     for first, end in pairwise(bounds):
-        part = leg._pack(made.arrays["vectors"][first:end])
+        part = leg.pack(made.arrays["vectors"][first:end])
         segments.append(SegmentView(f"s{first}", np.arange(first, end), None, None, part.arrays, part.meta))
     searcher = DenseSearcher(leg, segments)
     found = filtered = 0

@@ -89,7 +89,7 @@ class DenseLeg:
             threads=self._threads,
             progress=self._progress,
         )
-        return self._pack(unit(vectors).astype(np.float16))
+        return self.pack(unit(vectors).astype(np.float16))
 
     def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
         """Vectors and codes of the live rows of these segments, in order."""
@@ -99,13 +99,14 @@ class DenseLeg:
             if len(view):
                 vectors = view.arrays["vectors"]
                 parts.append(vectors if view.live is None else vectors[unpack(view.live, len(view))])
-        return self._pack(np.concatenate(parts) if parts else np.zeros((0, 0), np.float16))
+        return self.pack(np.concatenate(parts) if parts else np.zeros((0, 0), np.float16))
 
     def check(self, view: SegmentView) -> None:
         """Raises EmbedderMismatchError where another embedder made this segment."""
         check_embedder(str(view.meta["embedder"]), self.embedder.fingerprint)
 
-    def _pack(self, vectors: NDArray[np.float16]) -> SegmentData:
+    def pack(self, vectors: NDArray[np.float16]) -> SegmentData:
+        """Arrays of these vectors, shape (n, dimension), of length 1."""
         halves = np.ascontiguousarray(vectors).view(np.uint16)
         centre = codes.mean(halves)
         bits, factors, spread = codes.encode(halves, centre)
