@@ -5,7 +5,7 @@ python benchmarks/dense_recall.py [--rows 10000 100000 1000000] [--queries 100] 
 Vectors: passages of 60 words of the test collections under WordLlama with those collections' queries ("real"), where
 they are; rows around 1,000 centres with queries near rows ("clusters"); and rows and queries without any structure ("none"),
 the hardest case. Truth is the exact float32 product. Prints a Markdown table: recall@10 by standard errors kept
-(`sleuth.dense.search.CERTAINTY`) and by fixed depth, the rows scored exactly, and median times beside the product's.
+(`sleuth.dense.search.CERTAINTY`) and by fixed depth, and median times beside those of the product.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ WORDS = 60
 
 def unit(rows: Vectors) -> Vectors:
     """Rows of length 1."""
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    scaled: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return scaled
 
 
 def passages(folder: Path) -> Iterator[str]:
