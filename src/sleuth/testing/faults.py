@@ -67,11 +67,16 @@ class FaultServer:
         self._ready.set()
         self._loop.run_forever()
         server.close()
+        self._loop.run_until_complete(self._part())
+        self._loop.close()
+
+    async def _part(self) -> None:
+        """Ends every connection, those only just accepted too."""
+        await asyncio.sleep(0.01)
         for task in self._tasks:
             task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-        self._loop.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # sockets are closed in the round after
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

@@ -7,6 +7,7 @@ Requests are checked as the service checks them, the key included; errors have i
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from time import sleep
@@ -128,14 +129,14 @@ class TavilyServer(LocalServer):
 
     def _results(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         wanted, refused = body.get("include_domains") or (), body.get("exclude_domains") or ()
-        words = set(body["query"].lower().split())
+        words = set(re.findall(r"\w+", body["query"].lower()))
         found = []
         for rank, page in enumerate(self.pages):
             host = (urlsplit(page.get("url") or "").hostname or "").removeprefix("www.")
             text = f"{page.get('title', '')} {page.get('content', '')}".lower()
             if (wanted and not _under(host, wanted)) or _under(host, refused):
                 continue
-            if self.matching and not words & set(text.split()):
+            if self.matching and not words & set(re.findall(r"\w+", text)):
                 continue
             found.append({"raw_content": None, "score": 1.0 / (1 + rank), **page})
         return found

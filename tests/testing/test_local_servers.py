@@ -1,0 +1,212 @@
+"""The local servers say what the services say."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from botocore.exceptions import ClientError, ParamValidationError
+
+from sleuth.testing import aws_filters
+from sleuth.testing.aws import BedrockServer
+from sleuth.testing.faults import FaultServer
+from sleuth.testing.tavily import MESSAGES, TavilyServer, error, page
+
+KB, DS = "KB12345678", "DS12345678"
+
+
+@pytest.fixture(scope="module")
+def bedrock() -> Iterator[BedrockServer]:
+    with BedrockServer() as server:
+        server.hold(KB, DS, "s3://bucket/cat.txt", "a cat", {"animal": "cat", "year": 1990})
+        yield server
+
+
+def send(
+    url: str, method: str, path: str, body: bytes = b"", **headers: str
+) -> tuple[int, Any, dict[str, str]]:
+    """Status, body and headers of a plain request."""
+    link = http.client.HTTPConnection(urlsplit(url).netloc, timeout=5)
+    try:
+        link.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = link.getresponse()
+        return answer.status, json.loads(answer.read()), dict(answer.getheaders())
+    finally:
+        link.close()
+
+
+ANIMALS = {"animal": "cat", "animals": ["dog", "cat"], "year": 1990}
+
+
+class TestFiltersOfBedrock:
+    @pytest.mark.parametrize(
+        ("name", "key", "value", "holds"),
+        [
+            ("equals", "animal", "cat", True),
+            ("equals", "animal", "dog", False),
+            ("notEquals", "animal", "cat", False),
+            ("notEquals", "missing", "cat", True),
+            ("greaterThan", "year", 1989, True),
+            ("greaterThan", "year", 1990, False),
+            ("greaterThanOrEquals", "year", 1990, True),
+            ("lessThan", "year", 1990, False),
+            ("lessThanOrEquals", "year", 1990, True),
+            ("in", "animal", ["cat", "dog"], True),
+            ("notIn", "animal", ["dog", "cow"], True),
+            ("notIn", "missing", ["dog"], False),
+            ("startsWith", "animal", "ca", True),
+            ("listContains", "animals", "cat", True),
+            ("listContains", "animal", "cat", False),
+            ("stringContains", "animal", "at", True),
+            ("stringContains", "animals", "at", True),
+            ("greaterThan", "missing", 0, False),
+            ("equals", "year", True, False),
+        ],
+    )
+    def test_documented_examples(self, name: str, key: str, value: Any, holds: bool) -> None:
+        """The examples in the service's documentation, and what it says of missing keys."""
+        assert aws_filters.matches({name: {"key": key, "value": value}}, ANIMALS) is holds
+
+    def test_groups(self) -> None:
+        """andAll and orAll are conjunction and disjunction."""
+        yes, no = ({"equals": {"key": "animal", "value": value}} for value in ("cat", "dog"))
+        assert not aws_filters.matches({"andAll": [yes, no]}, ANIMALS)
+        assert aws_filters.matches({"orAll": [no, {"andAll": [yes, yes]}]}, ANIMALS)
+
+
+class TestBedrock:
+    @pytest.mark.parametrize(
+        ("search", "told"),
+        [
+            ({"numberOfResults": 0}, "numberOfResults"),
+            ({"numberOfResults": 101}, "less than or equal to 100"),
+            ({"filter": {"equals": {"key": "x" * 101, "value": 1}}}, "less than or equal to 100"),
+            ({"filter": {"in": {"key": "a", "value": "text"}}}, "a list of values"),
+            ({"filter": {"greaterThan": {"key": "a", "value": "text"}}}, "a number"),
+            ({"overrideSearchType": "MAGIC"}, "enum value set"),
+        ],
+    )
+    def test_requests_are_checked(self, bedrock: BedrockServer, search: dict[str, Any], told: str) -> None:
+        """What the model or the documentation forbids is refused, by botocore or by the server, never
+        passed.
+        """
+        client = bedrock.client("bedrock-agent-runtime")
+        with pytest.raises((ClientError, ParamValidationError), match=told):
+            client.retrieve(
+                knowledgeBaseId=KB,
+                retrievalQuery={"text": "cat"},
+                retrievalConfiguration={"vectorSearchConfiguration": search},
+            )
+
+    @pytest.mark.parametrize(
+        ("body", "told"),
+        [
+            (b"{", "not JSON"),
+            (b"[]", "not a JSON object"),
+            (b"{}", "'retrievalQuery' failed to satisfy constraint: Member must not be null"),
+            (b'{"retrievalQuery": {"text": 5}}', "must be of type string"),
+            (
+                b'{"retrievalQuery": {"text": "x"}, "retrievalConfiguration": {"vectorSearchConfiguration":'
+                b'{"filter": {"andAll": [{"equals": {"key": "a", "value": 1}}]}}}}',
+                "greater than or equal to 2",
+            ),
+            (
+                b'{"retrievalQuery": {"text": "x"}, "retrievalConfiguration": {"vectorSearchConfiguration":'
+                b'{"filter": {"equals": {"key": "a", "value": 1}, "in": {"key": "a", "value": [1]}}}}}',
+                "Exactly one member",
+            ),
+        ],
+    )
+    def test_what_botocore_would_not_send_is_checked_too(
+        self, bedrock: BedrockServer, body: bytes, told: str
+    ) -> None:
+        """Other clients get the service's errors: status, type in the header, message in the body."""
+        status, answer, headers = send(
+            bedrock.url, "POST", f"/knowledgebases/{KB}/retrieve", body, Authorization="AWS4-HMAC-SHA256 x"
+        )
+        assert (status, headers["x-amzn-ErrorType"]) == (400, "ValidationException")
+        assert told in answer["message"]
+
+    def test_requests_without_a_signature_or_an_operation(self, bedrock: BedrockServer) -> None:
+        """Unsigned requests and unknown paths are refused."""
+        assert send(bedrock.url, "POST", f"/knowledgebases/{KB}/retrieve", b"{}")[0] == 403
+        assert send(bedrock.url, "GET", "/nowhere", Authorization="AWS4-HMAC-SHA256 x")[0] == 404
+
+    def test_times_and_ids_are_read_by_botocore(self, bedrock: BedrockServer) -> None:
+        """Answers are in the wire format of the model."""
+        agent = bedrock.client("bedrock-agent")
+        job = agent.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJob"]
+        assert isinstance(job["startedAt"], datetime)
+        listed = agent.list_ingestion_jobs(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJobSummaries"]
+        assert listed[0]["ingestionJobId"] == job["ingestionJobId"]
+        with pytest.raises(agent.exceptions.ConflictException):
+            agent.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)
+
+
+class TestTavily:
+    @pytest.mark.parametrize(
+        ("body", "told"),
+        [
+            ({}, "Query is missing"),
+            ({"query": "x" * 401}, "Max query length"),
+            ({"query": "x", "max_results": 21}, "max_results"),
+            ({"query": "x", "topic": "sport"}, "topic"),
+        ],
+    )
+    def test_requests_are_checked(self, body: dict[str, Any], told: str) -> None:
+        """Bad requests are 400, with the service's body."""
+        with TavilyServer([page(0)]) as server:
+            status, answer, _ = send(
+                server.url, "POST", "/search", json.dumps(body).encode(), Authorization="Bearer tvly-local"
+            )
+        assert status == 400
+        assert told in answer["detail"]["error"]
+
+    def test_keys_are_checked(self) -> None:
+        """A missing or wrong key is 401; one in the body is taken, as old clients send it."""
+        with TavilyServer([page(0)]) as server:
+            body = {"query": "climate"}
+            assert send(server.url, "POST", "/search", json.dumps(body).encode())[0] == 401
+            with_key = json.dumps({**body, "api_key": "tvly-local"}).encode()
+            status, answer, _ = send(server.url, "POST", "/search", with_key)
+            assert (status, len(answer["results"])) == (200, 1)
+
+    @pytest.mark.parametrize("status", sorted(MESSAGES))
+    def test_errors(self, status: int) -> None:
+        """Errors have the documented status and body, and a `Retry-After` where one is wanted."""
+        with TavilyServer() as server:
+            server.next(error(status, retry_after="7"))
+            got, answer, headers = send(server.url, "POST", "/search", b"{}")
+        assert (got, headers["Retry-After"]) == (status, "7")
+        assert answer == {"detail": {"error": MESSAGES[status]}}
+
+    def test_pages_by_words_and_domain(self) -> None:
+        """Where asked to, only pages that share a word are found; domains include and exclude."""
+        pages = [page(0), page(1, content="tides", title="Sea")]
+        with TavilyServer(pages, matching=True) as server:
+            for body, found in (
+                ({"query": "tides"}, [1]),
+                ({"query": "climate tides"}, [0, 1]),
+                ({"query": "climate tides", "exclude_domains": ["site0.org"]}, [1]),
+                ({"query": "climate tides", "include_domains": ["site0.org"]}, [0]),
+            ):
+                sent = json.dumps({**body, "api_key": "tvly-local"}).encode()
+                results = send(server.url, "POST", "/search", sent)[1]["results"]
+                assert [one["url"] for one in results] == [pages[number]["url"] for number in found]
+
+
+def test_faults_end_with_their_server() -> None:
+    """A server of faults goes away with its block, hanging connections and all."""
+    import socket
+
+    with FaultServer() as server:
+        parts = urlsplit(server.url("hang"))
+        link = socket.create_connection((parts.hostname or "", parts.port or 0), timeout=5)
+        link.sendall(b"GET /hang HTTP/1.1\r\n\r\n")
+    assert link.recv(1) == b""
+    link.close()
