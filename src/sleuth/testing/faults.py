@@ -66,13 +66,13 @@ class FaultServer:
         self._port = server.sockets[0].getsockname()[1]
         self._ready.set()
         self._loop.run_forever()
-        server.close()
-        self._loop.run_until_complete(self._part())
+        self._loop.run_until_complete(self._part(server))
         self._loop.close()
 
-    async def _part(self) -> None:
-        """Ends every connection, those only just accepted too."""
+    async def _part(self, server: asyncio.Server) -> None:
+        """Ends every connection; those only just accepted come into being first."""
         await asyncio.sleep(0.01)
+        server.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
