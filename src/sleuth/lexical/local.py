@@ -13,15 +13,17 @@ from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical.postings import group_by_term
+from sleuth.lexical.postings import weigh_by_term
 from sleuth.text.tokens import TermCounter
 
+_ID_AND_CONTENT = itemgetter("id", "content")
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 _FOLD = bytes(
     i if i >= 128 else ord(chr(i).lower()) if chr(i).isalnum() or chr(i) == "_" else 0 for i in range(256)
@@ -116,7 +118,8 @@ def retrieve_local_docs(
     if not contents or not query.strip():
         return []
     scores = _cache.index(contents).scores(query)
-    found = np.flatnonzero(scores)
+    least = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else 0.0
+    found = np.flatnonzero((scores >= least) & (scores > 0))
     best = found[np.argsort(-scores[found], kind="stable")[:k]]
     return [{**evidence[i], "score": float(scores[i])} for i in best.tolist()]
 
@@ -124,8 +127,7 @@ def retrieve_local_docs(
 def _contents(evidence: Sequence[Mapping[str, Any]]) -> list[str]:
     """The texts; everything is looked at in each call, so this is written for speed."""
     try:
-        contents = [document["content"] for document in evidence]
-        _ = [document["id"] for document in evidence]
+        contents = [content for _, content in map(_ID_AND_CONTENT, evidence)]
     except (KeyError, TypeError) as error:
         i = next(i for i, document in enumerate(evidence) if not _is_complete(document))
         raise ArgumentError(f"evidence[{i}] must have an id and a content, got {evidence[i]!r}") from error
@@ -159,15 +161,9 @@ def _make_index(contents: list[str], hashes: NDArray[np.int64]) -> _Index:
     n = len(contents)
     df = np.bincount(terms, minlength=len(counter))
     idf = np.log((1 + n) / (1 + df)) + 1
-    weights = counts * idf[terms]
-    rows = np.repeat(np.arange(n), np.diff(ends, prepend=0))
-    lengths = np.sqrt(np.bincount(rows, weights * weights, minlength=n))
-    weights /= lengths[rows]
-    starts, sorted_rows, sorted_weights = group_by_term(ends, terms, weights, len(counter))
+    starts, rows, weights = weigh_by_term(ends, terms, counts, idf)
     data, offsets = counter.dictionary()
-    return _Index(
-        hashes, _numbers(data.tobytes(), offsets.tolist()), idf, starts, sorted_rows, sorted_weights
-    )
+    return _Index(hashes, _numbers(data.tobytes(), offsets.tolist()), idf, starts, rows, weights)
 
 
 def _numbers(data: bytes, offsets: list[int]) -> dict[str, int]:
