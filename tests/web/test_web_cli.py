@@ -68,3 +68,22 @@ def test_the_web_beside_the_index(server: TavilyServer, tmp_path: Path) -> None:
         )  # fmt: skip
         assert told in done.stdout
         assert "home#" in done.stdout or "'home" in done.stdout
+
+
+def test_asking_index_and_web(server: TavilyServer, tmp_path: Path) -> None:
+    """`sleuth ask --web` answers from pages too, and cites them by address."""
+    server.pages = [{"url": "https://a.org/x", "title": "Tides", "content": "The tide rises twice a day."}]
+    mine = {"TAVILY_BASE_URL": server.url, "TAVILY_API_KEY": "tvly-local", "XDG_CACHE_HOME": str(tmp_path)}
+    (tmp_path / "home.txt").write_text("Cats sleep most of the day.")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "sleuth", *arguments],
+            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **mine}, check=False, timeout=60,
+        )  # fmt: skip
+
+    assert run("index", "home.txt").returncode == 0
+    done = run("ask", "--web", "how often does the tide rise?")
+    assert done.returncode == 0, done.stderr
+    assert "rises twice a day" in done.stdout
+    assert "https://a.org/x" in done.stdout

@@ -43,6 +43,13 @@ def with_web(engine: Engine, *, deadline: float = 30.0) -> Retriever:
     return FusedRetriever({"index": engine, "web": web}, method="rrf", pool=50, deadline=deadline)
 
 
+def add_web(engine: Engine) -> None:
+    """Makes an engine's answers come from the web too: a hook before the built-in retriever."""
+    from sleuth.manager import RETRIEVE, retrieve_hook
+
+    engine.hooks.on(RETRIEVE, retrieve_hook(with_web(engine)), priority=1, plugin="web")
+
+
 @app.command("web", epilog=EXAMPLES)
 def web(
     query: Annotated[list[str] | None, typer.Argument(help="The question; quotes are optional.")] = None,
