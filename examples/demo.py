@@ -16,7 +16,7 @@ from pathlib import Path
 HOME = Path(__file__).parents[1]
 INDEX = HOME / ".sleuth"
 QUESTIONS = [
-    "how does the store survive a power cut",
+    "which modules may open network connections",
     "wait for several threads to reach the same point",
     "parse an ISO 8601 date with a time zone",
 ]

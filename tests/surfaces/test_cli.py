@@ -57,7 +57,8 @@ def test_index_tells_what_it_did(home: Path) -> None:
     done = sleuth("index", "docs", cwd=home)
     assert done.returncode == 0
     assert "2 added" in done.stdout
-    assert "picture.bin: " in done.stderr
+    assert "Skipped 1 binary files" in done.stderr
+    assert "picture.bin" in sleuth("index", "docs", "--json", cwd=home).stdout
     assert "\x1b" not in done.stdout + done.stderr
     again = sleuth("index", "docs", cwd=home)
     assert "0 added, 2 unchanged" in again.stdout

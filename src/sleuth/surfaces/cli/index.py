@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +32,9 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth index data.csv --text-field body --metadata-field year
   sleuth index src/ --analyzer code         identifiers split and kept whole
 """
+
+_COUNTED = {"binary": "binary files", "link": "links"}
+"""Kinds of skipped files of which there may be thousands and nothing is to be done about."""
 
 
 @app.command("index", epilog=EXAMPLES)
@@ -155,11 +160,15 @@ def print_report(report: IndexReport, path: str) -> None:
 
 
 def print_skipped(report: IndexReport, limit: int = 20) -> None:
-    """Files that could not be read, each with its reason."""
-    err = console(stderr=True)
-    if report.skipped:
-        err.print(f"Skipped {len(report.skipped):,}:", markup=False)
-    for skipped in report.skipped[:limit]:
-        err.print(f"  {skipped.source}: {skipped.reason}", markup=False, soft_wrap=True)
-    if len(report.skipped) > limit:
-        err.print(f"  … and {len(report.skipped) - limit:,} more (all of them with --json)", markup=False)
+    """Files that could not be read, each with its reason; what was never meant to be read is counted only."""
+    counts = Counter(skipped.kind for skipped in report.skipped)
+    told = [skipped for skipped in report.skipped if skipped.kind not in _COUNTED]
+    for kind, words in _COUNTED.items():
+        if counts[kind]:
+            print(f"Skipped {counts[kind]:,} {words} (named with --json).", file=sys.stderr)
+    if told:
+        print(f"Skipped {len(told):,} that could not be read:", file=sys.stderr)
+    for skipped in told[:limit]:
+        print(f"  {skipped.source}: {skipped.reason}", file=sys.stderr)
+    if len(told) > limit:
+        print(f"  … and {len(told) - limit:,} more (named with --json)", file=sys.stderr)

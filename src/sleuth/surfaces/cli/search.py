@@ -111,7 +111,8 @@ def snippet_lines(engine: Engine, query: str, item: RetrievedItem, width: int) -
     for start, end in found.spans:
         text += f"{found.text[last:start]}{OPEN}{found.text[start:end]}{CLOSE}"
         last = end
-    wrapped = textwrap.wrap(text + found.text[last:], width, max_lines=4, placeholder=" …")
+    text = " ".join((text + found.text[last:]).split())
+    wrapped = textwrap.wrap(text, width, max_lines=4, placeholder=" …")
     return [styled_spans(line) for line in wrapped]
 
 
