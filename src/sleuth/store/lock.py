@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import socket
+import platform
 import sys
 import time
 from contextlib import suppress
@@ -147,7 +147,7 @@ def _myself() -> dict[str, Any]:
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv and sys.argv[0] else "python"
     return {
         "pid": os.getpid(),
-        "host": socket.gethostname(),
+        "host": platform.node(),
         "command": command[:200],
         "since": datetime.now(UTC).isoformat(timespec="seconds"),
     }
