@@ -205,6 +205,8 @@ def test_ids_are_any_text(store: Store) -> None:
                 put(writer, argument, "text")
             with pytest.raises(ArgumentError, match="lone surrogates"):
                 put(writer, "x", argument)
+            with pytest.raises(ArgumentError, match="texts must be text without lone surrogates"):
+                writer.put_passages(["x", "y"], ["fine", argument], ["00", "00"])
     assert read(store) == {f"{name}#0": f"text of {name}" for name in names}
     with store.reader() as snapshot:
         for name in names:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from sleuth.store import manifest, segments
 from sleuth.store.legs import Leg, Rows
+from sleuth.store.record import Connection
 from sleuth.store.segments import Encoded, Held
 
 INLINE_BYTES = 1 << 16
@@ -28,7 +28,7 @@ class Built:
     encoded: Encoded
     held: Held | None
 
-    def publish(self, connection: sqlite3.Connection) -> None:
+    def publish(self, connection: Connection) -> None:
         """Name it in the manifest, in the open transaction."""
         manifest.publish(connection, self.encoded, inline=self.held is None)
 
@@ -69,6 +69,8 @@ def build_beside(
     built: list[Built] = []
 
     def work() -> None:
+        if not legs:
+            return
         columns = rows()
         for leg in legs if len(columns) else ():
             built.append(build(leg, columns, first, last, folder))  # noqa: PERF401 - a failure keeps the others

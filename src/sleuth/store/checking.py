@@ -13,19 +13,21 @@ import numpy as np
 
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store import manifest, mark, opening, record, segments
+from sleuth.store.codebook import bad_codebooks
 from sleuth.store.lock import read_holder
 from sleuth.store.manifest import Entry, SegmentMissingError, Views
+from sleuth.store.record import Connection
 from sleuth.store.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing import Writer
 
 _REBUILD = "sleuth doctor --repair"
 _READD = "sleuth doctor --repair, then add the documents that it names again"
 _ORDER = ("error", "warning", "ok")
-Connections = Callable[[], AbstractContextManager[sqlite3.Connection]]
+Connections = Callable[[], AbstractContextManager[Connection]]
 
 
 def status(
-    connection: sqlite3.Connection, path: Path, views: Views, settings: Mapping[str, Any], lost: str
+    connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], lost: str
 ) -> Status:
     """The store at a glance, as the connection's transaction sees it."""
     version, documents, chunks, next_key = connection.execute(
@@ -55,7 +57,7 @@ def status(
 
 
 def _leg_status(
-    connection: sqlite3.Connection, name: str, entries: list[Entry], chunks: int, next_key: int
+    connection: Connection, name: str, entries: list[Entry], chunks: int, next_key: int
 ) -> LegStatus:
     gaps = manifest.gaps([(entry.first, entry.last) for entry in entries], next_key)
     uncovered = sum(manifest.occupied(connection, *gap) for gap in gaps)
@@ -85,7 +87,7 @@ def check(path: Path, connections: Connections, views: Views, *, full: bool) -> 
 
 
 def _check(
-    connection: sqlite3.Connection, path: Path, views: Views, noted: int | None, *, full: bool
+    connection: Connection, path: Path, views: Views, noted: int | None, *, full: bool
 ) -> Iterator[Finding]:
     yield from _check_note(connection, noted)
     broken = [*_check_structure(connection)] if full else []
@@ -96,11 +98,13 @@ def _check(
         if full:
             yield from _check_rows(connection)
             yield from _check_embeddings(connection)
+            if bad := bad_codebooks(connection):
+                yield Finding("error", "record", f"codebooks {bad} are not as they were written", _READD)
         yield from _check_segments(connection, path / opening.SEGMENTS, views, full=full)
     yield from _check_orphans(connection, path / opening.SEGMENTS)
 
 
-def _check_note(connection: sqlite3.Connection, noted: int | None) -> Iterator[Finding]:
+def _check_note(connection: Connection, noted: int | None) -> Iterator[Finding]:
     version = connection.execute("SELECT version FROM state").fetchone()[0]
     if noted is None:
         yield Finding(
@@ -120,7 +124,7 @@ def _check_note(connection: sqlite3.Connection, noted: int | None) -> Iterator[F
         yield Finding("error", "record", lost, "add the newest documents again, then sleuth doctor --repair")
 
 
-def _check_structure(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _check_structure(connection: Connection) -> Iterator[Finding]:
     told = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
     if told != ["ok"]:
         yield Finding("error", "record", f"SQLite's integrity check: {'; '.join(told)}", _READD)
@@ -128,7 +132,7 @@ def _check_structure(connection: sqlite3.Connection) -> Iterator[Finding]:
         yield Finding("error", "record", f"{len(broken)} rows refer to rows that are not there", _READD)
 
 
-def _check_size(connection: sqlite3.Connection, path: Path) -> Iterator[Finding]:
+def _check_size(connection: Connection, path: Path) -> Iterator[Finding]:
     """The length of the record's file, which SQLite does not mind."""
     pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     size = (path / opening.RECORD).stat().st_size
@@ -141,7 +145,7 @@ def _check_size(connection: sqlite3.Connection, path: Path) -> Iterator[Finding]
         )
 
 
-def _check_state(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _check_state(connection: Connection) -> Iterator[Finding]:
     """The counters, against the tables."""
     documents, chunks, next_key = connection.execute(
         "SELECT documents, chunks, next_key FROM state"
@@ -159,7 +163,7 @@ def _check_state(connection: sqlite3.Connection) -> Iterator[Finding]:
         yield Finding("ok", "record", f"{documents} documents, {chunks} chunks")
 
 
-def bad_documents(connection: sqlite3.Connection) -> dict[int, str]:
+def bad_documents(connection: Connection) -> dict[int, str]:
     """Documents that have lost a part or whose bytes are not those that were written: id by key."""
     bad = {}
     chunks = connection.execute(f"SELECT {record.CHUNK_COLUMNS} FROM chunks ORDER BY key")
@@ -170,7 +174,7 @@ def bad_documents(connection: sqlite3.Connection) -> dict[int, str]:
         expected = 0
         while chunk is not None and chunk[0] < key + max(n, 1):
             right = chunk[0] == key + expected and chunk[1] == expected
-            whole &= right and _checks(record.chunk_checksum, (*chunk[:6], *chunk[7:]), chunk[6])
+            whole &= right and _chunk_is_whole(connection, chunk)
             expected += 1
             chunk = chunks.fetchone()
         if not whole or expected != n:
@@ -180,6 +184,14 @@ def bad_documents(connection: sqlite3.Connection) -> dict[int, str]:
     return bad
 
 
+def _chunk_is_whole(connection: Connection, stored: tuple[Any, ...]) -> bool:
+    try:
+        chunk = record.plain(connection, stored)
+    except IndexDamagedError:
+        return False
+    return _checks(record.chunk_checksum, (*chunk[:6], *chunk[7:]), chunk[6])
+
+
 def _checks(checksum: Callable[..., int], values: tuple[Any, ...], expected: object) -> bool:
     try:
         return checksum(*values) == expected
@@ -187,7 +199,7 @@ def _checks(checksum: Callable[..., int], values: tuple[Any, ...], expected: obj
         return False
 
 
-def _check_rows(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _check_rows(connection: Connection) -> Iterator[Finding]:
     bad = bad_documents(connection)
     if bad:
         names = ", ".join(repr(name) for name in list(bad.values())[:5]) + (", ..." if len(bad) > 5 else "")
@@ -198,14 +210,12 @@ def _check_rows(connection: sqlite3.Connection) -> Iterator[Finding]:
         yield Finding("ok", "record", "every row is as it was written")
 
 
-def _check_embeddings(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _check_embeddings(connection: Connection) -> Iterator[Finding]:
     if bad := len(record.bad_embeddings(connection)):
         yield Finding("error", "embeddings", f"{bad} cached vectors are not as they were written", _REBUILD)
 
 
-def _check_segments(
-    connection: sqlite3.Connection, folder: Path, views: Views, *, full: bool
-) -> Iterator[Finding]:
+def _check_segments(connection: Connection, folder: Path, views: Views, *, full: bool) -> Iterator[Finding]:
     present = manifest.record_keys(connection, 1, 1 << 62)
     dead = np.fromiter((key for (key,) in connection.execute("SELECT key FROM tombstones")), np.int64)
     entries = manifest.entries(connection)
@@ -221,7 +231,7 @@ def _check_segments(
 
 
 def _check_segment(
-    connection: sqlite3.Connection, folder: Path, entry: Entry, *, full: bool
+    connection: Connection, folder: Path, entry: Entry, *, full: bool
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
     """The keys of a segment, and what is wrong with it."""
     nothing = np.zeros(0, np.int64)
@@ -265,7 +275,7 @@ def _check_coverage(  # noqa: PLR0917 - arrays in the order of the sentence
         yield Finding("ok", leg, f"every one of {len(present)} chunks is covered exactly once")
 
 
-def _check_orphans(connection: sqlite3.Connection, folder: Path) -> Iterator[Finding]:
+def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:
     named = {entry.name for entry in manifest.entries(connection)}
     if not folder.is_dir():
         return
@@ -304,7 +314,7 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
     return told
 
 
-def _readable(connection: sqlite3.Connection) -> str:
+def _readable(connection: Connection) -> str:
     """How much of a damaged record can still be read."""
     sound = 0
     try:

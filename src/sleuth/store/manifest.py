@@ -7,7 +7,6 @@ by the table `tombstones`, with the generation that deleted them.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from sleuth.errors import IndexDamagedError
 from sleuth.store import segments
 from sleuth.store.legs import Bitmap, Leg, SegmentView, pack
-from sleuth.store.record import select_in
+from sleuth.store.record import Connection, select_in
 from sleuth.store.scan import pairs, rows_between
 from sleuth.store.segments import Encoded, Opened
 
@@ -62,7 +61,7 @@ class SegmentMissingError(Exception):
         self.name = name
 
 
-def entries(connection: sqlite3.Connection, leg: str | None = None) -> list[Entry]:
+def entries(connection: Connection, leg: str | None = None) -> list[Entry]:
     """The manifest, or a leg's part of it, in order of key."""
     rows = connection.execute(
         "SELECT name, leg, fingerprint, first, last, rows, bytes, checksum, inline IS NOT NULL FROM segments "
@@ -83,7 +82,7 @@ def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int
         yield at, next_key - 1
 
 
-def occupied(connection: sqlite3.Connection, first: int, last: int) -> int:
+def occupied(connection: Connection, first: int, last: int) -> int:
     """How many chunks of the record lie in a range that does not cut a document."""
     found: int = connection.execute(
         "SELECT coalesce(sum(chunks), 0) FROM documents WHERE key BETWEEN ? AND ?", (first, last)
@@ -91,9 +90,7 @@ def occupied(connection: sqlite3.Connection, first: int, last: int) -> int:
     return found
 
 
-def uncovered(
-    connection: sqlite3.Connection, leg: Leg, bad: frozenset[str] = frozenset()
-) -> list[tuple[int, int]]:
+def uncovered(connection: Connection, leg: Leg, bad: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
     """The gaps of a leg in which the record has rows."""
     good = [
         e for e in entries(connection, leg.name) if e.fingerprint == leg.fingerprint and e.name not in bad
@@ -103,7 +100,7 @@ def uncovered(
     return [(first, last) for first, last in found if occupied(connection, first, last)]
 
 
-def open_segment(connection: sqlite3.Connection, folder: Path, entry: Entry) -> Opened:
+def open_segment(connection: Connection, folder: Path, entry: Entry) -> Opened:
     """The segment of an entry.
 
     Raises:
@@ -121,7 +118,7 @@ def open_segment(connection: sqlite3.Connection, folder: Path, entry: Entry) -> 
         raise IndexDamagedError(f"segment {entry.name} cannot be read: {error.strerror}") from error
 
 
-def publish(connection: sqlite3.Connection, segment: Encoded, *, inline: bool) -> None:
+def publish(connection: Connection, segment: Encoded, *, inline: bool) -> None:
     """Name a segment in the manifest; what it was made from must be gone from it.
 
     Args:
@@ -135,7 +132,7 @@ def publish(connection: sqlite3.Connection, segment: Encoded, *, inline: bool) -
     )  # fmt: skip
 
 
-def purge_tombstones(connection: sqlite3.Connection, folder: Path, first: int, last: int) -> None:
+def purge_tombstones(connection: Connection, folder: Path, first: int, last: int) -> None:
     """Forget the tombstones of `first` to `last` that no segment holds any more."""
     dead = _tombstones(connection, "key BETWEEN ? AND ?", (first, last))
     held = np.zeros(len(dead), bool)
@@ -145,7 +142,7 @@ def purge_tombstones(connection: sqlite3.Connection, folder: Path, first: int, l
     connection.executemany("DELETE FROM tombstones WHERE key = ?", ((key,) for key in dead[~held].tolist()))
 
 
-def _keys_of(connection: sqlite3.Connection, folder: Path, entry: Entry) -> NDArray[np.int64]:
+def _keys_of(connection: Connection, folder: Path, entry: Entry) -> NDArray[np.int64]:
     """Keys of a segment; all of its range where it cannot be read, so that nothing is forgotten too early."""
     try:
         return open_segment(connection, folder, entry).keys
@@ -153,7 +150,7 @@ def _keys_of(connection: sqlite3.Connection, folder: Path, entry: Entry) -> NDAr
         return np.arange(entry.first, entry.last + 1)
 
 
-def _tombstones(connection: sqlite3.Connection, where: str, values: tuple[int, ...]) -> NDArray[np.int64]:
+def _tombstones(connection: Connection, where: str, values: tuple[int, ...]) -> NDArray[np.int64]:
     found = connection.execute(f"SELECT key FROM tombstones WHERE {where} ORDER BY key", values)
     return np.fromiter((key for (key,) in found), np.int64)
 
@@ -207,7 +204,7 @@ class Views:
         """In a child: another thread of the parent may have held the lock."""
         self._lock = threading.RLock()
 
-    def at(self, connection: sqlite3.Connection, generation: int) -> Loaded:
+    def at(self, connection: Connection, generation: int) -> Loaded:
         """The views of the generation that this connection's transaction sees.
 
         Raises:
@@ -227,7 +224,7 @@ class Views:
                 self._cache = {name: cached for name, cached in self._cache.items() if name in kept}
             return loaded
 
-    def _load(self, connection: sqlite3.Connection, generation: int) -> Loaded:
+    def _load(self, connection: Connection, generation: int) -> Loaded:
         next_key = connection.execute("SELECT next_key FROM state").fetchone()[0]
         by_leg: dict[str, list[Entry]] = {name: [] for name in self.legs}
         for entry in entries(connection):
@@ -249,7 +246,7 @@ class Views:
             views[name] = tuple(view for _, _, view in sorted(found, key=lambda item: item[0]))
         return Loaded(generation, MappingProxyType(views), MappingProxyType(holes))
 
-    def _view(self, connection: sqlite3.Connection, entry: Entry, generation: int) -> SegmentView | None:
+    def _view(self, connection: Connection, entry: Entry, generation: int) -> SegmentView | None:
         """The view of an entry; None where it is damaged, which is noted."""
         if entry.name in self.damage:
             return None
@@ -276,7 +273,7 @@ class Views:
             self.damage[name] = f"segment {name}: its file is missing"
 
     def _in_memory(
-        self, connection: sqlite3.Connection, leg: Leg, first: int, last: int
+        self, connection: Connection, leg: Leg, first: int, last: int
     ) -> list[tuple[int, int, SegmentView]]:
         """Segments of the rows in a gap, built now and kept while the gap holds the same rows.
 
@@ -298,13 +295,13 @@ class Views:
         return [(int(view.keys[0]), int(view.keys[-1]), view) for view in kept[1]]
 
 
-def _read_dead(connection: sqlite3.Connection, opened: Opened, entry: Entry, generation: int) -> _Cached:
+def _read_dead(connection: Connection, opened: Opened, entry: Entry, generation: int) -> _Cached:
     cached = _Cached(opened, generation)
     _bury(cached, _tombstones(connection, "key BETWEEN ? AND ?", (entry.first, entry.last)))
     return cached
 
 
-def _add_dead(connection: sqlite3.Connection, cached: _Cached, entry: Entry, generation: int) -> None:
+def _add_dead(connection: Connection, cached: _Cached, entry: Entry, generation: int) -> None:
     """Deletions since the cached generation. Tombstones stay while any segment in the manifest holds their row."""
     newer = _tombstones(
         connection, "generation > ? AND key BETWEEN ? AND ?", (cached.generation, entry.first, entry.last)
@@ -327,17 +324,17 @@ def _bury(cached: _Cached, keys: NDArray[np.int64]) -> None:
     cached.live.flags.writeable = False
 
 
-def drop(connection: sqlite3.Connection, names: Sequence[str]) -> None:
+def drop(connection: Connection, names: Sequence[str]) -> None:
     """Take segments out of the manifest."""
     connection.executemany("DELETE FROM segments WHERE name = ?", ((name,) for name in names))
 
 
-def still_there(connection: sqlite3.Connection, names: Sequence[str]) -> bool:
+def still_there(connection: Connection, names: Sequence[str]) -> bool:
     """Whether the manifest names all of these."""
     return sum(1 for _ in select_in(connection, "name", "segments", "name", names)) == len(names)
 
 
-def bury_missing(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> None:
+def bury_missing(connection: Connection, keys: NDArray[np.int64]) -> None:
     """Note as deleted those rows that the record no longer has."""
     kept = record_keys(connection, int(keys[0]), int(keys[-1]))
     generation = connection.execute("SELECT generation FROM state").fetchone()[0] + 1
@@ -347,7 +344,7 @@ def bury_missing(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> Non
     )
 
 
-def record_keys(connection: sqlite3.Connection, first: int, last: int) -> NDArray[np.int64]:
+def record_keys(connection: Connection, first: int, last: int) -> NDArray[np.int64]:
     """Keys of the chunks of documents with keys in a range; shape (n,), ascending."""
     found = connection.execute(
         "SELECT key, chunks FROM documents WHERE key BETWEEN ? AND ? AND chunks > 0 ORDER BY key",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -16,6 +15,7 @@ from sleuth.store.building import Built
 from sleuth.store.building import build as build_segment
 from sleuth.store.legs import Leg, Rows
 from sleuth.store.manifest import Entry, SegmentMissingError, Views
+from sleuth.store.record import Connection
 from sleuth.store.scan import rows_between
 from sleuth.store.segments import SUFFIX
 from sleuth.store.values import Repair
@@ -41,7 +41,7 @@ class Problem:
     why: str
 
 
-def problems(connection: sqlite3.Connection, views: Views) -> list[Problem]:
+def problems(connection: Connection, views: Views) -> list[Problem]:
     """What the attached legs lack, as the connection's transaction sees it; looks at headers and sizes only."""
     found = []
     for name, leg in views.legs.items():
@@ -62,7 +62,7 @@ def problems(connection: sqlite3.Connection, views: Views) -> list[Problem]:
     return found
 
 
-def fault(connection: sqlite3.Connection, folder: Path, entry: Entry, leg: Leg | None) -> str:
+def fault(connection: Connection, folder: Path, entry: Entry, leg: Leg | None) -> str:
     """Why a segment cannot serve, as far as its manifest row, size and header tell; empty where it can."""
     if leg is not None and entry.fingerprint != leg.fingerprint:
         return f"made with {entry.fingerprint!r}, asked for {leg.fingerprint!r}"
@@ -83,7 +83,7 @@ def in_memory(found: Sequence[Problem], reason: str) -> list[Repair]:
     ]
 
 
-def mend(connection: sqlite3.Connection, writer: Writer, views: Views) -> list[Repair]:
+def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
     """Drop what cannot serve and index what is uncovered, leg by leg; each batch is committed.
 
     Args:
@@ -106,7 +106,7 @@ def mend(connection: sqlite3.Connection, writer: Writer, views: Views) -> list[R
     return told
 
 
-def _publish(connection: sqlite3.Connection, built: Built) -> list[Built]:
+def _publish(connection: Connection, built: Built) -> list[Built]:
     built.publish(connection)
     return [built]
 
@@ -116,7 +116,7 @@ def _drop(writer: Writer, views: Views, bad: Sequence[Entry]) -> None:
         return
     names = [entry.name for entry in bad]
 
-    def change(connection: sqlite3.Connection) -> list[Built]:
+    def change(connection: Connection) -> list[Built]:
         manifest.drop(connection, names)
         first, last = min(entry.first for entry in bad), max(entry.last for entry in bad)
         manifest.purge_tombstones(connection, views.folder, first, last)
@@ -130,7 +130,7 @@ def _drop(writer: Writer, views: Views, bad: Sequence[Entry]) -> None:
 
 
 def build(
-    connection: sqlite3.Connection,
+    connection: Connection,
     views: Views,
     leg: Leg,
     writing: Callable[[], AbstractContextManager[Writer]],
@@ -154,7 +154,7 @@ def build(
     return done
 
 
-def _next_batch(connection: sqlite3.Connection, leg: Leg) -> tuple[Rows, int] | None:
+def _next_batch(connection: Connection, leg: Leg) -> tuple[Rows, int] | None:
     """The first rows that the leg does not cover, and how many there are in all."""
     connection.execute("BEGIN")
     try:
@@ -167,7 +167,7 @@ def _next_batch(connection: sqlite3.Connection, leg: Leg) -> tuple[Rows, int] | 
         connection.execute("ROLLBACK")
 
 
-def _publish_free(connection: sqlite3.Connection, built: Built, rows: Rows) -> list[Built]:
+def _publish_free(connection: Connection, built: Built, rows: Rows) -> list[Built]:
     """Publish, unless another process was faster; rows deleted since they were read are dead in it."""
     new = built.encoded
     same = [e for e in manifest.entries(connection, new.leg) if e.fingerprint == new.fingerprint]

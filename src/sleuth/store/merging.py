@@ -10,7 +10,6 @@ publishing the result needs the writer's lock; a writer of this process publishe
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections import deque
@@ -25,6 +24,7 @@ from sleuth.store import manifest, segments
 from sleuth.store.building import Built, keep
 from sleuth.store.legs import Leg, SegmentView, count, unpack
 from sleuth.store.manifest import Entry
+from sleuth.store.record import Connection
 from sleuth.store.scan import ranks_of
 
 RATIO = 2
@@ -78,7 +78,7 @@ def plan(rows: Sequence[int], live: Sequence[int]) -> tuple[int, int] | None:
 
 
 def runs(
-    connection: sqlite3.Connection, entries: Sequence[Entry], views: Mapping[str, SegmentView]
+    connection: Connection, entries: Sequence[Entry], views: Mapping[str, SegmentView]
 ) -> Iterator[list[Entry]]:
     """Adjacent segments that may become one: those with a view, and no uncovered rows between them."""
     run: list[Entry] = []
@@ -111,7 +111,7 @@ def choose(run: Sequence[Entry], views: Mapping[str, SegmentView], *, whole: boo
 
 
 def merge(  # noqa: PLR0917 - what is merged, and where to
-    connection: sqlite3.Connection, leg: Leg, entries: Sequence[Entry], views: Sequence[SegmentView], folder: Path,
+    connection: Connection, leg: Leg, entries: Sequence[Entry], views: Sequence[SegmentView], folder: Path,
     release: Callable[[], None],
 ) -> Merged:  # fmt: skip
     """Merge adjacent segments as the connection's transaction sees them.
@@ -155,7 +155,7 @@ class Merges:
         """Have it published by the next commit."""
         self._ready.append(merged)
 
-    def apply(self, connection: sqlite3.Connection, path: Path) -> list[Merged]:
+    def apply(self, connection: Connection, path: Path) -> list[Merged]:
         """Publish what is ready in the open transaction; give up what was overtaken."""
         applied = []
         while self._ready:

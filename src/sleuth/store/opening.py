@@ -10,12 +10,14 @@ from typing import Any
 
 from sleuth.errors import IndexDamagedError, IndexNotFoundError
 from sleuth.store import mark, record
+from sleuth.store.codebook import Codebooks
 from sleuth.store.lock import WriterLock
+from sleuth.store.record import Connection
 from sleuth.store.segments import SUFFIX, sync_folder
 
 RECORD, SEGMENTS, LOCK = "record.sqlite", "segments", "writer.lock"
 _CREATION_SECONDS = 10.0
-_BUSY_MS = 100
+_BUSY_MS = 20
 _FREE_SHARE = 0.25
 
 
@@ -31,7 +33,7 @@ def is_whole(folder: Path) -> bool:
         _refuse_remains(folder)
         return False
     with record.translated(folder):
-        connection = record.connect(file, write=os.access(file, os.W_OK))
+        connection = record.connect(file, Codebooks(), write=os.access(file, os.W_OK))
         try:
             whole = record.check_format(connection, file)
         finally:
@@ -110,20 +112,17 @@ def log_bytes(folder: Path) -> int:
         return 0
 
 
-def checkpoint(connection: sqlite3.Connection, *, truncate: bool) -> bool:
-    """Copy the log into the record; whether all of it was. Waits for readers a moment only.
+def checkpoint(connection: Connection) -> bool:
+    """Copy the log into the record and empty it, so that no deleted text stays in it; whether all of it was.
+
+    Waits for readers a moment only: what can be copied is copied.
 
     Nothing is lost where it cannot be copied, for readers or for want of space: it is tried again after the next
     commit.
-
-    Args:
-        truncate: empty the log as well, so that no deleted text stays in it.
     """
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
     try:
-        busy, pages, copied = connection.execute(
-            f"PRAGMA wal_checkpoint({'TRUNCATE' if truncate else 'PASSIVE'})"
-        ).fetchone()
+        busy, pages, copied = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
             raise
@@ -134,7 +133,7 @@ def checkpoint(connection: sqlite3.Connection, *, truncate: bool) -> bool:
         connection.execute(f"PRAGMA busy_timeout = {int(record.BUSY_SECONDS * 1000)}")
 
 
-def shrink(connection: sqlite3.Connection) -> None:
+def shrink(connection: Connection) -> None:
     """Give pages that deletions freed back to the disk, where they are many."""
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     if connection.execute("PRAGMA freelist_count").fetchone()[0] > _FREE_SHARE * pages:

@@ -8,13 +8,13 @@ of which locks are held: so connections are closed before a fork, and the fork w
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 import time
 import weakref
 from collections.abc import Callable
 
 from sleuth.errors import StoreError
+from sleuth.store.record import Connection
 
 _FORK_PATIENCE = 5.0
 
@@ -27,17 +27,17 @@ class Pool:
         path: the index folder, for messages.
     """
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], path: str) -> None:
+    def __init__(self, connect: Callable[[], Connection], path: str) -> None:
         self._connect = connect
         self._path = path
-        self._idle: list[sqlite3.Connection] = []
-        self._busy: dict[sqlite3.Connection, int] = {}
+        self._idle: list[Connection] = []
+        self._busy: dict[Connection, int] = {}
         self._open = threading.Event()
         self._open.set()
         self._closed = False
         _POOLS.add(self)
 
-    def acquire(self) -> sqlite3.Connection:
+    def acquire(self) -> Connection:
         """A connection that nobody else uses.
 
         Raises:
@@ -57,7 +57,7 @@ class Pool:
             self.release(connection)  # a fork is under way
             self._open.wait()
 
-    def release(self, connection: sqlite3.Connection) -> None:
+    def release(self, connection: Connection) -> None:
         """Give a connection back, with no transaction open."""
         if self._busy.pop(connection, None) is None:
             return  # inherited through a fork: it must be neither used nor closed
@@ -66,7 +66,7 @@ class Pool:
         else:
             self._idle.append(connection)
 
-    def discard(self, connection: sqlite3.Connection) -> None:
+    def discard(self, connection: Connection) -> None:
         """Close a connection that failed."""
         if self._busy.pop(connection, None) is not None:
             connection.close()
@@ -102,7 +102,7 @@ class Pool:
 
 
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
-_INHERITED: list[sqlite3.Connection] = []
+_INHERITED: list[Connection] = []
 
 
 def _before() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store.batch import merge_metadata
 from sleuth.store.legs import Rows, SegmentView
 from sleuth.store.manifest import Loaded, occupied
-from sleuth.store.record import check_text, from_json, select_in
+from sleuth.store.record import Connection, check_text, from_json, select_in
 from sleuth.store.scan import rows_between
 from sleuth.store.values import Counts, Row, StoredDocument
 
@@ -27,7 +26,7 @@ class Snapshot:
 
     __slots__ = ("_connection", "_loaded", "version")
 
-    def __init__(self, connection: sqlite3.Connection, version: int, loaded: Loaded) -> None:
+    def __init__(self, connection: Connection, version: int, loaded: Loaded) -> None:
         self.version = version
         self._connection = connection
         self._loaded = loaded
@@ -53,7 +52,9 @@ class Snapshot:
         chunks = {row[0]: row for row in select_in(self._connection, _CHUNK, "chunks", "key", wanted)}
         found = self._in_order(wanted, chunks)
         documents = self._in_order([row[0] - row[1] for row in found], self._documents_of(found))
-        return list(map(_row, documents, found))
+        books = self._connection.books
+        texts = [books.decode(self._connection, row[8]) for row in found]
+        return list(map(_row, documents, found, texts))
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """The chunk ids of these keys, in this order."""
@@ -150,9 +151,9 @@ class Snapshot:
             ) from None
 
 
-def _row(document: tuple[Any, ...], chunk: tuple[Any, ...]) -> Row:
+def _row(document: tuple[Any, ...], chunk: tuple[Any, ...], text: str) -> Row:
     _, document_id, source, title, metadata = document
-    key, n, page, start, line, lines, fields, own, text = chunk
+    key, n, page, start, line, lines, fields, own, _ = chunk
     named = from_json(fields)
     merged = merge_metadata(
         source or document_id,

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, StoreError
+from sleuth.store.codebook import Codebooks
 
 FORMAT = 1
 APPLICATION = 0x534C5448
@@ -51,6 +52,7 @@ CREATE TABLE segments(
 );
 CREATE TABLE tombstones(key INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 CREATE INDEX tombstones_by_generation ON tombstones(generation);
+CREATE TABLE codebooks(book INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, symbols BLOB NOT NULL);
 CREATE TABLE models(model INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);
 CREATE TABLE embeddings(
     key INTEGER PRIMARY KEY, model INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,
@@ -61,7 +63,7 @@ CREATE TABLE embeddings(
 DocumentValues = tuple[int, int, int, int | None, int, bytes, str, str | None, str | None, str | None]
 """key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"""
 ChunkValues = tuple[int, int, int | None, int, int, int, int, str | None, str | None, str]
-"""key, n, page, start, line, lines, checksum, fields, metadata, text"""
+"""key, n, page, start, line, lines, checksum, fields, metadata, text; the text is stored as its codebook writes it"""
 
 INSERT_DOCUMENT = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -72,7 +74,19 @@ SIGN = 1 << 31
 _MANY = 256
 
 
-def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = False) -> sqlite3.Connection:
+class Connection(sqlite3.Connection):
+    """A connection that can read the texts it finds.
+
+    Attributes:
+        books: the codebooks of its record.
+    """
+
+    books: Codebooks
+
+
+def connect(
+    path: Path, books: Codebooks, *, write: bool, immutable: bool = False, shared: bool = False
+) -> Connection:
     """A connection in autocommit mode, usable from any one thread at a time.
 
     `sqlite3.connect` itself sets the busy timeout before anything else runs. Checkpoints are left to the store.
@@ -87,7 +101,9 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
         isolation_level=None,
         check_same_thread=False,
         uri=True,
+        factory=Connection,
     )
+    connection.books = books
     try:
         if write:
             connection.execute("PRAGMA synchronous = FULL")
@@ -267,11 +283,21 @@ def select_in(
 
 
 def insert(
-    connection: sqlite3.Connection, documents: Iterable[DocumentValues], chunks: Iterable[ChunkValues]
+    connection: Connection, documents: Iterable[DocumentValues], chunks: Sequence[ChunkValues]
 ) -> None:
     """Add rows, in order of key."""
     connection.executemany(INSERT_DOCUMENT, documents)
-    connection.executemany(INSERT_CHUNK, chunks)
+    texts = connection.books.encode(connection, [chunk[9] for chunk in chunks])
+    connection.executemany(
+        INSERT_CHUNK, ((*chunk[:9], text) for chunk, text in zip(chunks, texts, strict=True))
+    )
+
+
+def plain(connection: Connection, stored: tuple[Any, ...]) -> ChunkValues:
+    """A row of `chunks` with its text decoded."""
+    key, n, page, start, line, lines, checksum, fields, metadata, text = stored
+    decoded = connection.books.decode(connection, text)
+    return key, n, page, start, line, lines, checksum, fields, metadata, decoded
 
 
 def insert_embeddings(

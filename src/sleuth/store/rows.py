@@ -34,8 +34,6 @@ class Passages:
         sources: Sequence[str | None] | None,
         titles: Sequence[str] | None,
     ) -> None:
-        for text in texts:
-            record.check_text(text, "texts")
         self.ids, self.texts = ids, texts
         self.digests = list(map(digest, hashes))
         n = len(ids)
@@ -62,6 +60,21 @@ class Passages:
 
     def at(self, first: int) -> tuple[list[DocumentValues], list[ChunkValues], dict[int, Mapping[str, Any]]]:
         """Rows of both tables with keys from `first` on, and the metadata by key.
+
+        Raises:
+            ArgumentError: a text with a lone surrogate.
+        """
+        try:
+            return self._rows(first)
+        except UnicodeEncodeError:
+            for text in self.texts:
+                record.check_text(text, "texts")
+            raise
+
+    def _rows(
+        self, first: int
+    ) -> tuple[list[DocumentValues], list[ChunkValues], dict[int, Mapping[str, Any]]]:
+        """As `at`.
 
         The checksums are those of `record.document_checksum` and `record.chunk_checksum`, written out.
         """

@@ -12,14 +12,22 @@ from numpy.typing import NDArray
 from sleuth.errors import IndexDamagedError
 from sleuth.store.batch import make_rows, spread_ranks
 from sleuth.store.legs import Rows
-from sleuth.store.record import CHUNK_COLUMNS, DOCUMENT_COLUMNS, ChunkValues, DocumentValues, from_json
+from sleuth.store.record import (
+    CHUNK_COLUMNS,
+    DOCUMENT_COLUMNS,
+    ChunkValues,
+    Connection,
+    DocumentValues,
+    from_json,
+    plain,
+)
 
 BATCH_BYTES = 64 << 20
 """Characters of text in a batch of rows, about: bounds the memory of a rebuild and of a long commit."""
 
 
 def rows_between(
-    connection: sqlite3.Connection, first: int, last: int, batch_bytes: int = BATCH_BYTES
+    connection: Connection, first: int, last: int, batch_bytes: int = BATCH_BYTES
 ) -> Iterator[Rows]:
     """The rows with keys `first` to `last`, inclusive, as legs are given them; whole documents, in order of key."""
     documents: list[DocumentValues] = []
@@ -37,7 +45,7 @@ def rows_between(
 
 
 def documents_between(
-    connection: sqlite3.Connection, first: int, last: int
+    connection: Connection, first: int, last: int
 ) -> Iterator[tuple[DocumentValues, list[ChunkValues]]]:
     """Documents with keys in a range, each with its chunks; two cursors that walk side by side."""
     documents = connection.execute(
@@ -47,7 +55,7 @@ def documents_between(
         f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
     )
     for document in documents:
-        own = list(islice(chunks, document[1]))
+        own = [plain(connection, chunk) for chunk in islice(chunks, document[1])]
         if len(own) != document[1] or any(chunk[0] - chunk[1] != document[0] for chunk in own):
             raise IndexDamagedError(
                 f"the record has lost chunks of {document[6]!r}: `sleuth doctor --full` says what remains"

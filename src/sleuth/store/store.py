@@ -26,6 +26,7 @@ from typing import Any
 from sleuth.errors import IndexLockedError, StoreError
 from sleuth.store import checking, manifest, mark, mending, merging, opening, record, segments
 from sleuth.store.batch import content_hash
+from sleuth.store.codebook import Codebooks
 from sleuth.store.legs import Leg
 from sleuth.store.lock import WriterLock
 from sleuth.store.manifest import SegmentMissingError, Views
@@ -33,6 +34,7 @@ from sleuth.store.merging import Merges
 from sleuth.store.opening import LOCK, RECORD, SEGMENTS
 from sleuth.store.pool import Pool
 from sleuth.store.reading import Snapshot
+from sleuth.store.record import Connection
 from sleuth.store.values import Finding, Repair, Status
 from sleuth.store.writing import Writer
 
@@ -62,10 +64,11 @@ class Store:
         self.settings: Mapping[str, Any] = {}
         self._folder = path / SEGMENTS
         file = path / RECORD
+        books = Codebooks()
         self._readers = Pool(
-            lambda: record.connect(file, write=False, immutable=immutable, shared=writable), str(path)
+            lambda: record.connect(file, books, write=False, immutable=immutable, shared=writable), str(path)
         )
-        self._writers = Pool(lambda: record.connect(file, write=True), str(path))
+        self._writers = Pool(lambda: record.connect(file, books, write=True), str(path))
         self._views = Views(self._folder)
         self._merges = Merges(self._merge_once)
         self._locks: list[WriterLock] = []
@@ -185,7 +188,7 @@ class Store:
             self._locks.remove(lock)
             lock.release()
 
-    def _sweep(self, connection: sqlite3.Connection) -> None:
+    def _sweep(self, connection: Connection) -> None:
         """Once for each opening: remove the files that a crash left behind."""
         if self._swept:
             return
@@ -272,7 +275,7 @@ class Store:
             return
         if force or deleted or opening.log_bytes(self.path) > _LOG_BYTES:
             with self._connection(write=True) as connection:
-                if opening.checkpoint(connection, truncate=force or deleted) and deleted:
+                if opening.checkpoint(connection) and deleted:
                     self._merges.deleted = False
 
     # --- reading
@@ -288,7 +291,7 @@ class Store:
             version: int = connection.execute("SELECT version FROM state").fetchone()[0]
             return version
 
-    def _begin(self, connection: sqlite3.Connection) -> manifest.Loaded:
+    def _begin(self, connection: Connection) -> manifest.Loaded:
         """Begin a transaction of the newest version for which all files are at hand."""
         missing: tuple[int, str] | None = None
         while True:
@@ -303,7 +306,7 @@ class Store:
                 missing = generation, error.name
 
     @contextmanager
-    def _connection(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+    def _connection(self, *, write: bool = False) -> Iterator[Connection]:
         """A connection for a few statements."""
         pool = self._writers if write else self._readers
         with record.translated(self.path):
@@ -312,9 +315,7 @@ class Store:
                 yield connection
 
     @contextmanager
-    def _given_back(
-        self, connection: sqlite3.Connection, pool: Pool | None = None
-    ) -> Iterator[Callable[[], None]]:
+    def _given_back(self, connection: Connection, pool: Pool | None = None) -> Iterator[Callable[[], None]]:
         """Give a connection back at the end of the block, or as soon as the function that it yields is called."""
         pool = pool or self._readers
         given = False

@@ -15,7 +15,7 @@ from sleuth.store.batch import Batch
 from sleuth.store.building import Built, build_beside
 from sleuth.store.manifest import Views
 from sleuth.store.merging import Merges
-from sleuth.store.record import DocumentValues
+from sleuth.store.record import Connection, DocumentValues
 from sleuth.store.scan import BATCH_BYTES
 from sleuth.store.segments import sync_folder
 from sleuth.store.values import Known
@@ -45,7 +45,7 @@ class Writer:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, path: Path, views: Views, merges: Merges, legs: Iterable[str]
+        self, connection: Connection, path: Path, views: Views, merges: Merges, legs: Iterable[str]
     ) -> None:
         self._connection = connection
         self._path = path
@@ -188,12 +188,13 @@ class Writer:
         ids = passages.ids
         found = self._find(ids)
         if found:
-            passages = passages.without(
-                {i for i, name in enumerate(ids) if name in found and found[name][5] == passages.digests[i]}
-            )
-            self._remove([found[name] for name in passages.ids if name in found])
+            same = {
+                i for i, name in enumerate(ids) if name in found and found[name][5] == passages.digests[i]
+            }
+            passages = passages.without(same)
         state = self._begin()
         documents, chunks, own = passages.at(state.next_key)
+        self._remove([found[name] for name in passages.ids if name in found])
         state.next_key += len(documents)
         self._batch.extend(documents, chunks, own)
         self._added(documents, sum(map(len, passages.texts)), len(documents))
@@ -336,7 +337,7 @@ class Writer:
         """
         return self._commit()
 
-    def change_manifest(self, change: Callable[[sqlite3.Connection], list[Built]]) -> None:
+    def change_manifest(self, change: Callable[[Connection], list[Built]]) -> None:
         """For the store itself: commit a change of segments that changes no row.
 
         Args:
@@ -384,6 +385,7 @@ class Writer:
             self._merges.forget(merged)
             raise
         mark.write(self._path, state.version)
+        self._connection.books.keep()
         for built in self._built:
             built.release()
         self._merges.done(merged, self._path)
@@ -404,6 +406,7 @@ class Writer:
         with suppress(sqlite3.Error):  # after a failed write SQLite may have rolled back by itself
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+        self._connection.books.forget()
         self._reset()
 
     def _flush(self) -> None:

@@ -1,0 +1,132 @@
+"""Texts come back from a codebook as they were, whatever they hold, and damage is an error, not another text."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store import codebook
+from sleuth.store.store import Store, content_hash
+from sleuth.store.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook
+from tests.store.words import SumsLeg, faults, read
+
+RNG = random.Random(3)
+WORDS = ["".join(RNG.choices("etaoinshrdlu", k=RNG.randint(2, 9))) for _ in range(3000)]
+
+
+def prose(n: int, seed: int = 1, words: list[str] = WORDS) -> list[str]:
+    """Texts of 60 words each."""
+    rng = random.Random(seed)
+    return [" ".join(rng.choices(words, k=60)) for _ in range(n)]
+
+
+BOOK = Codebook(codebook.train("\n".join(prose(300)).encode()))
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"))), st.integers(0, 255))
+def test_any_text_comes_back(texts: list[str], mark: int) -> None:
+    """Encoding and decoding any text gives the text; what would not get shorter stays a string."""
+    for text, coded in zip(texts, BOOK.encode(texts, mark), strict=True):
+        if isinstance(coded, bytes):
+            assert coded[0] == mark
+            assert len(coded) < len(text.encode())
+            assert BOOK.decode(coded) == text
+        else:
+            assert coded is text
+
+
+def test_prose_shrinks() -> None:
+    """Texts like those that it was learned from take less than half of their bytes; long ones too."""
+    for texts in (prose(100, seed=2), [" ".join(prose(500, seed=2))]):
+        coded = BOOK.encode(texts, 1)
+        assert sum(map(len, coded)) < 0.5 * sum(map(len, texts))
+        assert [BOOK.decode(item) if isinstance(item, bytes) else item for item in coded] == texts
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_decoded_or_refused(coded: bytes) -> None:
+    """Bytes that no text has are a ValueError."""
+    try:
+        text = BOOK.decode(coded)
+    except ValueError:
+        return
+    assert isinstance(text, str)
+
+
+def test_symbols_are_checked() -> None:
+    """A codebook needs every single byte, and refuses symbols that are too long, too many or there twice."""
+    single = [bytes([value]) for value in range(256)]
+    longest = b"x" * LONGEST_SYMBOL
+    assert Codebook([*single, longest]).encode(["x" * 30], 7) == [b"\x07" + b"\xf0\x10" * 2]
+    for symbols in (
+        single[:-1],
+        [*single, longest + b"x"],
+        [*single, b""],
+        [*single, b"ab", b"ab"],
+        [*single[1:], b"ab"],
+    ):
+        with pytest.raises(ValueError, match="symbols must be"):
+            Codebook(symbols)
+    with pytest.raises(ValueError, match="symbols must be"):
+        Codebook([i.to_bytes(3, "big") for i in range(MOST_SYMBOLS + 1)])
+
+
+def test_large_batches_are_coded_and_each_kind_gets_its_book(store: Store) -> None:
+    """The record is smaller than the texts; another kind of text gets a book of its own, the same kind does not."""
+    other = ["".join(RNG.choices("αβγδεζηθικ", k=6)) for _ in range(500)]
+    batches = {"a": prose(4000, 5), "b": prose(4000, 6), "c": prose(4000, 7, other), "d": prose(3, 8)}
+    for name, texts in batches.items():
+        with store.writer() as writer:
+            ids = [f"{name}{i:05}" for i in range(len(texts))]
+            assert writer.put_passages(ids, texts, [content_hash(text) for text in texts]) == len(texts)
+    with store._connection() as connection:
+        kinds = connection.execute(
+            "SELECT substr(d.id, 1, 1), typeof(text), hex(substr(text, 1, 1)), count(*) FROM chunks c "
+            "JOIN documents d ON d.key = c.key GROUP BY 1, 2, 3"
+        ).fetchall()
+    assert {(name, kind, book): n for name, kind, book, n in kinds if n > 100} == {
+        ("a", "blob", "01"): 4000, ("b", "blob", "01"): 4000, ("c", "blob", "02"): 4000,
+    }  # fmt: skip
+    store.compact()
+    raw = sum(len(text.encode()) for texts in batches.values() for text in texts)
+    assert (store.path / "record.sqlite").stat().st_size < 0.75 * raw
+    assert sorted(read(store).values()) == sorted(text for texts in batches.values() for text in texts)
+    assert faults(store) == []
+
+
+def test_a_book_of_an_abandoned_transaction_is_forgotten(store: Store) -> None:
+    """A book that was learned and not committed does not decode texts of the next one with its number."""
+    for texts, commit in ((prose(4000, 1, WORDS[:100]), False), (prose(4000, 2, WORDS[100:]), True)):
+        ids = [f"d{i}" for i in range(len(texts))]
+        try:
+            with store.writer() as writer:
+                writer.put_passages(ids, texts, [content_hash(text) for text in texts])
+                writer._flush()
+                if not commit:
+                    raise InterruptedError  # noqa: TRY301
+        except InterruptedError:
+            pass
+    assert sorted(read(store).values()) == sorted(texts)
+    assert faults(store) == []
+
+
+def test_a_damaged_book_is_found(store: Store, tmp_path: Path) -> None:
+    """Without its book, or with another, a text is an error."""
+    texts = prose(4000)
+    with store.writer() as writer:
+        writer.put_passages(
+            [f"d{i}" for i in range(len(texts))], texts, [content_hash(text) for text in texts]
+        )
+    with store._connection(write=True) as connection:
+        connection.execute("UPDATE codebooks SET symbols = substr(symbols, 1, 9000)")
+    store.close()
+    with Store.open(store.path) as again:
+        again.attach([SumsLeg()])
+        assert any("codebooks [1]" in fault for fault in faults(again))
+        with pytest.raises(IndexDamagedError, match="a text that cannot be read"):
+            read(again)
