@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sqlite3
 import sys
@@ -18,6 +19,7 @@ HOME = Path(__file__).parent
 
 EXTRAS: dict[str, tuple[str, str]] = {
     "pypdfium2": ("pdf", "PDF files are read"),
+    "langchain_chroma": ("chroma", "a Chroma is searched and imported"),
 }
 """Optional packages: import name to the extra that brings it and what it is for."""
 
@@ -44,7 +46,7 @@ class Finding:
 
 def examine(path: Path, *, full: bool = False) -> list[Finding]:
     """Everything that `sleuth doctor` reports: environment, optional packages, and the index at `path`."""
-    return [*environment(), *optional_packages(), *index(path, full=full)]
+    return [*environment(), *optional_packages(), *models(), *plugins(), *index(path, full=full)]
 
 
 def environment() -> list[Finding]:
@@ -81,6 +83,36 @@ def optional_packages() -> list[Finding]:
         else:
             found.append(Finding("ok", package, f"{_version(package)}: {purpose}"))
     return found
+
+
+def models() -> list[Finding]:
+    """Whether an Ollama answers, and which models it has."""
+    from sleuth.llm.ollama import ollama_status
+
+    status = ollama_status()
+    if not status.running:
+        return [Finding("info", "ollama", f"{status.problem}; without it, answers quote sentences")]
+    listed = ", ".join(status.models) or "no models yet"
+    return [Finding("ok", "ollama", f"version {status.version} at {status.url}: {listed}")]
+
+
+def plugins() -> list[Finding]:
+    """Which plugins load, with the error of each that does not."""
+    from sleuth.answering import PLUGINS_VARIABLE
+    from sleuth.errors import ArgumentError
+    from sleuth.hooks import Morpheus
+    from sleuth.plugins import load_plugins
+
+    try:
+        found = load_plugins(Morpheus(), folder=os.environ.get(PLUGINS_VARIABLE) or None, activate=False)
+    except ArgumentError as error:
+        return [Finding("error", PLUGINS_VARIABLE, str(error))]
+    return [
+        Finding("error", info.name, f"the plugin from {info.origin} does not load: {info.error}")
+        if info.status == "failed"
+        else Finding("ok", info.name, f"plugin from {info.origin}")
+        for info in found
+    ]
 
 
 def index(path: Path, *, full: bool = False) -> list[Finding]:

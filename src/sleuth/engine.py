@@ -285,6 +285,11 @@ class Engine(Answering):
         """What makes the vectors of the index; None where it has none."""
         return self._dense.embedder if self._dense else None
 
+    @property
+    def vector_cache(self) -> RecordCache | None:
+        """Where vectors are kept by embedder and text; None where making them costs next to nothing."""
+        return RecordCache(self._store) if self._deferred else None
+
     def get(self, id: str) -> list[RetrievedItem]:
         """The passage, or all passages of the document, with this id, in order; empty where there is neither."""
         with self._store.reader() as snapshot:

@@ -28,6 +28,7 @@ def load_plugins(
     folder: str | Path | None = None,
     installed: bool = True,
     instance: Any = None,
+    activate: bool = True,
 ) -> list[PluginInfo]:
     """Loads every plugin there is; one that fails is listed with its error and does not stop the rest.
 
@@ -37,6 +38,7 @@ def load_plugins(
         installed: whether installed packages are searched, too. They come first: one of the same name in the
             folder is listed as failed.
         instance: what `activated(plugin, instance)` is given, the engine as a rule.
+        activate: whether `activated` is called; a mere listing leaves it.
 
     Raises:
         ArgumentError: `folder` is no folder.
@@ -44,8 +46,8 @@ def load_plugins(
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name) if installed else []
     paths = plugin_files(folder) if folder is not None else ()
     return [
-        *(load_entry_point(registry, point, instance) for point in points),
-        *(load_file(registry, path, instance) for path in paths),
+        *(load_entry_point(registry, point, instance, activate=activate) for point in points),
+        *(load_file(registry, path, instance, activate=activate) for path in paths),
     ]
 
 
@@ -63,17 +65,19 @@ def plugin_files(folder: str | Path) -> Iterator[Path]:
             yield path / "__init__.py"
 
 
-def load_entry_point(registry: Morpheus, point: EntryPoint, instance: Any = None) -> PluginInfo:
+def load_entry_point(
+    registry: Morpheus, point: EntryPoint, instance: Any = None, *, activate: bool = True
+) -> PluginInfo:
     """Loads the plugin of an installed package: the entry point names a module."""
     dist = point.dist
     origin = f"{dist.name} {dist.version}" if dist is not None else point.value
-    return _load(registry, point.name, origin, point.load, instance)
+    return _load(registry, point.name, origin, point.load, instance, activate=activate)
 
 
-def load_file(registry: Morpheus, path: Path, instance: Any = None) -> PluginInfo:
+def load_file(registry: Morpheus, path: Path, instance: Any = None, *, activate: bool = True) -> PluginInfo:
     """Loads the plugin of a file; it is named like the file, or like the folder of an `__init__.py`."""
     name = path.parent.name if path.name == "__init__.py" else path.stem
-    return _load(registry, name, str(path), lambda: _import_file(name, path), instance)
+    return _load(registry, name, str(path), lambda: _import_file(name, path), instance, activate=activate)
 
 
 def unload_plugins(registry: Morpheus, instance: Any = None) -> None:
@@ -98,7 +102,9 @@ def unload_plugins(registry: Morpheus, instance: Any = None) -> None:
         raise PluginError(message, plugin=first.name) from why
 
 
-def _load(registry: Morpheus, name: str, origin: str, module: Any, instance: Any) -> PluginInfo:
+def _load(
+    registry: Morpheus, name: str, origin: str, module: Any, instance: Any, *, activate: bool
+) -> PluginInfo:
     known = registry.plugins.get(name)
     if known is not None and known.status == "active":
         error = f"a plugin named {name!r} is loaded from {known.origin}"
@@ -106,7 +112,9 @@ def _load(registry: Morpheus, name: str, origin: str, module: Any, instance: Any
         return info
     info = registry.plugins[name] = PluginInfo(name, origin)
     try:
-        _register(registry, info, module(), instance)
+        _register(registry, info, module())
+        if activate:
+            _override(info, "activated", instance)
     # SystemExit: a plugin that calls sys.exit() must not end the program that loads it.
     except (Exception, SystemExit) as cause:  # noqa: BLE001 - whatever it raises is listed
         registry.remove(plugin=name)
@@ -114,7 +122,7 @@ def _load(registry: Morpheus, name: str, origin: str, module: Any, instance: Any
     return info
 
 
-def _register(registry: Morpheus, info: PluginInfo, module: Any, instance: Any) -> None:
+def _register(registry: Morpheus, info: PluginInfo, module: Any) -> None:
     if not isinstance(module, ModuleType):
         raise PluginError(f"plugin {info.name!r} must be a module, got {module!r}", plugin=info.name)
     members = list(vars(module).values())
@@ -127,7 +135,6 @@ def _register(registry: Morpheus, info: PluginInfo, module: Any, instance: Any) 
         )
     registry.add(*hooks, plugin=info.name)
     info.hooks = tuple((one.name, one.priority) for one in hooks)
-    _override(info, "activated", instance)
 
 
 def _override(info: PluginInfo, name: str, instance: Any) -> None:

@@ -75,12 +75,30 @@ def test_priors_without_scores() -> None:
 
 
 def test_an_embedder_adds_meaning() -> None:
-    """With an embedder, sentences are compared by meaning too, also those that share no word."""
+    """With an embedder, sentences are compared by meaning too; those far from the question stay out."""
     assert score_sentences("zzz", ITEMS) == []
-    found = score_sentences("bucket tokens", ITEMS, embedder=Counting(), weights=Weights(passage=0, pairs=0))
+    found = score_sentences(
+        "ten bucket tokens", ITEMS, embedder=Counting(), weights=Weights(passage=0, pairs=0)
+    )
     assert found[0].text == "A bucket holds ten tokens."
-    assert len(found) == 5
     assert score_sentences("anything", [], embedder=Counting()) == []
+
+    class Fixed(Counting):
+        """Two directions: what is to be seen, and all else."""
+
+        def embed_query(self, text: str) -> list[float]:
+            return [1.0, 0.0]
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[0.3, 1.0] if "see" in text else [0.2, 1.0] for text in texts]
+
+    assert [s.text for s in score_sentences("zzz", ITEMS, embedder=Fixed())] == ["Nothing to see."]
+
+
+def test_code_is_no_sentence() -> None:
+    """Fenced code is not quoted as a sentence."""
+    found = score_sentences("ice melts", [item("a", "Ice melts.\n\n```\nice.melts()\n```\n")])
+    assert [sentence.text for sentence in found] == ["Ice melts."]
 
 
 def test_repeats_are_passed_over() -> None:

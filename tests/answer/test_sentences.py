@@ -26,6 +26,11 @@ from sleuth.answer import split_sentences
         ("He said “Stop.” She did.", ["He said “Stop.”", "She did."]),
         ("雨が降る。風が吹く。", ["雨が降る。", "風が吹く。"]),
         ("Wait... what? Yes", ["Wait... what?", "Yes"]),
+        (
+            "Run:\n\n```sh\na. B\n\nc. D\n```\nDone. Yes.",
+            ["Run:", "```sh\na. B\n\nc. D\n```", "Done.", "Yes."],
+        ),
+        ("~~~\nnever closed. Really", ["~~~\nnever closed. Really"]),
         ("", []),
         (" \n\n ", []),
     ],

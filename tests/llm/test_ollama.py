@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import monotonic
 
 import pytest
@@ -16,6 +16,7 @@ from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, Remote
 from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder, ollama_status, open_embedder, open_generator
 from sleuth.llm import http as llm_http
 from sleuth.llm.ollama import host_url, resolve_url
+from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer
 
@@ -316,6 +317,19 @@ def test_bad_peers_leave_nothing_behind() -> None:
                 with pytest.raises(GenerationError):
                     Ollama("m", faults.url(fault), timeout=2).complete("x")
     assert threading.active_count() <= before
+
+
+class TestOllamaEmbedder(EmbedderContract):
+    """Every kind of server keeps the contract: batches or none, scaled or not."""
+
+    @pytest.fixture(params=[(True, False), (False, False), (True, True), (False, True)], autouse=True)
+    def running(self, request: pytest.FixtureRequest) -> Iterator[None]:
+        batches, self.normalize = request.param
+        with OllamaServer(batches=batches) as self.server:
+            yield
+
+    def make(self) -> protocols.Embedder:
+        return OllamaEmbedder(base_url=self.server.url, normalize=self.normalize)
 
 
 @settings(max_examples=30, deadline=None)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from sleuth import protocols
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, StoreError
+from sleuth.testing.contracts import RetrieverContract
 from sleuth.types import Document, Ranking
 from sleuth.vector_store import Retriever, VectorStoreRetriever
 from tests.vector_store.conftest import DOCUMENTS, Words
@@ -110,3 +112,16 @@ def test_as_a_retriever_like_any_other(store: Any) -> None:
         2001,
     ]
     assert len(ranked.retrieve("", 3)) == len(ranked.retrieve("Python", 0)) == 0
+
+
+class TestRanking(RetrieverContract):
+    """As a retriever, each store keeps what every retriever keeps."""
+
+    query = "Python language"
+
+    @pytest.fixture(autouse=True)
+    def over(self, store: Any) -> None:
+        self.store = store
+
+    def make(self) -> protocols.Retriever:
+        return VectorStoreRetriever(self.store, Words())

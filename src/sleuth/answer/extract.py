@@ -12,11 +12,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sleuth.answer.sentences import split_sentences
+from sleuth.answer.sentences import FENCES, Span, split_sentences
 from sleuth.protocols import Embedder
 from sleuth.types import RetrievedItem
 
 Analyze = Callable[[str], Sequence[str]]
+
+NEAR = 0.25
+"""Cosine from which on a sentence may answer without sharing a word with the question: with WordLlama, 19 of
+20 evidence sentences of Climate-FEVER lie above it, and every sentence about climate lies below it for a
+question about bread.
+"""
 
 
 def plain_words(text: str) -> list[str]:
@@ -75,7 +81,7 @@ def score_sentences(
 ) -> list[Sentence]:
     """The sentences of `items`, best first; equal ones as they stand.
 
-    Without an embedder, only those that share a word with the question.
+    Only those that share a word with the question, or whose meaning is near it; no code.
 
     Args:
         items: passages, best first.
@@ -84,7 +90,7 @@ def score_sentences(
             one.
     """
     use = weights or Weights()
-    spans = [(place, span) for place, item in enumerate(items) for span in split_sentences(item.text)]
+    spans = [(place, span) for place, item in enumerate(items) for span in prose(item.text)]
     texts = [items[place].text[start:end] for place, (start, end) in spans]
     terms = [list(analyze(text)) for text in texts]
     asked = list(analyze(question))
@@ -102,9 +108,14 @@ def score_sentences(
             len(set(asked) & set(terms[number])),
         )
         for number, (place, (start, end)) in enumerate(spans)
-        if words[number] > 0 or embedder is not None
+        if words[number] > 0 or meaning[number] >= NEAR
     ]
     return sorted(ranked, key=lambda sentence: (-sentence.score, sentence.item, sentence.start))
+
+
+def prose(text: str) -> list[Span]:
+    """The sentences of a text, without fenced code: a piece of code answers nothing by itself."""
+    return [(start, end) for start, end in split_sentences(text) if not text.startswith(FENCES, start, end)]
 
 
 def score_words(asked: Sequence[str], terms: Sequence[Sequence[str]], use: Weights) -> list[float]:

@@ -7,6 +7,10 @@ import re
 Span = tuple[int, int]
 """Characters of the text, half open."""
 
+FENCES = ("```", "~~~")
+"""What fenced code begins with; it is one span, however long."""
+
+_FENCED = re.compile(r"^(```|~~~)[^\n]*\n.*?(?:^\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(
     r"\n\s*\n"  # a blank line
     r"|\n(?=[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>|\|)[ \t])"  # before a list item, heading, quotation or table row
@@ -34,10 +38,14 @@ def split_sentences(text: str) -> list[Span]:
     """Spans of the sentences of `text`, in order, without white space around them.
 
     A line break inside a paragraph ends no sentence; blank lines, list items, headings and table rows do.
+    Fenced code is one span.
     """
     spans: list[Span] = []
     for start, end in _blocks(text):
         begin = start
+        if text.startswith(FENCES, start, end):
+            _append(spans, text, start, end)
+            continue
         for match in _END.finditer(text, start, end):
             if _ends_here(text, begin, match.start(), match.end(), end):
                 _append(spans, text, begin, match.end())
@@ -47,9 +55,18 @@ def split_sentences(text: str) -> list[Span]:
 
 
 def _blocks(text: str) -> list[Span]:
-    cuts = [(match.start(), match.end()) for match in _BLOCK.finditer(text)]
-    starts = [0, *(end for _, end in cuts)]
-    ends = [*(start for start, _ in cuts), len(text)]
+    blocks: list[Span] = []
+    last = 0
+    for fence in _FENCED.finditer(text):
+        blocks += [*_paragraphs(text, last, fence.start()), fence.span()]
+        last = fence.end()
+    return [*blocks, *_paragraphs(text, last, len(text))]
+
+
+def _paragraphs(text: str, start: int, end: int) -> list[Span]:
+    cuts = [match.span() for match in _BLOCK.finditer(text, start, end)]
+    starts = [start, *(stop for _, stop in cuts)]
+    ends = [*(begin for begin, _ in cuts), end]
     return list(zip(starts, ends, strict=True))
 
 

@@ -10,6 +10,11 @@ from sleuth.protocols import Embedder
 from sleuth.types import Ranking, RetrievedItem
 from sleuth.vector_store.retriever import Retriever, check_k, own_document, query_vector
 
+TIES = 32
+"""Documents asked for beyond k: Chroma breaks ties as it likes, and those at the cut have to be known to
+break by id.
+"""
+
 
 class VectorStoreRetriever:
     """A vector store as a `protocols.Retriever`: ranked items whose scores are higher where they are closer.
@@ -36,7 +41,9 @@ class VectorStoreRetriever:
         vector = query_vector(self._retriever.embedder, query)
         search = getattr(store, "similarity_search_by_vector_with_relevance_scores", None)
         ask = search or store.similarity_search_with_score
-        found = self._retriever._ask(query, k, lambda: ask(vector if search else query, k=k, filter=where))
+        found = self._retriever._ask(
+            query, k, lambda: ask(vector if search else query, k=k + TIES, filter=where)
+        )
         pairs = [(own_document(document), 1.0 / (1.0 + float(distance))) for document, distance in found]
         items = [
             RetrievedItem(
@@ -47,4 +54,4 @@ class VectorStoreRetriever:
             )
             for document, score in pairs
         ]
-        return Ranking(sorted(items, key=lambda item: (-(item.score or 0.0), item.id)))
+        return Ranking(sorted(items, key=lambda item: (-(item.score or 0.0), item.id))[:k])

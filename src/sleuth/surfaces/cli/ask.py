@@ -1,0 +1,200 @@
+"""sleuth ask, sleuth summarize: what do the documents answer, and what do they say in short?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sleuth.errors import ArgumentError, RetrievalError, SleuthError
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json, styled
+
+if TYPE_CHECKING:
+    from sleuth.engine import Engine
+    from sleuth.results import SearchResult
+    from sleuth.types import Document
+
+ASK_EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth ask "how often are tokens refilled?"        the sentences that answer best, no model needed
+
+  sleuth ask --model llama3.1 "how does a login work?"      Ollama writes the answer
+
+  sleuth ask --model openai:gpt-4o-mini --json "what changed in 2.0?" | jq -r .response
+"""
+
+SUMMARIZE_EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth summarize docs/limits.md                    a document of the index, by path or id
+
+  sleuth summarize --about "rate limits" --model llama3.1       the passages found for a question
+"""
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar="SLEUTH_MODEL",
+        help="Who writes: a model of Ollama (llama3.1), or openai:NAME. Without one, sentences are quoted.",
+    ),
+]
+LimitOption = Annotated[int, typer.Option("-k", "--limit", min=1, help="Passages to answer from.")]
+FilterOption = Annotated[
+    str | None,
+    typer.Option("--filter", "-f", help='Which passages may answer, as in "year>=2020 lang:en".'),
+]
+
+
+@app.command("ask", epilog=ASK_EXAMPLES)
+def ask(
+    question: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],
+    k: LimitOption = 8,
+    model: ModelOption = None,
+    filter: FilterOption = None,
+    show_context: Annotated[
+        bool, typer.Option("--show-context", help="Print the passages that the answer was written from.")
+    ] = False,
+    web: Annotated[
+        bool, typer.Option("--web", help="Answer from pages of the web too; needs TAVILY_API_KEY.")
+    ] = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Answer a question from the index, with numbered sources."""
+    text = " ".join(question)
+    with open_index(index) as engine:
+        if web:
+            from sleuth.surfaces.cli.web import add_web
+
+            add_web(engine)
+        with engine.stream_search(text, k, "with_items", filter=filter, model=model) as stream:
+            try:
+                for piece in stream:
+                    if not json:
+                        print(piece, end="", flush=True)
+                result = stream.result
+            except RetrievalError as error:
+                raise reason(error) from error
+        if json:
+            print_json(answer_json(result, show_context))
+        else:
+            print_sources(result, show_context)
+    check(result)
+
+
+@app.command("summarize", epilog=SUMMARIZE_EXAMPLES)
+def summarize(
+    documents: Annotated[
+        list[str] | None, typer.Argument(help="Documents of the index, by path or id.")
+    ] = None,
+    about: Annotated[
+        str | None, typer.Option("--about", help="Summarize the passages found for a question instead.")
+    ] = None,
+    k: LimitOption = 8,
+    model: ModelOption = None,
+    filter: FilterOption = None,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Say in bullet points what documents say."""
+    from sleuth.answer.summary import summarize_docs
+    from sleuth.answering import as_generator
+    from sleuth.llm.generator import LLMGenerator
+
+    if bool(documents) == bool(about):
+        raise ArgumentError("give documents to summarize, or --about with a question")
+    generator = as_generator(model)
+    with open_index(index) as engine:
+        found = (
+            passages_about(engine, about, k, filter) if about else [whole(engine, d) for d in documents or ()]
+        )
+    if not found:
+        print("Nothing found.", file=sys.stderr)
+        raise typer.Exit(1)
+    summary = summarize_docs(found, LLMGenerator(llm=generator) if generator is not None else None)
+    if json:
+        sources = [str(document.metadata.get("source") or document.id) for document in found]
+        kind = "llm" if generator is not None else "extractive"
+        print_json({"summary": summary, "sources": sources, "synthesizer": kind})
+    else:
+        print(summary)
+
+
+def passages_about(engine: Engine, question: str, k: int, filter: str | None) -> list[Document]:
+    """The passages found for a question."""
+    from sleuth.types import Document
+
+    found = engine.retrieve(question, k, filter=filter)
+    return [Document(item.text, dict(item.metadata), id=item.id) for item in found]
+
+
+def whole(engine: Engine, name: str) -> Document:
+    """A document of the index, put together from its passages.
+
+    Raises:
+        ArgumentError: there is none of this name.
+    """
+    from sleuth.answer.context import join_overlapping
+    from sleuth.types import Document
+
+    items = engine.get(name) or engine.get(str(Path(name).absolute()))
+    if not items:
+        raise ArgumentError(f"documents must be paths or ids of the index, got {name!r}; see: sleuth status")
+    text = items[0].text
+    for item in items[1:]:
+        text = join_overlapping(text, item.text)
+    return Document(text, dict(items[0].metadata), id=name)
+
+
+def reason(error: RetrievalError) -> SleuthError:
+    """What a failed search stems from, where that is one of our errors: it has the exit code that fits."""
+    cause = error.__cause__
+    while isinstance(cause, RetrievalError) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    return cause if isinstance(cause, SleuthError) else error
+
+
+def check(result: SearchResult) -> None:
+    """Leave with the exit code of a search that found nothing, or was asked wrongly."""
+    if result.is_error() and result.detail is not None:
+        if result.detail.code in ("empty", "invalid"):
+            raise ArgumentError(result.detail.message)
+        print(result.detail.message, file=sys.stderr)
+        raise typer.Exit(1)
+    if result.extra.get("answered") is False:
+        raise typer.Exit(1)
+
+
+def answer_json(result: SearchResult, show_context: bool) -> dict[str, Any]:
+    """A result fit for JSON; its passages only where they were asked for."""
+    shown = result.to_dict()
+    if not show_context:
+        shown["items"] = None
+    return shown
+
+
+def print_sources(result: SearchResult, show_context: bool) -> None:
+    """What the answer cites, numbered, below it."""
+    sources = result.extra.get("sources", [])
+    cited = {citation["number"] for citation in result.extra.get("citations", [])}
+    texts = {item.id: item.text for item in result.items or ()}
+    shown = [source for source in sources if source["number"] in cited or not cited or show_context]
+    if shown:
+        print("\n" if result.response else "")
+    for source in shown:
+        title = styled(f"  {source['title']}", "italic") if source["title"] else ""
+        number = styled(f"[{source['number']}]", "dim")
+        print(f"{number} {styled(source['source'], 'head')}{title}")
+        if show_context:
+            print("\n".join(texts.get(id, "") for id in source["ids"]) + "\n")
+    if not shown and result.response:
+        print()
+    if result.detail is not None and result.is_ok():
+        print(f"sleuth: {result.detail.message}", file=sys.stderr)
+    if unknown := result.extra.get("unknown_citations"):
+        listed = ", ".join(map(str, unknown))
+        print(f"sleuth: the model cites passages that there are none of: {listed}", file=sys.stderr)

@@ -1,0 +1,59 @@
+"""sleuth import: how does what another store holds come into the index?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, index_path, print_json
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth import chroma ./chroma_db --embedder ollama:nomic-embed-text --index ./index
+
+  sleuth import chroma ./chroma_db --collection docs --re-embed
+"""
+
+imports = typer.Typer(
+    name="import", help="Bring in what another store holds.", no_args_is_help=True, epilog=EXAMPLES
+)
+app.add_typer(imports)
+
+
+@imports.callback()
+def about() -> None:
+    """Bring in what another store holds."""
+
+
+@imports.command("chroma", epilog=EXAMPLES)
+def chroma(
+    path: Annotated[Path, typer.Argument(help="Folder of the Chroma.")],
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", help="Its name; needed where there are several.")
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option("--embedder", help="What made the vectors, such as ollama:nomic-embed-text."),
+    ] = None,
+    re_embed: Annotated[
+        bool, typer.Option("--re-embed", help="Leave the vectors behind and make new ones.")
+    ] = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a collection of an embedded Chroma, with its vectors. The index is made where there is none."""
+    from sleuth.engine import Engine
+    from sleuth.importing import import_chroma
+
+    target = index_path(index)
+    with Engine.open(target, create=True, embedder=embedder) as engine:
+        report = import_chroma(engine, path, collection, re_embed=re_embed)
+    if json:
+        print_json(report.to_dict())
+    else:
+        print(
+            f"{report.added} documents added, {report.updated} updated, {report.unchanged} unchanged in {target}"
+        )

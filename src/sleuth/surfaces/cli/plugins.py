@@ -1,0 +1,57 @@
+"""sleuth plugins: which plugins are there, and did they load?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import JsonOption, print_json, styled
+
+if TYPE_CHECKING:
+    from sleuth.hooks import PluginInfo
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth plugins                       installed ones, and those in the folder $SLEUTH_PLUGINS
+
+  sleuth plugins --folder ./plugins    those of a folder, too
+"""
+
+
+@app.command("plugins", epilog=EXAMPLES)
+def plugins(
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", envvar="SLEUTH_PLUGINS", help="A folder of plugins to look into."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List plugins with their hooks; one that does not load is listed with its error."""
+    from sleuth.hooks import Morpheus
+    from sleuth.plugins import load_plugins
+
+    found = load_plugins(Morpheus(), folder=folder, activate=False)
+    if json:
+        print_json([info.to_dict() for info in found])
+    elif not found:
+        where = f" in {os.fspath(folder)}" if folder else ""
+        print(f"No plugins are installed{where}. How to write one: docs/plugins.md")
+    else:
+        for info in found:
+            print_plugin(info)
+    if any(info.status == "failed" for info in found):
+        raise typer.Exit(1)
+
+
+def print_plugin(info: PluginInfo) -> None:
+    """One plugin: its name and origin, then its hooks or its error."""
+    failed = info.status == "failed"
+    print(f"{styled(info.name, 'head')}  {styled(info.origin, 'dim')}{'  failed' if failed else ''}")
+    if failed:
+        print(f"   {info.error}")
+    for name, priority in info.hooks:
+        print(f"   {name}, priority {priority}")

@@ -1,0 +1,100 @@
+"""The commands ask, summarize and plugins, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sleuth.testing.ollama import OllamaServer
+from tests.surfaces.test_cli import sleuth
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("ask")
+    (home / "docs").mkdir()
+    guide = "# Guide\n\nTokens are refilled every second.\n\nA bucket holds fifty tokens.\n"
+    (home / "docs" / "guide.md").write_text(guide)
+    (home / "docs" / "cats.txt").write_text("Cats sleep most of the day.\n")
+    done = sleuth("index", "docs", cwd=home)
+    assert done.returncode == 0, done.stderr
+    return home
+
+
+def test_ask_without_a_model(home: Path) -> None:
+    """Sentences answer, with numbered sources below that have path and lines."""
+    done = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="")
+    assert done.returncode == 0, done.stderr
+    first, second, *rest = done.stdout.splitlines()
+    assert first.startswith("No language model is configured.")
+    assert second == "- Tokens are refilled every second. [1]"
+    assert any(line.startswith("[1] ") and "guide.md:" in line for line in rest)
+
+
+def test_ask_with_a_model(home: Path) -> None:
+    """The model's answer is printed, with the sources that it cites; --show-context prints the passages."""
+    with OllamaServer(reply=lambda prompt: "Every second [1].") as server:
+        environment = {"OLLAMA_HOST": server.url, "SLEUTH_MODEL": "llama3.1"}
+        done = sleuth(
+            "ask", "--show-context", "how", "often", "are tokens refilled?", cwd=home, **environment
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("Every second [1].\n\n[1] ")
+        assert "A bucket holds fifty tokens." in done.stdout
+        shown = json.loads(sleuth("ask", "--json", "tokens", cwd=home, **environment).stdout)
+        assert shown["response"] == "Every second [1]."
+        assert shown["items"] is None
+        assert shown["extra"]["citations"][0]["number"] == 1
+
+
+def test_ask_failures(home: Path) -> None:
+    """No answer is 1, an empty question 2, a model that is not there 5 with the command that helps."""
+    assert sleuth("ask", "zzqqxx", cwd=home).returncode == 1
+    assert sleuth("ask", " ", cwd=home).returncode == 2
+    done = sleuth("ask", "-m", "llama3.1", "tokens", cwd=home, OLLAMA_HOST="127.0.0.1:9")
+    assert done.returncode == 5
+    assert "ollama serve" in done.stderr
+
+
+def test_summarize(home: Path) -> None:
+    """A document, or what is found for a question, is summarized with a model and without."""
+    done = sleuth("summarize", "docs/guide.md", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert "- Tokens are refilled every second." in done.stdout
+    with OllamaServer(reply=lambda prompt: f"- {len(prompt)}") as server:
+        done = sleuth(
+            "summarize", "--about", "cats", "-m", "llama3.1", "--json", cwd=home, OLLAMA_HOST=server.url
+        )
+        assert json.loads(done.stdout)["summary"].startswith("- ")
+        assert "Cats sleep most of the day." in server.payloads("/api/generate")[0]["prompt"]
+    assert sleuth("summarize", "docs/nothing.md", cwd=home).returncode == 2
+    assert sleuth("summarize", cwd=home).returncode == 2
+
+
+def test_plugins(home: Path) -> None:
+    """Plugins of a folder are listed, with the error of each that fails, by plugins and by doctor."""
+    folder = home / "plugins"
+    folder.mkdir(exist_ok=True)
+    (folder / "good.py").write_text(
+        "from sleuth.hooks import hook\n@hook('indiana_jones_retrieve', priority=3)\ndef f(result, *a, rag2f): ...\n"
+    )
+    (folder / "broken.py").write_text("import no_such_package")
+    done = sleuth("plugins", "--folder", "plugins", cwd=home)
+    assert done.returncode == 1
+    assert "indiana_jones_retrieve, priority 3" in done.stdout
+    assert "ModuleNotFoundError: No module named 'no_such_package'" in done.stdout
+    listed = json.loads(sleuth("plugins", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
+    assert {info["name"]: info["status"] for info in listed} == {"good": "active", "broken": "failed"}
+    doctor = json.loads(sleuth("doctor", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
+    assert [f["level"] for f in doctor if f["subject"] in ("good", "broken")] == ["error", "ok"]
+
+
+def test_doctor_tells_of_models(home: Path) -> None:
+    """Doctor says whether an Ollama answers and which models it has."""
+    with OllamaServer() as server:
+        findings = json.loads(sleuth("doctor", "--json", cwd=home, OLLAMA_HOST=server.url).stdout)
+    (found,) = (finding for finding in findings if finding["subject"] == "ollama")
+    assert found["level"] == "ok"
+    assert "llama3.1:latest, nomic-embed-text:latest" in found["message"]

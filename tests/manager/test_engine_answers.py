@@ -1,0 +1,169 @@
+"""Engines that answer: with sentences, with a model, with plugins, whole and streamed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.answer import EXTRACTIVE_NOTE
+from sleuth.engine import Engine
+from sleuth.errors import GenerationError, RetrievalError
+from sleuth.hooks import hook
+from sleuth.llm import Ollama
+from sleuth.manager import IndianaJones
+from sleuth.results import RetrieveResult, SearchResult
+from sleuth.testing.ollama import OllamaServer
+from sleuth.types import Document
+
+DOCUMENTS = [
+    Document(
+        "The bucket is refilled every second. A bucket holds fifty tokens.",
+        {"source": "limits.md", "year": 2024},
+    ),
+    Document(
+        "Keys are rotated every month by the owner of the project.", {"source": "keys.md", "year": 2020}
+    ),
+]
+PLUGIN = """
+from sleuth.hooks import hook, plugin
+
+@hook("indiana_jones_synthesize", priority=-1)
+def shout(result, retrieve_result, return_mode, kwargs, *, rag2f):
+    result.response = result.response.upper()
+
+@plugin
+def activated(plugin, instance):
+    instance.seen = [plugin.name]
+
+@plugin
+def deactivated(plugin, instance):
+    instance.seen.append("gone")
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    monkeypatch.delenv("SLEUTH_PLUGINS", raising=False)
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(DOCUMENTS)
+        yield engine
+
+
+def test_without_a_model_sentences_answer(engine: Engine) -> None:
+    """A new engine quotes the sentences that answer best, cites them, and says what it is."""
+    result = engine.search("How often is the bucket refilled?")
+    assert result.response.startswith(f"{EXTRACTIVE_NOTE}\n- The bucket is refilled every second. [1]")
+    assert result.used_source_ids[0].startswith("limits.md")
+    assert result.items is None
+    assert result.extra["sources"][0]["source"].startswith("limits.md")
+
+
+def test_with_a_model(engine: Engine) -> None:
+    """A model is given per call or for the engine, by name or as an object; its answer is cited."""
+    with OllamaServer(reply=lambda prompt: "Every second [1].") as server:
+        model = Ollama("llama3.1", server.url)
+        result = engine.search("How often is the bucket refilled?", model=model)
+        assert (result.response, result.extra["synthesizer"]) == ("Every second [1].", "llm")
+        assert "The bucket is refilled every second." in server.payloads("/api/generate")[0]["prompt"]
+        assert engine.search("bucket").extra["synthesizer"] == "extractive"
+        engine.use_model(model)
+        assert engine.search("bucket").extra["synthesizer"] == "llm"
+        engine.use_model(None)
+        assert engine.search("bucket").extra["synthesizer"] == "extractive"
+
+
+def test_stream(engine: Engine) -> None:
+    """A stream gives the answer in pieces and then its result, for `for` and for `async for`."""
+    with OllamaServer(reply=lambda prompt: "One two three [1].") as server:
+        model = Ollama("llama3.1", server.url)
+        stream = engine.stream_search("bucket", model=model)
+        assert list(stream) == ["One", " two", " three", " [1]."]
+        assert stream.result == engine.search("bucket", model=model)
+
+        async def read() -> list[str]:
+            return [piece async for piece in engine.stream_search("bucket", model=model)]
+
+        assert "".join(asyncio.run(read())) == "One two three [1]."
+
+
+def test_async_twin(engine: Engine) -> None:
+    """asearch gives what search gives."""
+    assert asyncio.run(engine.asearch("bucket", 1)) == engine.search("bucket", 1)
+
+
+def test_filters_and_items(engine: Engine) -> None:
+    """A filter restricts what answers; items come where they are asked for."""
+    result = engine.search("bucket keys every", return_mode="with_items", filter={"year": 2020})
+    assert [item.metadata["source"] for item in result.items or []] == ["keys.md"]
+    with pytest.raises(RetrievalError, match="FilterError"):
+        engine.search("bucket", filter={"year": {"$near": 1}})
+
+
+def test_expected_states(engine: Engine, tmp_path: Path) -> None:
+    """An empty query and an empty index are told, not raised."""
+    assert engine.search(" ").detail is not None
+    with Engine.open(tmp_path / "empty", create=True) as empty:
+        nothing = empty.search("anything")
+        assert nothing.detail is not None
+        assert nothing.detail.code == "no_results"
+
+
+def test_a_model_that_fails_is_raised(engine: Engine) -> None:
+    """A model that does not answer is an error that says so, chained to its own."""
+    with pytest.raises(RetrievalError, match="ollama serve") as caught:
+        engine.search("bucket", model=Ollama("m", "http://127.0.0.1:9"))
+    assert isinstance(caught.value.__cause__, GenerationError)
+    assert caught.value.context["query"] == "bucket"
+
+
+def test_hooks_of_an_engine(engine: Engine) -> None:
+    """The registry and the manager are there under both names, and hooks see the engine."""
+    assert engine.hooks is engine.morpheus
+    assert engine.indiana_jones is engine.manager
+    assert isinstance(engine.manager, IndianaJones)
+    seen: list[Any] = []
+
+    @hook("indiana_jones_retrieve", priority=5)
+    def rewrite(result: RetrieveResult, query: str, *args: Any, rag2f: Engine) -> None:
+        seen.append(rag2f)
+        result.query = "keys rotated"
+
+    engine.hooks.add(rewrite)
+    result = engine.indiana_jones.execute_retrieve("qqq", 1)
+    assert result.items[0].metadata["source"] == "keys.md"
+    assert seen == [engine]
+
+
+def test_plugins_of_an_engine(engine: Engine, tmp_path: Path) -> None:
+    """Plugins of a folder load into the engine, and are deactivated when it closes."""
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "loud.py").write_text(PLUGIN)
+    (tmp_path / "plugins" / "broken.py").write_text("import nothing_like_that")
+    infos = engine.load_plugins(tmp_path / "plugins")
+    assert {info.name: info.status for info in infos} == {"broken": "failed", "loud": "active"}
+    assert "THE BUCKET IS REFILLED" in engine.search("bucket refilled").response
+    engine.close()
+    assert engine.seen == ["loud", "gone"]  # type: ignore[attr-defined]
+
+
+def test_plugins_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SLEUTH_PLUGINS names a folder whose plugins load with the first answer."""
+    (tmp_path / "loud.py").write_text(PLUGIN)
+    monkeypatch.setenv("SLEUTH_PLUGINS", str(tmp_path))
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(DOCUMENTS)
+        assert "FIFTY TOKENS" in engine.search("bucket tokens").response
+
+
+def test_threads_share_one_registry(engine: Engine) -> None:
+    """Engines asked first from many threads at once register their hooks once."""
+
+    async def many() -> list[SearchResult]:
+        return await asyncio.gather(*(engine.asearch("bucket") for _ in range(8)))
+
+    assert len({result.response for result in asyncio.run(many())}) == 1
+    assert len(engine.hooks.hooks("indiana_jones_retrieve")) == 1

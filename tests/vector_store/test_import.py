@@ -1,0 +1,118 @@
+"""Importing a Chroma collection into an index, with its vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth.engine import Engine
+from sleuth.errors import ArgumentError, EmbedderMismatchError
+from sleuth.importing import import_chroma
+from sleuth.testing.ollama import OllamaServer
+from sleuth.types import Document
+from tests.surfaces.test_cli import sleuth
+from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
+
+pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
+
+
+class Counted(Words):
+    """An embedder that counts the texts it embeds."""
+
+    def __init__(self, dimension: int = 64, name: str = "words") -> None:
+        super().__init__(dimension, name)
+        self.texts: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.texts += texts
+        return super().embed_documents(texts)
+
+
+@pytest.fixture(scope="module")
+def chroma(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("chroma")
+    chroma_store(path, Words())
+    return path
+
+
+def test_vectors_come_along(chroma: Path, tmp_path: Path) -> None:
+    """Documents keep ids, metadata and vectors; only a sample is embedded again, to compare."""
+    embedder = Counted()
+    with Engine.open(tmp_path, create=True, embedder=embedder) as engine:
+        report = import_chroma(engine, chroma, "docs")
+        assert report.added == len(DOCUMENTS)
+        assert len(embedder.texts) == 3
+        (python,) = engine.get("python")
+        assert python.text == DOCUMENTS[0].page_content
+        assert python.metadata["source"] == "/docs/python.md"
+        found = engine.nearest(Words().embed_query(DOCUMENTS[2].page_content), 1)
+        assert found[0].id.startswith("snakes")
+        assert found[0].score == pytest.approx(1, abs=2e-3)
+        assert import_chroma(engine, chroma).unchanged == len(DOCUMENTS)
+
+
+def test_long_documents_are_embedded_anew(tmp_path: Path) -> None:
+    """A document that the index cuts has no vector of its own any more: its passages get new ones."""
+    from sleuth.vector_store import ChromaStore
+
+    ChromaStore(tmp_path / "chroma", "long", embedder=Words()).add(
+        [Document("many words. " * 300, id="long"), Document("few words", id="short")]
+    )
+    embedder = Counted()
+    with Engine.open(
+        tmp_path / "index", create=True, embedder=embedder, settings={"chunk_size": 64, "chunk_overlap": 8}
+    ) as engine:
+        import_chroma(engine, tmp_path / "chroma")
+        assert len(engine.get("long")) > 1
+    assert "few words" not in embedder.texts[2:]
+    assert len(embedder.texts) > 3
+
+
+def test_another_embedder_is_refused(chroma: Path, tmp_path: Path) -> None:
+    """An embedder that makes other vectors of the same texts is refused, and says in what they differ."""
+    with (
+        Engine.open(tmp_path / "a", create=True, embedder=Words(32)) as engine,
+        pytest.raises(EmbedderMismatchError, match="its vectors have length 32, the collection's 64"),
+    ):
+        import_chroma(engine, chroma)
+
+    class Backwards(Words):
+        def embed_query(self, text: str) -> list[float]:
+            return super().embed_query(text)[::-1]
+
+    with (
+        Engine.open(tmp_path / "b", create=True, embedder=Backwards()) as engine,
+        pytest.raises(EmbedderMismatchError, match=r"has a cosine of -?0\.\d\d with the one there"),
+    ):
+        import_chroma(engine, chroma)
+    with Engine.open(tmp_path / "c", create=True) as engine:
+        with pytest.raises(ArgumentError, match="embedder must be the one that made the vectors"):
+            import_chroma(engine, chroma)
+        assert import_chroma(engine, chroma, re_embed=True).added == len(DOCUMENTS)
+
+
+@pytest.fixture
+def ollama() -> Iterator[OllamaServer]:
+    with OllamaServer() as server:
+        yield server
+
+
+def test_command(chroma: Path, tmp_path: Path, ollama: OllamaServer) -> None:
+    """`sleuth import chroma` makes an index with the collection's vectors, searched with the embedder
+    named.
+    """
+    command = ("import", "chroma", str(chroma), "--embedder", "ollama:nomic-embed-text", "--json")
+    done = sleuth(*command, "--index", "ix", cwd=tmp_path, OLLAMA_HOST=ollama.url)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["added"] == len(DOCUMENTS)
+    assert sum(len(batch["input"]) for batch in ollama.payloads("/api/embed")) <= 4
+    found = sleuth(
+        "search", "-i", "ix", "--leg", "dense", "--json", "snakes", cwd=tmp_path, OLLAMA_HOST=ollama.url
+    )
+    assert json.loads(found.stdout)["items"][0]["id"].startswith("snakes")
+    done = sleuth("import", "chroma", "nowhere", "--re-embed", "--index", "iy", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "chroma.sqlite3" in done.stderr
