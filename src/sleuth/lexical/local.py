@@ -13,17 +13,15 @@ from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical.postings import weigh_by_term
+from sleuth.lexical.evidence import read_contents, weigh_by_term
 from sleuth.text.tokens import TermCounter
 
-_ID_AND_CONTENT = itemgetter("id", "content")
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 _FOLD = bytes(
     i if i >= 128 else ord(chr(i).lower()) if chr(i).isalnum() or chr(i) == "_" else 0 for i in range(256)
@@ -70,9 +68,8 @@ class _Cache:
         self._lock = threading.Lock()
         self._held: OrderedDict[int, _Index] = OrderedDict()
 
-    def index(self, contents: list[str]) -> _Index:
+    def index(self, contents: list[str], hashes: NDArray[np.int64]) -> _Index:
         """The index of these texts, made where they were not searched lately."""
-        hashes = np.fromiter(map(hash, contents), np.int64, len(contents))
         key = hash(hashes.tobytes())
         with self._lock:
             found = self._held.get(key)
@@ -114,32 +111,28 @@ def retrieve_local_docs(
         raise ArgumentError(f"k must be an int of 1 and more, got {k!r}")
     if not isinstance(query, str):
         raise ArgumentError(f"query must be a string, got {query!r}")
-    contents = _contents(evidence)
+    contents, hashes = _read(evidence)
     if not contents or not query.strip():
         return []
-    scores = _cache.index(contents).scores(query)
+    scores = _cache.index(contents, hashes).scores(query)
     least = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else 0.0
     found = np.flatnonzero((scores >= least) & (scores > 0))
     best = found[np.argsort(-scores[found], kind="stable")[:k]]
     return [{**evidence[i], "score": float(scores[i])} for i in best.tolist()]
 
 
-def _contents(evidence: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The texts; everything is looked at in each call, so this is written for speed."""
+def _read(evidence: Sequence[Mapping[str, Any]]) -> tuple[list[str], NDArray[np.int64]]:
+    """The contents and their hashes."""
     try:
-        contents = [content for _, content in map(_ID_AND_CONTENT, evidence)]
-    except (KeyError, TypeError) as error:
-        i = next(i for i, document in enumerate(evidence) if not _is_complete(document))
+        return read_contents(evidence, len(evidence))
+    except KeyError as error:
+        i = error.args[1]
         raise ArgumentError(f"evidence[{i}] must have an id and a content, got {evidence[i]!r}") from error
-    if set(map(type, contents)) - {str}:
-        for i, content in enumerate(contents):
-            if not isinstance(content, str):
-                raise ArgumentError(f"evidence[{i}]['content'] must be a string, got {content!r}")
-    return contents
-
-
-def _is_complete(document: object) -> bool:
-    return isinstance(document, Mapping) and "id" in document and "content" in document
+    except TypeError as error:
+        i = error.args[1]
+        raise ArgumentError(
+            f"evidence[{i}]['content'] must be a string, got {evidence[i]['content']!r}"
+        ) from error
 
 
 def _words(text: str) -> list[str]:

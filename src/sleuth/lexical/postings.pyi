@@ -53,6 +53,3 @@ def tally_segment(
     df: NDArray[np.uint32],
     long_counts: NDArray[np.uint32],
 ) -> None: ...
-def weigh_by_term(
-    ends: NDArray[np.int64], terms: NDArray[np.uint32], counts: NDArray[np.uint32], idf: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]: ...

@@ -4,7 +4,6 @@
 import numpy as np
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.math cimport sqrt
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
@@ -378,47 +377,3 @@ def tally_segment(
                     if rows[doc] != GONE_ROW:
                         df[term] += 1
                         long_counts[term] += count >= 16
-
-
-def weigh_by_term(const int64_t[::1] ends, const uint32_t[::1] terms, const uint32_t[::1] counts, const double[::1] idf):
-    """TF-IDF weights, count * idf, scaled so that each row has length 1; given by row, sorted by term.
-
-    Args:
-        ends: row i has terms[ends[i - 1]:ends[i]], and counts of the same shape.
-        idf: by term.
-
-    Returns:
-        (starts, rows, weights): term t is in rows[starts[t]:starts[t + 1]], ascending, with weights, float64.
-    """
-    cdef int64_t n_terms = idf.shape[0], i, j = 0, at, first
-    cdef double length, weight
-    starts_array = np.zeros(n_terms + 1, np.int64)
-    rows_array, out_array = np.empty(terms.shape[0], np.uint32), np.empty(terms.shape[0], np.float64)
-    cdef int64_t[::1] starts = starts_array
-    cdef uint32_t[::1] rows = rows_array
-    cdef double[::1] out = out_array
-    with nogil:
-        for i in range(terms.shape[0]):
-            starts[terms[i]] += 1
-        for i in range(n_terms):
-            at = starts[i]
-            starts[i] = j
-            j += at
-        starts[n_terms] = j
-        first = 0
-        for i in range(ends.shape[0]):
-            length = 0
-            for j in range(first, ends[i]):
-                weight = counts[j] * idf[terms[j]]
-                length += weight * weight
-            length = sqrt(length)
-            for j in range(first, ends[i]):
-                at = starts[terms[j]]
-                starts[terms[j]] = at + 1
-                rows[at] = <uint32_t>i
-                out[at] = counts[j] * idf[terms[j]] / length
-            first = ends[i]
-        for i in range(n_terms, 0, -1):
-            starts[i] = starts[i - 1]
-        starts[0] = 0
-    return starts_array, rows_array, out_array
