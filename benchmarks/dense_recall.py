@@ -3,7 +3,7 @@
 python benchmarks/dense_recall.py [--rows 10000 100000 1000000] [--queries 100] [--corpus .data]
 
 Vectors: passages of 60 words of the test collections under WordLlama with those collections' queries ("real"), where
-they are; rows around 1,000 centres with queries near rows ("clusters"); and rows and queries without any structure ("none"),
+they are; rows around 1,000 centres with queries near rows ("clusters"); and both without any structure ("none"),
 the hardest case. Truth is the exact float32 product. Prints a Markdown table: recall@10 by standard errors kept
 (`sleuth.dense.search.CERTAINTY`) and by fixed depth, and median times beside those of the product.
 """

@@ -30,15 +30,18 @@ if TYPE_CHECKING:
 LEGS = ("lexical", "dense")
 """The legs that rank, in the order in which they are reported."""
 
-WEIGHTS = {"lexical": 1.0, "dense": 0.4}
+WEIGHTS = {"lexical": 1.0, "dense": 0.5}
 """Of the default fusion, chosen over all test collections at once (docs/quality.md)."""
+
+POOL_DEPTH = 5
+"""Rows that the dense leg scores exactly for each hit of a pool."""
 
 _SPELLING = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How the rankings of several legs become one. Prints as `minmax(lexical=1,dense=0.4,pool=1000)`.
+    """How the rankings of several legs become one. Prints as `minmax(lexical=1,dense=0.5,pool=200)`.
 
     Attributes:
         method: "minmax" (default), "zscore", "rrf", "max" or "combmnz"; see `sleuth.compose.fuse`.
@@ -49,7 +52,7 @@ class Fusion:
 
     method: Method = "minmax"
     weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
-    pool: int = 1000
+    pool: int = 200
     rank_constant: float = RANK_CONSTANT
 
     def __post_init__(self) -> None:
@@ -77,7 +80,7 @@ class Fusion:
         """
         match = _SPELLING.fullmatch(text.strip())
         if match is None:
-            raise ArgumentError(f"fusion must be written as in 'minmax(lexical=1,dense=0.4)', got {text!r}")
+            raise ArgumentError(f"fusion must be written as in 'minmax(lexical=1,dense=0.5)', got {text!r}")
         given: dict[str, float] = {}
         for part in filter(None, (match[2] or "").split(",")):
             name, _, value = part.partition("=")
@@ -85,7 +88,7 @@ class Fusion:
                 given[name.strip()] = float(value)
             except ValueError:
                 raise ArgumentError(
-                    f"fusion must be written as in 'minmax(lexical=1,dense=0.4)', got {text!r}"
+                    f"fusion must be written as in 'minmax(lexical=1,dense=0.5)', got {text!r}"
                 ) from None
         default = cls()
         pool = int(given.pop("pool", default.pool))
@@ -161,7 +164,7 @@ class Searchers:
         for leg in legs:
             started = time.perf_counter()
             try:
-                hits[leg] = self._search(leg, query, depth, tree)
+                hits[leg] = self._search(leg, query, depth, tree, pooled=len(legs) > 1)
             except EmbeddingError as error:
                 if len(legs) == 1:
                     raise
@@ -187,9 +190,12 @@ class Searchers:
             return None
         return align(self.columns.bitmap(tree), self._views["columns"], self._views[leg])
 
-    def _search(self, leg: str, query: str, k: int, tree: Filter | None) -> Hits:
-        searcher = self.lexical if leg == "lexical" or self.dense is None else self.dense
-        return searcher.search(query, k, allowed=self.allowed(tree, leg))
+    def _search(self, leg: str, query: str, k: int, tree: Filter | None, *, pooled: bool) -> Hits:
+        allowed = self.allowed(tree, leg)
+        if leg == "lexical" or self.dense is None:
+            return self.lexical.search(query, k, allowed=allowed)
+        # The near end of a pool decides a fused ranking: its far end need not be certain.
+        return self.dense.search(query, k, allowed=allowed, depth=POOL_DEPTH * k if pooled else None)
 
     def _explain(self, leg: str, query: str, key: int) -> Explanation:
         searcher = self.lexical if leg == "lexical" or self.dense is None else self.dense
