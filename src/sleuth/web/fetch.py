@@ -12,6 +12,7 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import Message
+from threading import Event
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
@@ -76,12 +77,7 @@ def fetch_page(
             type than HTML or plain text, or no answer in time.
         MissingPackageError: the extra `html` is not installed.
     """
-    if not 0 < timeout < float("inf"):
-        raise ArgumentError(f"timeout must be above 0 seconds and finite, got {timeout!r}")
-    networks = tuple(ipaddress.ip_network(network) for network in allow_networks)
-    rules = _Rules(Deadline(timeout), max_bytes, networks, obey_robots)
-    found, answer = _follow(url, rules)
-    return _read(found, answer)
+    return _fetch(url, _rules(timeout, max_bytes, allow_networks, obey_robots))
 
 
 async def afetch_page(
@@ -92,12 +88,30 @@ async def afetch_page(
     obey_robots: bool = True,
     allow_networks: Sequence[str] = (),
 ) -> Page:
-    """`fetch_page` for async callers."""
-    return await in_thread(
-        lambda _cancelled: fetch_page(
-            url, timeout=timeout, max_bytes=max_bytes, obey_robots=obey_robots, allow_networks=allow_networks
-        )
-    )
+    """`fetch_page` for async callers. Cancelling it ends its waits."""
+
+    def run(cancelled: Event) -> Page:
+        return _fetch(url, _rules(timeout, max_bytes, allow_networks, obey_robots, cancelled))
+
+    return await in_thread(run)
+
+
+def _rules(
+    timeout: float,
+    max_bytes: int,
+    allow_networks: Sequence[str],
+    obey_robots: bool,
+    cancelled: Event | None = None,
+) -> _Rules:
+    if not 0 < timeout < float("inf"):
+        raise ArgumentError(f"timeout must be above 0 seconds and finite, got {timeout!r}")
+    networks = tuple(ipaddress.ip_network(network) for network in allow_networks)
+    return _Rules(Deadline(timeout, cancelled), max_bytes, networks, obey_robots)
+
+
+def _fetch(url: str, rules: _Rules) -> Page:
+    found, answer = _follow(url, rules)
+    return _read(found, answer)
 
 
 def _follow(url: str, rules: _Rules) -> tuple[str, Response]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Event
 from typing import Any, Unpack
 
 from sleuth.errors import ArgumentError
@@ -38,27 +39,27 @@ class WebRetriever:
         Raises:
             WebError: the service did not answer, or there is no API key.
         """
-        if not isinstance(k, int) or isinstance(k, bool) or k < 0:
-            raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
-        wanted = as_filter(filter)
-        if k == 0 or not query.strip():
-            return Ranking(())
-        return self._rank(query, k, wanted)
+        return self._rank(query, k, as_filter(filter))
 
     async def aretrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """`retrieve` for async callers."""
-        return await in_thread(lambda _cancelled: self.retrieve(query, k, filter=filter))
+        """`retrieve` for async callers. Cancelling it ends its waits and retries."""
+        wanted = as_filter(filter)
+        return await in_thread(lambda cancelled: self._rank(query, k, wanted, cancelled))
 
-    def _rank(self, query: str, k: int, wanted: Filter | None) -> Ranking:
+    def _rank(self, query: str, k: int, wanted: Filter | None, cancelled: Event | None = None) -> Ranking:
+        if not isinstance(k, int) or isinstance(k, bool) or k < 0:
+            raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
+        if k == 0 or not query.strip():
+            return Ranking(())
         domains = _domains(wanted)
         search = (
             self._search.with_domains(domains)
             if domains and not self._search.include_domains
             else self._search
         )
-        found = search.search(query, MAX_RESULTS)
+        found = search.search(query, MAX_RESULTS, cancelled)
         items = [_item(hit, stale=found.stale) for hit in found.hits]
         kept = sorted(
             (item for item in items if matches(wanted, item.metadata)),

@@ -10,8 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from sleuth import retry
@@ -201,6 +200,11 @@ def _hit(entry: dict[str, Any]) -> Hit | None:
         title=clean(title) if isinstance(title, str) else "",
         content=text,
         domain=domain_of(address.strip()),
-        score=score if isinstance(score, float) and isfinite(score) else float(score == 1),
+        score=float(score) if _is_number(score) else 0.0,
         published=published if isinstance(published, str) and published else None,
     )
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number of any sense as a score: neither true, nor endless, nor huge."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9

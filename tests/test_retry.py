@@ -1,0 +1,113 @@
+"""Retries: how many, how long, and out of which budget."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from threading import Event, Thread
+from time import monotonic
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth import retry
+from sleuth.retry import Again, Deadline, RetryBudget
+
+
+class Failing:
+    """Fails so many times, then answers."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+        self.calls = 0
+
+    def __call__(self, deadline: Deadline) -> str:
+        self.calls += 1
+        self.left -= 1
+        if self.left >= 0:
+            raise ConnectionError(str(self.left))
+        return "answer"
+
+
+def run(attempt: Failing, retries: int = 3, again: Again | None = Again(), **more: object) -> str:  # noqa: B008
+    values: dict[str, object] = {"base": 0.0001, "deadline": Deadline(5.0), **more}
+    return retry.call(attempt, again=lambda error: again, retries=retries, **values)  # type: ignore[arg-type]
+
+
+@given(times=st.integers(0, 6), retries=st.integers(0, 4))
+def test_attempts(times: int, retries: int) -> None:
+    """One attempt and at most `retries` more; then the last failure itself."""
+    attempt = Failing(times)
+    if times <= retries:
+        assert run(attempt, retries) == "answer"
+        assert attempt.calls == times + 1
+    else:
+        with pytest.raises(ConnectionError):
+            run(attempt, retries)
+        assert attempt.calls == retries + 1
+
+
+def test_final_failures() -> None:
+    """What will not pass is not tried again."""
+    attempt = Failing(1)
+    with pytest.raises(ConnectionError):
+        run(attempt, again=None)
+    assert attempt.calls == 1
+
+
+@given(calls=st.integers(1, 60), capacity=st.integers(0, 8))
+def test_the_budget_bounds_an_outage(calls: int, capacity: int) -> None:
+    """However many calls there are, no more retries are made than the budget holds; conflicts take none."""
+    budget = RetryBudget(capacity, per_second=0.0)
+    attempt = Failing(10**6)
+    for _ in range(calls):
+        with pytest.raises(ConnectionError):
+            run(attempt, 2, budget=budget)
+    assert attempt.calls == calls + min(capacity, 2 * calls)
+    conflict = Failing(2)
+    assert run(conflict, 2, Again(outage=False), budget=budget) == "answer"
+
+
+def test_no_wait_past_the_deadline() -> None:
+    """A wait that would outlast the deadline is not begun, and one that is cancelled ends."""
+    attempt = Failing(9)
+    started = monotonic()
+    with pytest.raises(ConnectionError):
+        run(attempt, again=Again(after=10.0), deadline=Deadline(5.0))
+    assert (attempt.calls, monotonic() - started < 4.0) == (1, True)
+    cancelled = Event()
+    deadline = Deadline(60.0, cancelled)
+    waiting = Thread(target=deadline.sleep, args=(60.0,))
+    waiting.start()
+    cancelled.set()
+    waiting.join(5.0)
+    assert not waiting.is_alive()
+    assert deadline.passed()
+
+
+def test_parts_of_a_deadline() -> None:
+    """A part ends with the whole at the latest; no limit is never passed."""
+    assert Deadline(10.0).within(1.0).remaining() <= 1.0
+    assert Deadline(1.0).within(10.0).remaining() <= 1.0
+    assert not Deadline(None).passed()
+
+
+@pytest.mark.parametrize("text", [None, "", "soon", "-1", "1.5", "x" * 1000, "Wed, 99 Foo 2020"])
+def test_unreadable_retry_after(text: str | None) -> None:
+    """A header that is neither a number nor a date says nothing."""
+    assert retry.retry_after(text) is None
+
+
+def test_retry_after() -> None:
+    """A number of seconds, or a date; one that is over is 0."""
+    assert retry.retry_after(" 7 ") == 7.0
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    assert 50 < (retry.retry_after(soon) or 0) <= 60
+    assert retry.retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+
+
+def test_budgets_are_shared_by_address() -> None:
+    """The same address has the same budget, another has another."""
+    assert retry.budget_of("https://a") is retry.budget_of("https://a")
+    assert retry.budget_of("https://a") is not retry.budget_of("https://b")

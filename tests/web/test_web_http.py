@@ -1,0 +1,132 @@
+"""One request: over TLS, to the address that was checked; and answers of any shape."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import shutil
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.errors import WebError
+from sleuth.retry import Deadline
+from sleuth.testing.serving import LocalServer, Reply, Request
+from sleuth.web import http
+from sleuth.web.tavily import clean, read_hits
+
+LOOPBACK = [ipaddress.ip_address("127.0.0.1")]
+
+
+class Secure(LocalServer):
+    """An HTTPS server with a certificate of its own making."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        super().__init__()
+        self._files = (certificate, key)
+
+    def __enter__(self) -> Secure:
+        super().__enter__()
+        assert self._server is not None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*self._files)
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        return self
+
+    def answer(self, request: Request) -> Reply:
+        return Reply(200, request.headers["host"].encode())
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate of this test, and is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    made, key = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", made, "-days", "2",
+         "-subj", "/CN=tls.example", "-addext", "subjectAltName=DNS:tls.example"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return made, key
+
+
+@pytest.fixture
+def secure(certificate: tuple[Path, Path]) -> Iterator[str]:
+    with Secure(*certificate) as server:
+        yield f"https://tls.example:{server.url.rpartition(':')[2]}"
+
+
+def get(url: str) -> http.Response:
+    return http.request("GET", url, LOOPBACK, deadline=Deadline(5.0), max_bytes=1000)
+
+
+def test_the_name_is_checked_at_the_address_given(
+    secure: str, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TLS is spoken to the given address for the URL's name: a certificate for another name is refused."""
+    context = ssl.create_default_context(cafile=str(certificate[0]))
+    monkeypatch.setattr(http, "_tls", lambda: context)
+    answer = get(f"{secure}/x")
+    assert (answer.status, answer.body.decode()) == (200, secure.removeprefix("https://"))
+    with pytest.raises(WebError, match="no valid certificate"):
+        get(secure.replace("tls.example", "other.example"))
+
+
+def test_a_certificate_of_nobody_is_refused(secure: str) -> None:
+    """An unknown issuer is a final failure, not a broken connection to try again."""
+    with pytest.raises(WebError, match="no valid certificate") as caught:
+        get(secure)
+    assert not isinstance(caught.value, http.BrokenConnectionError)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://u:p@a.org/", "https://a.org:99999/", "http://[::1/", "http:///x", "a", "http://a b/"]
+)
+def test_bad_urls(url: str) -> None:
+    """What is no http address, or carries credentials, is refused before anything is sent."""
+    with pytest.raises(WebError, match="url must be"):
+        http.split(url)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda part: (
+        st.lists(part, max_size=4) | st.dictionaries(st.sampled_from(["url", "content", "score", "x"]), part)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.one_of(JSON, st.fixed_dictionaries({"results": st.lists(JSON, max_size=4)})))
+def test_any_json_is_hits_or_an_error(value: Any) -> None:
+    """Whatever a service answers becomes hits, or one error that says what was wrong."""
+    try:
+        hits = read_hits(json.dumps(value).encode(), "https://x.org")
+    except WebError as error:
+        assert "results" in str(error)
+        return
+    assert len({hit.url for hit in hits}) == len(hits)
+    assert all(hit.content and hit.domain and abs(hit.score) < 1e9 for hit in hits)
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_hits_or_an_error(body: bytes) -> None:
+    """Neither broken JSON nor deep nesting is more than an error."""
+    for answer in (body, b"[" * 100_000 + body):
+        with pytest.raises(WebError):
+            read_hits(answer, "https://x.org")
+
+
+@given(st.text(max_size=60))
+def test_cleaned_text_is_stable(text: str) -> None:
+    """Cleaned text is one line, trimmed, and fit for UTF-8."""
+    cleaned = clean(text)
+    assert cleaned.encode().decode() == cleaned
+    assert cleaned == " ".join(cleaned.split())
