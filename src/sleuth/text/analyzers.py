@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError
 from sleuth.text import words
-from sleuth.text.stopwords import ENGLISH
+from sleuth.text.stopwords import ENGLISH, LUCENE
 
 if TYPE_CHECKING:
     from sleuth.text.tokens import TermCounter
@@ -242,8 +242,8 @@ _ANALYZERS = {
     analyzer.name: analyzer
     for analyzer in (
         Analyzer("code", 1, extra="_", keep_case=True, find=_find_code),
-        Analyzer("code-english", 1, extra="_", keep_case=True, find=_find_code, finish=_stem, stop=ENGLISH),
-        Analyzer("english", 1, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
+        Analyzer("code-english", 1, extra="_", keep_case=True, find=_find_code, finish=_stem, stop=LUCENE),
+        Analyzer("english", 2, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
         Analyzer("names", 1, extra="_", keep_case=True, find=_find_names),
         Analyzer("plain", 1, extra="_", find=_find_words),
     )
