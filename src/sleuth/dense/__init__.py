@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from sleuth.dense.embedding import EmbeddingCache as EmbeddingCache
     from sleuth.dense.embedding import check_embedder as check_embedder
     from sleuth.dense.embedding import embed_texts as embed_texts
+    from sleuth.dense.late import TokenReranker as TokenReranker
     from sleuth.dense.leg import DenseLeg as DenseLeg
     from sleuth.dense.packages import Model2VecEmbedder as Model2VecEmbedder
     from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransformerEmbedder
@@ -19,6 +20,7 @@ _HOMES = {
     "EmbeddingCache": "sleuth.dense.embedding",
     "Model2VecEmbedder": "sleuth.dense.packages",
     "SentenceTransformerEmbedder": "sleuth.dense.packages",
+    "TokenReranker": "sleuth.dense.late",
     "WordLlamaEmbedder": "sleuth.dense.wordllama",
     "check_embedder": "sleuth.dense.embedding",
     "embed_texts": "sleuth.dense.embedding",

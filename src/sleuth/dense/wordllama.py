@@ -26,7 +26,9 @@ VOCABULARY = "tokenizers/l2_supercat_tokenizer_config.json"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 
 
-class _Model(NamedTuple):
+class Model(NamedTuple):
+    """The bundled vocabulary and token vectors."""
+
     vocabulary: Vocabulary
     table: NDArray[np.float16]  # shape (32000, 256), memory-mapped
 
@@ -43,8 +45,8 @@ class WordLlamaEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """One vector, shape (256,)."""
-        vocabulary, table = _load()
-        rows = table[vocabulary.encode(_utf8(text))].astype(np.float32)
+        vocabulary, table = load_model()
+        rows = table[vocabulary.encode(utf8(text))].astype(np.float32)
         vector: NDArray[np.float32] = np.add.reduce(rows, axis=0)
         scale(vector[None])
         return vector
@@ -53,27 +55,29 @@ class WordLlamaEmbedder:
         """One vector per text, shape (len(texts), 256). Releases the GIL for most of its work."""
         vectors = np.empty((len(texts), self.dimension), np.float32)
         if len(texts):
-            _load().vocabulary.pool([_utf8(text) for text in texts], _single_precision(), vectors)
+            load_model().vocabulary.pool([utf8(text) for text in texts], _single_precision(), vectors)
         return vectors
 
 
-def _utf8(text: str) -> bytes:
+def utf8(text: str) -> bytes:
+    """The bytes of any text."""
     return text.encode("utf-8", "replace")  # a lone surrogate has no UTF-8
 
 
 @cache
-def _load() -> _Model:
+def load_model() -> Model:
+    """What the wheel of WordLlama carries; raises MissingPackageError where that is not installed."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
-        raise MissingPackageError("wordllama", "dense", "The default embedder")
+        raise MissingPackageError("wordllama", "models", "The default embedder")
     folder = Path(spec.submodule_search_locations[0])
-    return _Model(Vocabulary(read_vocabulary(folder / VOCABULARY)), read_table(folder / WEIGHTS))
+    return Model(Vocabulary(read_vocabulary(folder / VOCABULARY)), read_table(folder / WEIGHTS))
 
 
 @cache
 def _single_precision() -> NDArray[np.float32]:
     """The table as the pooling kernel reads it: 32 MB, made once and only where documents are embedded."""
-    return _load().table.astype(np.float32)
+    return load_model().table.astype(np.float32)
 
 
 def read_vocabulary(path: Path) -> list[bytes]:
