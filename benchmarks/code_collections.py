@@ -71,7 +71,7 @@ def is_test(path: str) -> bool:
 def swebench() -> dict[str, list[tuple[Task, list[tuple[str, str]]]]]:
     """Per repository, tasks with the (path, blob) pairs of their trees, tests left out."""
     folder = DATA / "swebench_dev"
-    trees = {name: tree for name, tree in _zstd_lines(folder / "trees.jsonl.zst")}
+    trees = dict(_zstd_lines(folder / "trees.jsonl.zst"))
     found: dict[str, list[tuple[Task, list[tuple[str, str]]]]] = defaultdict(list)
     for d in _lines(folder / "instances.jsonl"):
         gold = set(d["gold_files"])

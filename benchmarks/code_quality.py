@@ -1,7 +1,7 @@
 """How well do descriptions of changes, issues and questions find their files? `make bench-code` prints the table.
 
-python benchmarks/code_quality.py --work /tmp/code            every collection, ours and the peers
-python benchmarks/code_quality.py --work /tmp/code --fit      learn the weights again, with cross-validation
+python -m benchmarks.code_quality --work /tmp/code            every collection, ours and the peers
+python -m benchmarks.code_quality --work /tmp/code --fit      learn the weights again, with cross-validation
 
 All gold files within the first k (Acc@k), any of them (Hit@k), and the reciprocal rank of the first (MRR).
 """
@@ -17,9 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parent))
-from code_collections import COMMITS, Given, Task, beir, swebench, swebench_blobs
-
+from benchmarks.code_collections import COMMITS, Given, Task, beir, swebench, swebench_blobs
 from sleuth.code.indexing import index_source
 from sleuth.code.query import read_query
 from sleuth.code.ranking import WEIGHTS, rank_files
@@ -51,7 +49,8 @@ def collect(name: str, work: Path) -> list[Case]:
     """Signals of every task of a collection; kept in `work`, since they cost minutes."""
     kept = work / f"signals_{name}.pkl"
     if kept.exists():
-        return pickle.loads(kept.read_bytes())  # noqa: S301 - our own file
+        found: list[Case] = pickle.loads(kept.read_bytes())  # noqa: S301 - our own file
+        return found
     cases = _swebench_cases(work) if name == "swebench_dev" else _commit_cases(name, work)
     kept.write_bytes(pickle.dumps(cases, 5))
     return cases
@@ -122,8 +121,8 @@ def evaluate(cases: list[Case], weights: Floats) -> list[float]:
 
 
 def fit(collections: dict[str, list[Case]], l2: float = 2e-4) -> Floats:
-    """Weights, 0 and more, that give the gold files the most of a softmax over candidates; collections count equally."""
-    from scipy.optimize import minimize
+    """Weights, 0 and more, that give gold files the most of a softmax over candidates; collections count equally."""
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
 
     rows = [
         (c.values.astype(np.float64), c.gold / c.gold.sum(), 1 / len(cases) / len(collections))

@@ -49,7 +49,10 @@ def places(snapshot: Snapshot, sample: int, seed: int) -> list[tuple[FileRow, Re
         lines = snapshot.source(file).decode("utf-8").split("\n")
         for reference in snapshot.detail(file).references:
             if reference.role in ("call", "instantiation", "inheritance"):
-                at = [m.start() for m in re.finditer(rf"\b{re.escape(reference.name)}\b", lines[reference.line - 1])]
+                at = [
+                    m.start()
+                    for m in re.finditer(rf"\b{re.escape(reference.name)}\b", lines[reference.line - 1])
+                ]
                 if len(at) == 1:
                     found.append((file, reference, at[0]))
     random.Random(seed).shuffle(found)
@@ -58,7 +61,7 @@ def places(snapshot: Snapshot, sample: int, seed: int) -> list[tuple[FileRow, Re
 
 def judge(root: Path, work: Path, sample: int) -> tuple[Counter[str], Counter[float], Counter[float]]:
     """Counts of outcomes; and by confidence, how many were right and how many there were."""
-    import jedi
+    import jedi  # type: ignore[import-untyped]
 
     outcome: Counter[str] = Counter()
     right: Counter[float] = Counter()
@@ -83,7 +86,11 @@ def judge(root: Path, work: Path, sample: int) -> tuple[Counter[str], Counter[fl
             if ours is None:
                 continue
             symbol = ours.definition.symbol
-            same = inside and expected[0] == ours.definition.file.path and symbol.start <= int(expected[1]) <= symbol.end
+            same = (
+                inside
+                and expected[0] == ours.definition.file.path
+                and symbol.start <= int(expected[1]) <= symbol.end
+            )
             outcome["resolved"] += 1
             outcome["right"] += same
             made[ours.confidence] += 1
@@ -93,7 +100,9 @@ def judge(root: Path, work: Path, sample: int) -> tuple[Counter[str], Counter[fl
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--sample", type=int, default=500)
@@ -102,16 +111,22 @@ def main() -> None:
     all_right: Counter[float] = Counter()
     all_made: Counter[float] = Counter()
     for folder in options.folders:
-        outcome, right, made = judge(folder.resolve(), options.work / f"resolve_{folder.name}", options.sample)
+        outcome, right, made = judge(
+            folder.resolve(), options.work / f"resolve_{folder.name}", options.sample
+        )
         all_right += right
         all_made += made
         precision = outcome["right"] / max(1, outcome["resolved"])
         recall = outcome["right"] / max(1, outcome["inside"])
         known = outcome["inside"] + outcome["outside"]
-        print(f"| {folder.name} | {known} | {outcome['inside']} | {precision:.3f} | {recall:.3f} |", flush=True)
+        print(
+            f"| {folder.name} | {known} | {outcome['inside']} | {precision:.3f} | {recall:.3f} |", flush=True
+        )
     print("\n| confidence | resolved | right |\n|---|---|---|")
     for confidence in sorted(all_made, reverse=True):
-        print(f"| {confidence} | {all_made[confidence]} | {all_right[confidence] / all_made[confidence]:.3f} |")
+        print(
+            f"| {confidence} | {all_made[confidence]} | {all_right[confidence] / all_made[confidence]:.3f} |"
+        )
 
 
 if __name__ == "__main__":

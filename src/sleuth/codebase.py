@@ -5,7 +5,8 @@ from sleuth.code import CodeRetriever, index_path
 
 with open_code(".sleuth", create=True) as storage:
     report = index_path(storage, "path/to/repository")
-    for hit in CodeRetriever(storage, None).retrieve("where are tokens refilled", report.repository, strategy="keyword"):
+    retriever = CodeRetriever(storage, None)
+    for hit in retriever.retrieve("where are tokens refilled", report.repository, strategy="keyword"):
         print(hit.render())
 """
 

@@ -62,7 +62,7 @@ class Detail:
         """The inverse of `pack`."""
         symbols, references, imports, chunks, sound = json.loads(zlib.decompress(packed))
         return cls(
-            [Symbol(*s[:9], tuple(s[9])) for s in symbols],
+            [Symbol._make((*s[:9], tuple(s[9]))) for s in symbols],
             [Reference(*r) for r in references],
             [Import(*i) for i in imports],
             [Chunk(*c) for c in chunks],
@@ -124,7 +124,8 @@ def _fields(
         "uses": " ".join(r.name for r in detail.references),
     }
     bodies = [
-        source[lines.start(c.start) : lines.stop(c.end)].decode("utf-8", "surrogatepass") for c in detail.chunks
+        source[lines.start(c.start) : lines.stop(c.end)].decode("utf-8", "surrogatepass")
+        for c in detail.chunks
     ]
     qualified = [detail.symbols[c.symbol].qualified if c.symbol >= 0 else "" for c in detail.chunks]
     return texts, {"body": bodies, "symbol": qualified}
@@ -165,7 +166,13 @@ def _by_first_line(content: bytes) -> str:
     if not content.startswith(b"#!"):
         return ""
     first = content[:200].split(b"\n", 1)[0]
-    for word, language in ((b"python", "python"), (b"bash", "bash"), (b"/sh", "bash"), (b"node", "javascript"), (b"ruby", "ruby")):
+    for word, language in (
+        (b"python", "python"),
+        (b"bash", "bash"),
+        (b"/sh", "bash"),
+        (b"node", "javascript"),
+        (b"ruby", "ruby"),
+    ):
         if word in first:
             return language
     return ""

@@ -21,6 +21,7 @@ CONTAINER_LINES = 24
 PART_LINES = 50
 """Pieces of what is longer hold about this many lines."""
 
+
 class Chunk(NamedTuple):
     """Lines `start` to `end`, 1-based and inclusive.
 

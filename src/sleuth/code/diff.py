@@ -41,10 +41,7 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     by_hash: dict[str, list[str]] = {}
     for path in gone:
         by_hash.setdefault(before[path], []).append(path)
-    renamed = []
-    for path in come:
-        if by_hash.get(after[path]):
-            renamed.append((by_hash[after[path]].pop(0), path))
+    renamed = [(by_hash[after[path]].pop(0), path) for path in come if by_hash.get(after[path])]
     left, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
     return SnapshotDiff(
         [p for p in come if p not in arrived],

@@ -78,7 +78,7 @@ def _test(key: str, values: list[str]) -> Callable[[FileRow], bool]:
 
 def is_below(path: str, prefix: str) -> bool:
     """Whether a path is `prefix` or below it: "src/api" holds "src/api/x.py" and not "src/api_v2/x.py"."""
-    return not prefix or prefix == "." or path == prefix or path.startswith(f"{prefix}/")
+    return not prefix or prefix in (".", path) or path.startswith(f"{prefix}/")
 
 
 def _strings(key: str, value: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""What does git know about this folder? Plumbing commands only: nothing here writes to the repository or its worktree."""
+"""What does git know about this folder? Plumbing only: nothing here writes to a repository or its worktree."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def commit_of(root: Path, revision: str) -> str:
         name = _run(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     except CodeError as error:
         raise CodeError(
-            f"revision must be a commit, branch or tag of {root}, got {revision!r}; `git branch -a` and `git tag` list them"
+            f"revision must be a commit, branch or tag of {root}, got {revision!r}; "
+            "`git branch -a` and `git tag` list them"
         ) from error
     return name.decode().strip()
 
@@ -55,7 +56,9 @@ def head_of(root: Path) -> str | None:
 
 def names_of(root: Path, commit: str) -> list[str]:
     """Branches and tags that point at a commit."""
-    listed = _run(root, "for-each-ref", "--points-at", commit, "--format=%(refname:short)", "refs/heads", "refs/tags")
+    listed = _run(
+        root, "for-each-ref", "--points-at", commit, "--format=%(refname:short)", "refs/heads", "refs/tags"
+    )
     return listed.decode("utf-8", "backslashreplace").split()
 
 
@@ -101,14 +104,15 @@ def blobs(root: Path, object_ids: Iterable[str]) -> Iterator[bytes]:
     wanted = list(object_ids)
     if not wanted:
         return
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 - arguments are a list
         ["git", "-C", str(root), "cat-file", "--batch"],  # noqa: S607 - git is found on the path
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=_environment(),
     ) as process:
-        assert process.stdin and process.stdout
+        if process.stdin is None or process.stdout is None:
+            raise CodeError(f"git at {root} gave no pipes")
         try:
             for start in range(0, len(wanted), 64):
                 # In small groups, so that neither pipe fills while the other side waits.
@@ -118,7 +122,9 @@ def blobs(root: Path, object_ids: Iterable[str]) -> Iterator[bytes]:
                 for object_id in group:
                     head = process.stdout.readline().split()
                     if len(head) != 3:
-                        raise CodeError(f"git at {root} has no blob {object_id}; `git fetch --refetch` brings it")
+                        raise CodeError(
+                            f"git at {root} has no blob {object_id}; `git fetch --refetch` brings it"
+                        )
                     yield process.stdout.read(int(head[2]))
                     process.stdout.read(1)
         finally:
@@ -126,13 +132,18 @@ def blobs(root: Path, object_ids: Iterable[str]) -> Iterator[bytes]:
 
 
 def text_of(path: bytes) -> str:
-    """A path as text; bytes that are not UTF-8 are written as \\xNN."""
+    r"""A path as text; bytes that are not UTF-8 are written as \xNN."""
     return path.decode("utf-8", "backslashreplace")
 
 
 def _environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return kept | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+    return kept | {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+    }
 
 
 def _run(folder: Path, *arguments: str) -> bytes:
@@ -145,7 +156,9 @@ def _run(folder: Path, *arguments: str) -> bytes:
             env=_environment(),
         )
     except OSError as error:
-        raise CodeError(f"git cannot be run: {error.strerror}; install git or index a plain folder") from error
+        raise CodeError(
+            f"git cannot be run: {error.strerror}; install git or index a plain folder"
+        ) from error
     if done.returncode:
         message = done.stderr.decode("utf-8", "replace").strip() or f"exit status {done.returncode}"
         raise CodeError(f"git {arguments[0]} in {where}: {message}")

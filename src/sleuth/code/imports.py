@@ -152,9 +152,11 @@ def _include(text: str) -> Iterator[Import]:
 
 
 def _ruby(text: str) -> Iterator[Import]:
-    match = re.match(r"""\s*(\w+)\W+(?::(\w+)\s*,\s*)?['"]?([^'"]+)['"]""", text)
+    match = re.match(r"""\s*(\w+)[\s(]+(?::(\w+)\s*,\s*)?['"]([^'"]+)['"]""", text)
     if match:
-        yield Import(("./" if match[1] == "require_relative" else "") + match[3], match[2] or "*", match[2] or "*")
+        yield Import(
+            ("./" if match[1] == "require_relative" else "") + match[3], match[2] or "*", match[2] or "*"
+        )
 
 
 def _php(text: str) -> Iterator[Import]:

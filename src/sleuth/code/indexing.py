@@ -22,7 +22,7 @@ from sleuth.code.analyse import EMPTY, Analysed, analyse_many
 from sleuth.code.labels import category_of
 from sleuth.code.languages import language_of
 from sleuth.code.sources import Listed, Source, source_at
-from sleuth.code.storage import CodeStorage, Repository
+from sleuth.code.storage import CodeStorage
 
 _BATCH_BYTES = 400_000
 _COMMIT_FILES = 4_000
@@ -100,7 +100,7 @@ def index_source(
         report = IndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
         storage.begin(repository.id, version.id, version.commit, version.names)
         try:
-            members = _members(storage, repository, source, listed, report, workers or os.cpu_count() or 1, progress)
+            members = _members(storage, source, listed, report, workers=workers, progress=progress)
             storage.complete(repository.id, version.id, version.names, np.array(members, np.int64))
         except BaseException as error:
             storage.fail(repository.id, version.id, f"{type(error).__name__}: {error}")
@@ -112,36 +112,35 @@ def index_source(
 
 def _members(
     storage: CodeStorage,
-    repository: Repository,
     source: Source,
     listed: Sequence[Listed],
     report: IndexReport,
-    workers: int,
+    *,
+    workers: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> list[int]:
     """Keys of the file versions of the listing, the new ones added."""
     pairs = [(file.path, file.hash or f"skip {file.skip}") for file in listed]
-    known = storage.known_files(repository.id, pairs)
+    known = storage.known_files(report.repository, pairs)
     report.skipped = [(f.path, f.skip) for f in listed if f.skip]
     new = [(f, pair) for f, pair in zip(listed, pairs, strict=True) if pair not in known]
     report.added = len(new)
-    done = 0
     batch: list[tuple[str, Analysed]] = []
     pending = [(f, p[1]) for f, p in new if not f.skip]
     unread = [(p[1], _unread(f)) for f, p in new if f.skip]
-    keys = list(known.values()) + storage.add_files(repository.id, unread)
-    for hash, analysed in _analysed(source, pending, workers):
+    keys = list(known.values()) + storage.add_files(report.repository, unread)
+    workers = workers or os.cpu_count() or 1
+    for done, (hash, analysed) in enumerate(_analysed(source, pending, workers), 1):
         batch.append((hash, analysed))
-        done += 1
         report.chunks += len(analysed.chunk_texts.get("body", ()))
         if analysed.skip:
             report.skipped.append((analysed.path, analysed.skip))
         if len(batch) >= _COMMIT_FILES:
-            keys += storage.add_files(repository.id, batch)
+            keys += storage.add_files(report.repository, batch)
             batch.clear()
         if progress is not None and (done % 50 == 0 or done == len(pending)):
             progress(done, len(pending))
-    return keys + storage.add_files(repository.id, batch)
+    return keys + storage.add_files(report.repository, batch)
 
 
 def _unread(file: Listed) -> Analysed:

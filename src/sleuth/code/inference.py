@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _TYPE = r"(?P<type>[\"']?(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*)"
 _BEFORE_NAME = frozenset({"java", "csharp", "c", "cpp", "php", "go"})
-_WRAPPERS = re.compile(r"^(?:Optional|Annotated|ClassVar|Final|Type|type|Rc|Arc|Box|Option|Promise|Awaitable)$")
+_WRAPPERS = re.compile(
+    r"^(?:Optional|Annotated|ClassVar|Final|Type|type|Rc|Arc|Box|Option|Promise|Awaitable)$"
+)
 
 
 def type_of(snapshot: Snapshot, file: FileRow, symbol: int, name: str) -> str:
@@ -45,13 +47,17 @@ def type_of(snapshot: Snapshot, file: FileRow, symbol: int, name: str) -> str:
 
 def _of_member(text: str, name: str, language: str) -> str:
     escaped = re.escape(name)
-    declared = re.search(rf"(?:\bself\.|\bthis\.|->|^\s+(?:[a-z]+\s+)*){escaped}\??\s*:\s*(?P<all>[^=\n;,)]+)", text, re.M)
+    declared = re.search(
+        rf"(?:\bself\.|\bthis\.|->|^\s+(?:[a-z]+\s+)*){escaped}\??\s*:\s*(?P<all>[^=\n;,)]+)", text, re.M
+    )
     if declared and (found := _named_type(declared["all"])):
         return found
     made = re.search(rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*(?:new\s+|await\s+)?{_TYPE}\s*[(\[]", text)
     if made:
         return made["type"].strip("\"'")
-    given = re.search(rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*\$?(?P<from>[a-z_]\w*)\s*(?:$|[;#])", text, re.M)
+    given = re.search(
+        rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*\$?(?P<from>[a-z_]\w*)\s*(?:$|[;#])", text, re.M
+    )
     if given:
         return _in_text(text, given["from"], language)
     return _in_text(text, name, language) if language in _BEFORE_NAME else ""
@@ -87,6 +93,12 @@ def _named_type(annotation: str) -> str:
         if inner and _WRAPPERS.match(name.rpartition(".")[2]):
             return _named_type(part.strip()[match.end() - match.start() :].strip(" \"'"))
         last = name.rpartition(".")[2].rpartition("::")[2]
-        if last[:1].isupper() and last not in ("None", "Any") or (last.startswith("_") and last[1:2].isupper()):
-            return "" if inner and last in ("Sequence", "Iterable", "Iterator", "Mapping", "Dict", "List") else name
+        if (last[:1].isupper() and last not in ("None", "Any")) or (
+            last.startswith("_") and last[1:2].isupper()
+        ):
+            return (
+                ""
+                if inner and last in ("Sequence", "Iterable", "Iterator", "Mapping", "Dict", "List")
+                else name
+            )
     return ""

@@ -12,7 +12,9 @@ CATEGORIES = ("code", "test", "docs", "config", "generated")
 
 _TEST_DIRS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata", "fixtures", "e2e"})
 _DOC_DIRS = frozenset({"doc", "docs", "documentation", "examples", "example"})
-_VENDOR_DIRS = frozenset({"vendor", "vendored", "_vendor", "third_party", "thirdparty", "node_modules", "extern"})
+_VENDOR_DIRS = frozenset(
+    {"vendor", "vendored", "_vendor", "third_party", "thirdparty", "node_modules", "extern"}
+)
 _GENERATED_DIRS = frozenset({"dist", "generated", "__generated__"})
 _TEST_FILE = re.compile(
     r"(?:^|/)(?:test_[^/]*|conftest|tests|[^/]*_tests?|[^/]*\.(?:test|spec|e2e|cy))\.\w+$"
@@ -34,8 +36,12 @@ _ENDPOINT = re.compile(
     rb"@\s*[\w.]*(?:route|get|post|put|patch|delete|websocket|api_view|RequestMapping|GetMapping|PostMapping"
     rb"|PutMapping|DeleteMapping|Path|GET|POST)\s*\(|\[(?:Http(?:Get|Post|Put|Delete)|Route)"
 )
-_SCHEMA_BASE = re.compile(r"\b(?:BaseModel|TypedDict|NamedTuple|models\.Model|Schema|Struct|Serializer|Message)\b")
-_SCHEMA_HEAD = re.compile(rb"@\s*(?:dataclasses\.)?(?:dataclass|attrs?\.\w+|attr\.s|define|frozen|Entity|Data)\b")
+_SCHEMA_BASE = re.compile(
+    r"\b(?:BaseModel|TypedDict|NamedTuple|models\.Model|Schema|Struct|Serializer|Message)\b"
+)
+_SCHEMA_HEAD = re.compile(
+    rb"@\s*(?:dataclasses\.)?(?:dataclass|attrs?\.\w+|attr\.s|define|frozen|Entity|Data)\b"
+)
 _NODES = {"type": "type_definition", "constant": "constant_definition", "attribute": "attribute_definition"}
 
 
@@ -61,7 +67,7 @@ def is_vendored(path: str) -> bool:
     return not _VENDOR_DIRS.isdisjoint(path.lower().split("/")[:-1])
 
 
-def labels_of(
+def labels_of(  # noqa: PLR0917 - facts of one definition
     kind: str, name: str, language: str, path: str, head: bytes, outer: Symbol | None, signature: str
 ) -> tuple[str, ...]:
     """The labels of a definition: its node kind first, then what it is for.
@@ -93,7 +99,9 @@ def labels_of(
     return tuple(found)
 
 
-def is_public(name: str, language: str, head: bytes, outer: Symbol | None) -> bool:
+def is_public(  # noqa: PLR0911 - one custom per language
+    name: str, language: str, head: bytes, outer: Symbol | None
+) -> bool:
     """Whether other modules may use it, by the customs of the language."""
     if outer is not None and outer.kind in ("function", "method"):
         return False

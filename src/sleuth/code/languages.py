@@ -47,7 +47,9 @@ class Language:
     comment: str = "//"
 
 
-_EXPORT = frozenset({"export_statement", "lexical_declaration", "variable_declaration", "ambient_declaration"})
+_EXPORT = frozenset(
+    {"export_statement", "lexical_declaration", "variable_declaration", "ambient_declaration"}
+)
 
 LANGUAGES: dict[str, Language] = {
     language.name: language
@@ -139,7 +141,14 @@ LANGUAGES: dict[str, Language] = {
 
 _BY_EXTENSION = {ext: language for language in LANGUAGES.values() for ext in language.extensions}
 _BY_FILENAME = {name: language for language in LANGUAGES.values() for name in language.filenames}
-_ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "node": "javascript", "docs": "markdown"}
+_ALIASES = {
+    "c++": "cpp",
+    "c#": "csharp",
+    "golang": "go",
+    "shell": "bash",
+    "node": "javascript",
+    "docs": "markdown",
+}
 
 
 def language_of(path: str) -> Language | None:
@@ -165,7 +174,9 @@ def languages_named(name: str) -> list[str]:
         return [key]
     if key in _BY_EXTENSION:
         return [_BY_EXTENSION[key].name]
-    raise ArgumentError(f"language must be one of {', '.join(sorted(LANGUAGES))} or an extension, got {name!r}")
+    raise ArgumentError(
+        f"language must be one of {', '.join(sorted(LANGUAGES))} or an extension, got {name!r}"
+    )
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,11 +11,26 @@ if TYPE_CHECKING:
     from sleuth.code.snapshot import Snapshot
     from sleuth.code.storage import FileRow
 
-_SCRIPT = ("", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", "/index.ts", "/index.tsx", "/index.js", "/index.jsx")
+_SCRIPT = (
+    "",
+    ".ts",
+    ".tsx",
+    ".js",
+    ".jsx",
+    ".mjs",
+    ".cjs",
+    ".d.ts",
+    "/index.ts",
+    "/index.tsx",
+    "/index.js",
+    "/index.jsx",
+)
 _MOST = 40
 
 
-def files_of(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
+def files_of(  # noqa: PLR0911 - one way per language
+    snapshot: Snapshot, file: FileRow, item: Import
+) -> tuple[list[int], str]:
     """Positions of the files that may define what an import brings in, and the name to look for in them.
 
     The name is "" where the import means a module as a whole.
@@ -46,9 +60,14 @@ def nearest(snapshot: Snapshot, file: FileRow, found: Sequence[int]) -> list[int
     """Those that share the longest path with a file: of two modules of one name, the one next door is meant."""
     if len(found) < 2:
         return list(found)
-    shared = [len(commonprefix([snapshot.files[i].path, file.path])) for i in found]
+    shared = [_shared(snapshot.files[i].path, file.path) for i in found]
     most = max(shared)
     return [i for i, n in zip(found, shared, strict=True) if n == most]
+
+
+def _shared(a: str, b: str) -> int:
+    """How many characters two paths begin with in common."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _dotted(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:

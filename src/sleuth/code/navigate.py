@@ -1,4 +1,4 @@
-"""What does an agent need to move around in code? Files, folders, definitions, references and consequences, at a snapshot."""
+"""What does an agent need to move around in code? Files, folders, definitions, uses and consequences."""
 
 from __future__ import annotations
 
@@ -76,7 +76,13 @@ class Navigator:
                 folders[name] = folders.get(name, 0) + 1
             else:
                 files.append(
-                    {"name": name, "type": "file", "language": row.language, "lines": row.lines, "skipped": row.skip}
+                    {
+                        "name": name,
+                        "type": "file",
+                        "language": row.language,
+                        "lines": row.lines,
+                        "skipped": row.skip,
+                    }
                 )
         if prefix and not folders and not files:
             raise ArgumentError(f"path must be a folder of the snapshot, got {path!r}")
@@ -111,8 +117,9 @@ class Navigator:
         for i in self._snapshot.files_with("uses", last):
             file = self._snapshot.files[i]
             detail = self._snapshot.detail(file)
+            names = {last, *(item.alias for item in detail.imports if item.name == last)}
             for reference in detail.references:
-                if reference.name != last:
+                if reference.name not in names:
                     continue
                 resolved = self._snapshot.resolver.resolve(file, reference)
                 target = resolved.definition if resolved is not None else None
@@ -161,11 +168,19 @@ class Navigator:
                     continue
                 seen.add(key)
                 weakest = min(sure, confidence)
-                symbol = self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
+                symbol = (
+                    self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
+                )
                 found = describe(file, symbol)
                 out.append(
                     Touched(
-                        found["name"], found["type"], file.path, found["line"], distance + 1, weakest, definition.symbol.qualified
+                        found["name"],
+                        found["type"],
+                        file.path,
+                        found["line"],
+                        distance + 1,
+                        weakest,
+                        definition.symbol.qualified,
                     )
                 )
                 if symbol is not None and distance + 1 < hops:
@@ -179,8 +194,13 @@ class Navigator:
 
             last = name.rpartition(".")[2].lower()
             names = {
-                s.name for row in self._snapshot.files[:2_000] for s in self._snapshot.detail(row).symbols if s.name[:1].lower() == last[:1]
+                s.name
+                for row in self._snapshot.files[:2_000]
+                for s in self._snapshot.detail(row).symbols
+                if s.name[:1].lower() == last[:1]
             }
             near = difflib.get_close_matches(name.rpartition(".")[2], sorted(names), 3, 0.6)
-            raise ArgumentError(f"name must be defined in the snapshot, got {name!r}; near it: {', '.join(near) or 'nothing'}")
+            raise ArgumentError(
+                f"name must be defined in the snapshot, got {name!r}; near it: {', '.join(near) or 'nothing'}"
+            )
         return found

@@ -1,7 +1,7 @@
-"""What does this file define, what does it refer to, and where may it be cut?
+r"""What does this file define, what does it refer to, and where may it be cut?
 
 `parse_source` turns text into symbols, references and imports; `sleuth.code.chunks` cuts it. Lines are those that
-`\\n` ends, numbered from 1. A tree with errors is used for what it still shows: tree-sitter keeps the sound parts.
+`\n` ends, numbered from 1. A tree with errors is used for what it still shows: tree-sitter keeps the sound parts.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from sleuth.code.imports import Import, imports_of
 from sleuth.code.languages import LANGUAGES, Language, parser, query
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 CONTAINERS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "module"})
 _TYPES = CONTAINERS - {"module", "impl"}
-_CALLS_WITH_PARTS = frozenset({"method_invocation", "call", "member_call_expression", "scoped_call_expression"})
+_CALLS_WITH_PARTS = frozenset(
+    {"method_invocation", "call", "member_call_expression", "scoped_call_expression"}
+)
 _SEPARATORS = re.compile(r"\.|::|->|\\|\?\.")
 _GENERIC = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _MAX_SIGNATURE = 300
@@ -123,7 +127,7 @@ class LineIndex:
     __slots__ = ("size", "starts")
 
     def __init__(self, source: bytes) -> None:
-        self.starts = [0, *(m.end() for m in re.finditer(b"\n", source))]
+        self.starts: list[int] = [0, *(np.flatnonzero(np.frombuffer(source, np.uint8) == 10) + 1).tolist()]
         self.size = len(source)
 
     def line(self, byte: int) -> int:
@@ -202,7 +206,7 @@ def _name_span(node: Node, kind: str) -> tuple[int, int] | None:
     return None if name is None else (name.start_byte, name.end_byte)
 
 
-def _symbols(
+def _symbols(  # noqa: PLR0917 - one pass over what parsing gave
     parsed: Parsed,
     definitions: list[_Definition],
     docs: list[tuple[int, bytes]],
@@ -230,18 +234,14 @@ def _symbols(
         head = source[d.start : d.name_byte]
         labels = labels_of(kind, name, parsed.language, path, head, outer, signature)
         parsed.symbols.append(
-            Symbol(
-                name, qualified, kind, signature, doc, first, end, lines.line(d.name_byte), parent, labels
-            )
+            Symbol(name, qualified, kind, signature, doc, first, end, lines.line(d.name_byte), parent, labels)
         )
         parsed.cuts.append(d.node)
         stack.append(i)
     return spans
 
 
-def _named(
-    d: _Definition, outer: Symbol | None, source: bytes, language: str
-) -> tuple[str, str, str]:
+def _named(d: _Definition, outer: Symbol | None, source: bytes, language: str) -> tuple[str, str, str]:
     """Kind, name and qualified name of a definition inside `outer`."""
     kind = d.kind
     parts = [p for p in _SEPARATORS.split(_GENERIC.sub("", d.name)) if p and p not in ("prototype", "self")]
@@ -337,14 +337,15 @@ def _references(
     lines: LineIndex,
 ) -> None:
     owner = _Owner(spans)
-    seen: set[int] = set()
+    seen: set[tuple[int, int]] = set()
     capitals = parsed.language in ("python", "kotlin", "scala")
     for capture, role in _ROLES:
         for node in captures.get(capture, ()):
             start = node.start_byte
-            if start in seen:
+            place = (start, node.end_byte)
+            if place in seen:
                 continue
-            seen.add(start)
+            seen.add(place)
             name, qualifier = _used_name(node, source)
             if name:
                 real = role
@@ -408,11 +409,10 @@ def _used_name(node: Node, source: bytes) -> tuple[str, str]:
         return text.decode("utf-8", "replace"), ""
     whole = _short(text) if len(text) <= _MAX_QUALIFIER else _short(text[-_MAX_QUALIFIER:])
     whole = _GENERIC.sub("", whole) if "<" in whole else whole
-    last = None
-    for last in _SEPARATORS.finditer(whole):
-        pass
+    separators = list(_SEPARATORS.finditer(whole))
+    last = separators[-1] if separators else None
     if last is None:
-        return (whole, "") if whole.isidentifier() or whole.isprintable() and " " not in whole else ("", "")
+        return (whole, "") if whole.isidentifier() or (whole.isprintable() and " " not in whole) else ("", "")
     name = whole[last.end() :].strip()
     return (name, whole[: last.start()].strip()) if name.replace("_", "a").isalnum() else ("", "")
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from sleuth.text.analyzers import get_analyzer
 
@@ -27,7 +28,9 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _FRAMES = (
     re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>[\w<>]+))?'),
     re.compile(r"\bat (?P<name>[\w$.<>]+) ?\((?P<path>[\w\-./$]+\.\w+):(?P<line>\d+)(?::\d+)?\)"),
-    re.compile(r"(?P<path>[\w\-./]+\.(?:rb|go|rs|cs|php|ts|js)):(?P<line>\d+)(?::\d+)?(?::in [`'](?P<name>[^'`]+)')?"),
+    re.compile(
+        r"(?P<path>[\w\-./]+\.(?:rb|go|rs|cs|php|ts|js)):(?P<line>\d+)(?::\d+)?(?::in [`'](?P<name>[^'`]+)')?"
+    ),
 )
 _MAX_TITLE = 200
 _MAX_TEXT = 60_000
@@ -148,7 +151,7 @@ def _names_something(name: str, text: str) -> bool:
 
 def _compounds(text: str) -> dict[str, float]:
     parts = [p.lower() for word in _WORD.findall(text) for p in _PART.findall(word)][:4_000]
-    joined = Counter(a + b for a, b in zip(parts, parts[1:], strict=False))
+    joined = Counter(a + b for a, b in pairwise(parts))
     joined.update(a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False))
     analyzer = get_analyzer("code-english")
     out: dict[str, float] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,12 +21,15 @@ from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
     from sleuth.code.snapshot import Snapshot
+    from sleuth.code.storage import FileRow
 
 _DAMPING = 0.85
 _ROUNDS = 40
 _MOST_FILES = 25
 """A name that more files define says nothing about which is meant."""
-_OUTLINED = frozenset({"class", "interface", "struct", "enum", "trait", "function", "method", "module", "type", "macro"})
+_OUTLINED = frozenset(
+    {"class", "interface", "struct", "enum", "trait", "function", "method", "module", "type", "macro"}
+)
 
 
 def repository_map(
@@ -70,7 +74,9 @@ def rank_definitions(
     ranks = page_rank(sources, targets, weights, _personal(snapshot, focus, query))
     out = np.bincount(sources, weights, minlength=n)
     flow: dict[tuple[int, str], float] = defaultdict(float)
-    for source, target, weight, name in zip(sources.tolist(), targets.tolist(), weights.tolist(), names, strict=True):
+    for source, target, weight, name in zip(
+        sources.tolist(), targets.tolist(), weights.tolist(), names, strict=True
+    ):
         flow[target, name] += float(ranks[source]) * weight / float(out[source])
     found = []
     for i, row in enumerate(snapshot.files):
@@ -84,7 +90,10 @@ def rank_definitions(
 
 
 def page_rank(
-    sources: NDArray[np.int64], targets: NDArray[np.int64], weights: NDArray[np.float64], personal: NDArray[np.float64]
+    sources: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    personal: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """PageRank with restarts drawn from `personal`, shape (n,), which sums to 1; the result does too."""
     n = len(personal)
@@ -129,7 +138,11 @@ def _edges(
             homes = defined.get(name, ())
             if not 0 < len(homes) <= _MOST_FILES:
                 continue
-            rarity = math.log1p(n / len(homes)) * (0.1 if name.startswith("_") else 1.0) * (2.0 if len(name) > 7 else 1.0)
+            rarity = (
+                math.log1p(n / len(homes))
+                * (0.1 if name.startswith("_") else 1.0)
+                * (2.0 if len(name) > 7 else 1.0)
+            )
             for target in homes:
                 if target != source:
                     sources.append(source)
@@ -143,7 +156,7 @@ def _personal(snapshot: Snapshot, focus: Sequence[str], query: str) -> NDArray[n
     n = len(snapshot.files)
     personal = np.full(n, 0.1 if focus or query else 1.0)
     for path in focus:
-        at = snapshot.select(lambda row, p=path.strip("/"): is_below(row.path, p))  # type: ignore[misc]
+        at = snapshot.select(partial(_below, path.strip("/")))
         if not at.any():
             raise ArgumentError(f"focus must name files or folders of the snapshot, got {path!r}")
         personal[at] += n / max(1, int(at.sum()))
@@ -154,7 +167,12 @@ def _personal(snapshot: Snapshot, focus: Sequence[str], query: str) -> NDArray[n
         scores = rank_files(snapshot, read_query(query)).scores.astype(np.float64) ** 3
         if scores.sum() > 0:
             personal += n * scores / scores.sum()
-    return personal / personal.sum()
+    scaled: NDArray[np.float64] = personal / personal.sum()
+    return scaled
+
+
+def _below(prefix: str, row: FileRow) -> bool:
+    return is_below(row.path, prefix)
 
 
 def _draw(snapshot: Snapshot, chosen: Sequence[tuple[int, int, float]]) -> str:

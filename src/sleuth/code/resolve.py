@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 _SELF = frozenset({"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"})
 _SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala", "csharp"})
 _BARE_MEMBERS = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "cpp", "php"})
-_BUILTIN = frozenset(dir(builtins)) | frozenset(
-    "append extend items keys values join split strip format encode decode lower upper startswith endswith update add "
-    "remove pop copy sort index count replace read write close open get set put push length size map filter reduce "
-    "forEach toString equals hashCode contains isEmpty log error warn info debug then catch require new println "
-    "printf len make string int float bool str".split()
-)
+_COMMON = """
+append extend items keys values join split strip format encode decode lower upper startswith endswith update
+add remove pop copy sort index count replace read write close open get set put push length size map filter
+reduce forEach toString equals hashCode contains isEmpty log error warn info debug then catch require new
+println printf len make string int float bool str
+"""
+_BUILTIN = frozenset(dir(builtins)) | frozenset(_COMMON.split())
 _DEPTH = 4
 
 
@@ -81,48 +82,58 @@ class Resolver:
         return None
 
     def _bare(self, file: FileRow, reference: Reference) -> Resolved | None:
-        name = reference.name
-        detail = self._snapshot.detail(file)
-        here = [i for i, s in enumerate(detail.symbols) if s.name == name]
+        return (
+            self._in_scope(file, reference)
+            or self._brought_in(file, reference.name)
+            or self._nearby(file, reference)
+            or self._globally(file, reference.name)
+        )
+
+    def _in_scope(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """A definition in the scopes around the use, innermost first."""
+        symbols = self._snapshot.detail(file).symbols
+        here = [i for i, s in enumerate(symbols) if s.name == reference.name]
         scope = reference.symbol
-        seen = 0
-        while here and seen < 50:
+        while here:
             for i in here:
-                symbol = detail.symbols[i]
-                inside = symbol.parent == scope and (
+                symbol = symbols[i]
+                seen_from_inside = (
                     scope < 0
-                    or detail.symbols[scope].kind not in CONTAINERS
-                    or detail.symbols[scope].kind == "module"
+                    or symbols[scope].kind not in CONTAINERS
+                    or symbols[scope].kind == "module"
                     or file.language in _BARE_MEMBERS
                     or reference.line == symbol.line
                 )
-                if inside and (i != reference.symbol or scope < 0):
+                if symbol.parent == scope and seen_from_inside and (i != reference.symbol or scope < 0):
                     return Resolved(self._definition(file, i), 0.95)
             if scope < 0:
                 break
-            scope = detail.symbols[scope].parent
-            seen += 1
-        for item in detail.imports:
-            if item.alias == name:
-                targets = self._targets(file, item)
-                if targets:
-                    return Resolved(targets[0], 0.9)
-                return None if file.language == "python" else self._globally(file, name)
-        for item in detail.imports:
+            scope = symbols[scope].parent
+        return None
+
+    def _brought_in(self, file: FileRow, name: str) -> Resolved | None:
+        """What the imports of a file bring in under a name."""
+        imports = self._snapshot.detail(file).imports
+        for item in imports:
+            if item.alias == name and (targets := self._targets(file, item)):
+                return Resolved(targets[0], 0.9)
+        for item in imports:
             if item.name == "*":
                 found = self._inside(files_of(self._snapshot, file, item)[0], name)
                 if found:
                     return Resolved(found[0], 0.8)
+        return None
+
+    def _nearby(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """What the language lets files of a folder, or members of a class, see without an import."""
         if file.language in _SHARED_FOLDER:
             folder = file.path.rpartition("/")[0]
-            found = [d for d in self._by_name(name) if d.file.path.rpartition("/")[0] == folder]
+            found = [d for d in self._by_name(reference.name) if d.file.path.rpartition("/")[0] == folder]
             if found:
                 return Resolved(found[0], 0.8)
         if file.language in _BARE_MEMBERS and reference.symbol >= 0:
-            member = self._member_around(file, reference)
-            if member is not None:
-                return member
-        return self._globally(file, name)
+            return self._member_around(file, reference)
+        return None
 
     def _globally(self, file: FileRow, name: str) -> Resolved | None:
         if name in _BUILTIN or file.language == "python":
@@ -131,7 +142,11 @@ class Resolver:
         return self._only(file, [d for d in self._by_name(name) if d.symbol.kind != "attribute"], 0.5)
 
     def _only(self, file: FileRow, found: list[Definition], confidence: float) -> Resolved | None:
-        same = [d for d in found if d.file.language == file.language or file.language in ("c", "tsx", "typescript")]
+        same = [
+            d
+            for d in found
+            if d.file.language == file.language or file.language in ("c", "tsx", "typescript")
+        ]
         if file.category != "test":
             same = [d for d in same if d.file.category != "test"] or same
         return Resolved(same[0], confidence) if len(same) == 1 else None
@@ -143,8 +158,7 @@ class Resolver:
             if detail.symbols[at].kind in CONTAINERS:
                 start = self._definition(file, at)
                 skip = reference.qualifier.startswith("super")
-                found = self._member(start, reference.name, _DEPTH, own=not skip)
-                return found
+                return self._member(start, reference.name, _DEPTH, own=not skip)
             at = detail.symbols[at].parent
         if file.language == "go" or reference.symbol < 0:
             return None
@@ -171,7 +185,9 @@ class Resolver:
             return None
         for reference in self._snapshot.detail(owner.file).references:
             if reference.role == "inheritance" and reference.symbol == owner.index:
-                base = self.resolve(owner.file, reference._replace(role="reference", symbol=owner.symbol.parent))
+                base = self.resolve(
+                    owner.file, reference._replace(role="reference", symbol=owner.symbol.parent)
+                )
                 if base is not None and base.definition.symbol.kind in CONTAINERS:
                     found = self._member(base.definition, name, depth - 1)
                     if found is not None:
@@ -245,8 +261,7 @@ class Resolver:
         if not keys:
             return []
         found = [d for d in self._by_name(name) if d.file.key in keys]
-        top = [d for d in found if d.symbol.parent < 0 or d.file.language not in ("python", "javascript")]
-        return top
+        return [d for d in found if d.symbol.parent < 0 or d.file.language not in ("python", "javascript")]
 
     def _snapshot_nearest(self, file: FileRow, found: list[Definition]) -> Definition:
         positions = [self._snapshot.by_path[d.file.path] for d in found]

@@ -78,7 +78,7 @@ class CodeRetriever:
         self.embedding_provider = embedding_provider
         self.last_report: tuple[PartReport, ...] = ()
 
-    def retrieve(
+    def retrieve(  # noqa: PLR0917 - the order is specified
         self,
         query: str,
         repo_id: str,
@@ -150,7 +150,11 @@ class CodeRetriever:
                 answers[name] = leg()
             except Exception as error:  # noqa: BLE001 - whatever a leg raises is reported; all of them failing is raised
                 failure = error
-                reports.append(PartReport(name, "failed", time.perf_counter() - began, 0, f"{type(error).__name__}: {error}"))
+                reports.append(
+                    PartReport(
+                        name, "failed", time.perf_counter() - began, 0, f"{type(error).__name__}: {error}"
+                    )
+                )
             else:
                 reports.append(PartReport(name, "ok", time.perf_counter() - began, len(answers[name])))
         self.last_report = tuple(reports)
@@ -164,11 +168,13 @@ class CodeRetriever:
     def _vector_search(self, snapshot: Snapshot, query: str, pool: int, allowed: CodeFilter) -> list[_Found]:
         from sleuth.code.vectors import chunk_vectors, query_vector
 
-        assert self.embedding_provider is not None
-        positions, places, matrix = chunk_vectors(snapshot, self.embedding_provider)
+        provider = self.embedding_provider
+        if provider is None:
+            raise ArgumentError("embedding_provider must be given for vectors, got None")
+        positions, places, matrix = chunk_vectors(snapshot, provider)
         if not len(matrix):
             return []
-        scores = np.clip(matrix @ query_vector(self.embedding_provider, query, matrix.shape[1]), 0.0, 1.0)
+        scores = np.clip(matrix @ query_vector(provider, query, matrix.shape[1]), 0.0, 1.0)
         if allowed.files is not None:
             scores = np.where(allowed.files[positions], scores, np.float32(-1))
         found: list[_Found] = []
@@ -178,7 +184,14 @@ class CodeRetriever:
             file, chunk = int(positions[at]), int(places[at])
             if _has_label(snapshot, file, chunk, allowed.labels):
                 score = float(scores[at])
-                found.append(_Found(file, chunk, score, Explanation("vector", score, "cosine of query and chunk, 0 at least")))
+                found.append(
+                    _Found(
+                        file,
+                        chunk,
+                        score,
+                        Explanation("vector", score, "cosine of query and chunk, 0 at least"),
+                    )
+                )
         return _ordered(snapshot, found)
 
     def _context(
@@ -188,7 +201,9 @@ class CodeRetriever:
         detail = snapshot.detail(file)
         chunk = detail.chunks[hit.chunk]
         symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
-        inside = chunk.kind == "part" or (chunk.kind == "outline" and symbol is not None and symbol.line < chunk.start)
+        inside = chunk.kind == "part" or (
+            chunk.kind == "outline" and symbol is not None and symbol.line < chunk.start
+        )
         content = snapshot.lines(file, chunk.start, chunk.end)
         digest = hashlib.sha1(content.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
         context = RetrievedContext(
@@ -210,7 +225,9 @@ class CodeRetriever:
         )
         if expand:
             definition = _definition(snapshot, file, chunk.symbol)
-            context.related = walker.related(definition, expand) if definition is not None else {k: [] for k in expand}
+            context.related = (
+                walker.related(definition, expand) if definition is not None else {k: [] for k in expand}
+            )
         return context
 
 
@@ -222,11 +239,15 @@ def keyword_search(snapshot: Snapshot, query: Query, pool: int, allowed: CodeFil
     by_file = _chunks_by_file(snapshot, ranked, set(files))
     found: list[_Found] = []
     for file in files:
-        found += _best_chunks(snapshot, query, ranked, file, by_file.get(file, []), allowed.labels)
+        found += _best_chunks(
+            snapshot, query, ranked, file, chunks=by_file.get(file, []), labels=allowed.labels
+        )
     return _ordered(snapshot, found)[:pool]
 
 
-def _chunks_by_file(snapshot: Snapshot, ranked: RankedFiles, files: set[int]) -> dict[int, list[tuple[int, float]]]:
+def _chunks_by_file(
+    snapshot: Snapshot, ranked: RankedFiles, files: set[int]
+) -> dict[int, list[tuple[int, float]]]:
     keys, scores = ranked.signals.chunk_keys, ranked.signals.chunk_scores
     out: dict[int, list[tuple[int, float]]] = {}
     positions = snapshot.positions_of_chunks(keys)
@@ -241,6 +262,7 @@ def _best_chunks(
     query: Query,
     ranked: RankedFiles,
     file: int,
+    *,
     chunks: list[tuple[int, float]],
     labels: frozenset[str],
 ) -> list[_Found]:
@@ -285,7 +307,9 @@ def _explain(ranked: RankedFiles, file: int) -> Explanation:
         for name, share in sorted(ranked.shares.items(), key=lambda item: -item[1][file])
         if share[file] > 0
     )
-    return Explanation("file", float(ranked.scores[file]), "sum of signals", {"category factor": factor}, parts)
+    return Explanation(
+        "file", float(ranked.scores[file]), "sum of signals", {"category factor": factor}, parts
+    )
 
 
 def _scaled(file: Explanation, share: float) -> Explanation:
@@ -300,13 +324,22 @@ def fuse(snapshot: Snapshot, answers: Mapping[str, Sequence[_Found]]) -> list[_F
     for name, found in answers.items():
         for rank, hit in enumerate(found, 1):
             value = LEG_WEIGHTS[name] / (RANK_CONSTANT + rank) / total
-            facts: dict[str, float | int | str] = {"rank": rank, "score": hit.score, "weight": LEG_WEIGHTS[name]}
+            facts: dict[str, float | int | str] = {
+                "rank": rank,
+                "score": hit.score,
+                "weight": LEG_WEIGHTS[name],
+            }
             formula = "weight / (60 + rank), of all legs' first"
             parts.setdefault((hit.file, hit.chunk), []).append(
                 Explanation(name, value, formula, facts, (hit.explanation,))
             )
     fused = [
-        _Found(file, chunk, sum(p.value for p in why), Explanation("hybrid", sum(p.value for p in why), "sum", {}, tuple(why)))
+        _Found(
+            file,
+            chunk,
+            sum(p.value for p in why),
+            Explanation("hybrid", sum(p.value for p in why), "sum", {}, tuple(why)),
+        )
         for (file, chunk), why in parts.items()
     ]
     return _ordered(snapshot, fused)

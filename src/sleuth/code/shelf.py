@@ -57,7 +57,12 @@ class Shelf:
         return held
 
     def _write(
-        self, connection: sqlite3.Connection, leg: WordLeg, first: int, n: int, texts: Mapping[str, Sequence[str]]
+        self,
+        connection: sqlite3.Connection,
+        leg: WordLeg,
+        first: int,
+        n: int,
+        texts: Mapping[str, Sequence[str]],
     ) -> segments.Held:
         keys = np.arange(first, first + n, dtype=np.int64)
         data = leg.build(Rows(keys, None, texts))
@@ -74,7 +79,9 @@ class Shelf:
         )  # fmt: skip
         return held
 
-    def views(self, connection: sqlite3.Connection, leg: WordLeg, live: NDArray[np.int64]) -> list[SegmentView]:
+    def views(
+        self, connection: sqlite3.Connection, leg: WordLeg, live: NDArray[np.int64]
+    ) -> list[SegmentView]:
         """The segments of a leg, with the rows `live` (keys, ascending) and no others; empty segments left out.
 
         Raises:
@@ -88,7 +95,9 @@ class Shelf:
             here[inside] = live[at[inside]] == opened.keys[inside]
             if here.any():
                 mask = None if here.all() else pack(here)
-                out.append(SegmentView(opened.name, opened.keys, opened.tie_ranks, mask, opened.arrays, opened.meta))
+                out.append(
+                    SegmentView(opened.name, opened.keys, opened.tie_ranks, mask, opened.arrays, opened.meta)
+                )
         return out
 
     def _open_all(self, connection: sqlite3.Connection, leg: WordLeg) -> list[segments.Opened]:
@@ -134,15 +143,23 @@ class Shelf:
         for opened in chosen:
             mask = np.isin(opened.keys, live)
             parts.append(
-                SegmentView(opened.name, opened.keys, opened.tie_ranks, pack(mask), opened.arrays, opened.meta)
+                SegmentView(
+                    opened.name, opened.keys, opened.tie_ranks, pack(mask), opened.arrays, opened.meta
+                )
             )
-        keys = np.concatenate([o.keys[np.isin(o.keys, live)] for o in chosen]) if chosen else np.zeros(0, np.int64)
+        keys = (
+            np.concatenate([o.keys[np.isin(o.keys, live)] for o in chosen])
+            if chosen
+            else np.zeros(0, np.int64)
+        )
         with storage.transaction() as connection:
             connection.executemany("DELETE FROM segments WHERE name = ?", [(o.name,) for o in chosen])
             held = None
             if len(keys):
                 data = leg.merge(parts)
-                encoded = segments.encode(leg.name, leg.fingerprint, int(keys[0]), int(keys[-1]), keys, None, data)
+                encoded = segments.encode(
+                    leg.name, leg.fingerprint, int(keys[0]), int(keys[-1]), keys, None, data
+                )
                 held = self._put(connection, encoded)
                 segments.sync_folder(self._folder)
         if held is not None:

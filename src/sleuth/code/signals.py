@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,7 +88,10 @@ class Signals:
         self.values[name] = (scores / peak if peak > 0 else scores).astype(np.float32)
 
     def _search(
-        self, searcher: object, terms: Mapping[str, Mapping[str, float]], masks: Sequence[Bitmap | None] | None
+        self,
+        searcher: object,
+        terms: Mapping[str, Mapping[str, float]],
+        masks: Sequence[Bitmap | None] | None,
     ) -> Scores:
         out = np.zeros(self._n, np.float32)
         terms = {field: tokens for field, tokens in terms.items() if tokens}
@@ -147,7 +151,11 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
     """Files that the query means by path, module, qualified name or stack frame; several meant share the credit."""
     out = np.zeros(len(snapshot.files), np.float32)
     for mention in query.files:
-        _credit(out, _ending_with(snapshot, [p for p in re.split(r"[\\/]", mention) if p not in ("", ".", "..")]), 5)
+        _credit(
+            out,
+            _ending_with(snapshot, [p for p in re.split(r"[\\/]", mention) if p not in ("", ".", "..")]),
+            5,
+        )
     for name in query.names:
         parts = parts_of(name)
         if len(parts) > 1:
@@ -156,7 +164,7 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
                 if modules:
                     _credit(out, modules, 3)
                     break
-            for a, b in zip(parts, parts[1:], strict=False):
+            for a, b in pairwise(parts):
                 both = set(snapshot.files_with("defines", a)) & set(snapshot.files_with("defines", b))
                 _credit(out, sorted(both), 5)
     for place, frame in enumerate(query.frames):

@@ -203,11 +203,15 @@ class Snapshot:
         if at is None:
             skipped = next((row for row in self.skipped if row.path == path), None)
             if skipped is not None:
-                raise ArgumentError(f"path must be a file that is indexed; {path!r} was left out: {skipped.skip}")
+                raise ArgumentError(
+                    f"path must be a file that is indexed; {path!r} was left out: {skipped.skip}"
+                )
             import difflib
 
             near = difflib.get_close_matches(path, list(self.by_path), 3, 0.5)
-            raise ArgumentError(f"path must be a file of the snapshot, got {path!r}; near it: {', '.join(near) or 'none'}")
+            raise ArgumentError(
+                f"path must be a file of the snapshot, got {path!r}; near it: {', '.join(near) or 'none'}"
+            )
         return self.files[at]
 
     def files_with(self, field: str, name: str) -> list[int]:

@@ -20,6 +20,7 @@ from sleuth.errors import ArgumentError
 MAX_BYTES = 2_000_000
 """Larger files are listed with a reason and not read."""
 
+_KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a submodule"}
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
@@ -80,7 +81,9 @@ def source_at(path: str | Path, revision: str | None = None) -> Source:
     root = git.root_of(folder)
     if root is None:
         if revision is not None:
-            raise ArgumentError(f"revision must be left out for {folder}, which is not in git, got {revision!r}")
+            raise ArgumentError(
+                f"revision must be left out for {folder}, which is not in git, got {revision!r}"
+            )
         return FolderSource(folder)
     if revision is not None or not (root / ".git").exists():
         return CommitSource(root, git.commit_of(root, revision or "HEAD"))
@@ -131,14 +134,12 @@ class _DiskSource:
     def _listed(self, full: bytes, name: str) -> Listed | None:
         try:
             status = os.lstat(full)
-            if stat.S_ISLNK(status.st_mode):
-                return Listed(name, "", "a link")
-            if stat.S_ISDIR(status.st_mode):
-                return Listed(name, "", "a submodule")
             if not stat.S_ISREG(status.st_mode):
-                return Listed(name, "", "not a file")
+                return Listed(name, "", _KINDS.get(stat.S_IFMT(status.st_mode), "not a file"))
             if status.st_size > MAX_BYTES:
-                return Listed(name, f"size-{status.st_size}-{status.st_mtime_ns}", f"larger than {MAX_BYTES} bytes")
+                return Listed(
+                    name, f"size-{status.st_size}-{status.st_mtime_ns}", f"larger than {MAX_BYTES} bytes"
+                )
             with open(full, "rb") as file:  # noqa: PTH123 - bytes
                 content = file.read()
         except FileNotFoundError:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -241,7 +241,8 @@ class CodeStorage:
             row = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
         if row is None or int(row[0]) != FORMAT:
             raise FormatVersionError(
-                f"{self._database} has format {row and row[0]}, this version reads {FORMAT}; index again into a new folder",
+                f"{self._database} has format {row and row[0]}, this version reads {FORMAT}; "
+                "index again into a new folder",
                 path=str(self.path),
             )
 
@@ -263,19 +264,29 @@ class CodeStorage:
         known = self.repositories()
         resolved = str(Path(name).expanduser().resolve()) if "://" not in name else name
         for repository in known:
-            if name == repository.id or name in (repository.path, repository.url) or resolved == repository.path:
+            if (
+                name == repository.id
+                or name in (repository.path, repository.url)
+                or resolved == repository.path
+            ):
                 return repository
-        listed = "; ".join(f"{r.id} ({r.path})" for r in known) or "none yet: `sleuth code index PATH` adds one"
+        listed = (
+            "; ".join(f"{r.id} ({r.path})" for r in known) or "none yet: `sleuth code index PATH` adds one"
+        )
         raise UnknownRepositoryError(f"no repository {name!r} in {self.path}; known: {listed}")
 
     def add_repository(self, path: str, url: str) -> Repository:
         """The repository at that path, made known where it is not."""
-        row = self.connection.execute("SELECT id, path, url FROM repositories WHERE path = ?", (path,)).fetchone()
+        row = self.connection.execute(
+            "SELECT id, path, url FROM repositories WHERE path = ?", (path,)
+        ).fetchone()
         if row is not None:
             return Repository(*row)
         made = Repository(str(uuid.uuid4()), path, url)
         with self.transaction() as connection:
-            connection.execute("INSERT INTO repositories VALUES (?, ?, ?, ?)", (made.id, path, url, time.time()))
+            connection.execute(
+                "INSERT INTO repositories VALUES (?, ?, ?, ?)", (made.id, path, url, time.time())
+            )
         return made
 
     def snapshots(self, repository: str) -> list[SnapshotInfo]:
@@ -285,7 +296,7 @@ class CodeStorage:
             "WHERE repository = ? ORDER BY serial DESC",
             (repository,),
         ).fetchall()
-        return [SnapshotInfo(*row[:3], tuple(row[3].split()), *row[4:]) for row in rows]
+        return [_snapshot_info(row) for row in rows]
 
     def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
         """The completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
@@ -295,7 +306,8 @@ class CodeStorage:
         """
         known = self.snapshots(repository.id)
         listed = ", ".join(
-            " ".join([s.id[:20], *s.names, *([s.status] if s.status != "completed" else [])]) for s in known[:20]
+            " ".join([s.id[:20], *s.names, *([s.status] if s.status != "completed" else [])])
+            for s in known[:20]
         )
         if name is None:
             newest = self._newest(repository.id)
@@ -312,7 +324,9 @@ class CodeStorage:
             commit = _commit_named(repository.path, name)
             matches = [s for s in known if s.id == commit]
         if not matches:
-            raise UnknownSnapshotError(f"no snapshot {name!r} of {repository.path}; known: {listed or 'none'}")
+            raise UnknownSnapshotError(
+                f"no snapshot {name!r} of {repository.path}; known: {listed or 'none'}"
+            )
         completed = [s for s in matches if s.status == "completed"]
         if not completed:
             s = matches[0]
@@ -356,7 +370,8 @@ class CodeStorage:
         """The run broke off."""
         with self.transaction() as connection:
             connection.execute(
-                "UPDATE snapshots SET status = 'failed', error = ? WHERE repository = ? AND id = ? AND status = 'indexing'",
+                "UPDATE snapshots SET status = 'failed', error = ? "
+                "WHERE repository = ? AND id = ? AND status = 'indexing'",
                 (error, repository, id),
             )
 
@@ -505,7 +520,8 @@ class CodeStorage:
                     "INSERT OR IGNORE INTO live VALUES (?)", ((key,) for key in self._all_members(connection))
                 )
                 connection.execute(
-                    "DELETE FROM files WHERE repository = ? AND key NOT IN (SELECT key FROM live)", (repository,)
+                    "DELETE FROM files WHERE repository = ? AND key NOT IN (SELECT key FROM live)",
+                    (repository,),
                 )
                 connection.execute("DROP TABLE live")
                 connection.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM files)")
@@ -524,6 +540,11 @@ class CodeStorage:
             if packed:
                 found.update(np.frombuffer(zlib.decompress(packed), "<i8").tolist())
         return found
+
+
+def _snapshot_info(row: tuple[Any, ...]) -> SnapshotInfo:
+    id, repository, base, names, status, started, finished, count, error = row
+    return SnapshotInfo(id, repository, base, tuple(names.split()), status, started, finished, count, error)
 
 
 def _commit_named(path: str, name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,13 @@ _guard = threading.Lock()
 class EmbeddingProvider(Protocol):
     """Text to vectors, as `sleuth.protocols.Embedder`; a provider without a fingerprint is known by its class."""
 
-    def embed_query(self, text: str) -> Sequence[float]:
+    def embed_query(self, text: str) -> Sequence[float] | NDArray[np.floating[Any]]:
         """One vector."""
         ...
 
-    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+    def embed_documents(
+        self, texts: list[str]
+    ) -> Sequence[Sequence[float]] | NDArray[np.floating[Any]] | Sequence[NDArray[np.floating[Any]]]:
         """One vector per text, in order."""
         ...
 
@@ -73,18 +75,24 @@ def _load(
     return positions, places, _unit(matrix)
 
 
-def _embed(snapshot: Snapshot, provider: EmbeddingProvider, rows: Sequence[FileRow]) -> dict[int, NDArray[np.float16]]:
+def _embed(
+    snapshot: Snapshot, provider: EmbeddingProvider, rows: Sequence[FileRow]
+) -> dict[int, NDArray[np.float16]]:
     texts: list[str] = []
     for row in rows:
         texts += texts_of(snapshot, row)
-    vectors: list[Sequence[float]] = []
+    vectors: list[Any] = []
     for start in range(0, len(texts), _BATCH):
         vectors += list(provider.embed_documents(texts[start : start + _BATCH]))
     if len(vectors) != len(texts):
-        raise EmbeddingError(f"the embedder gave {len(vectors)} vectors for {len(texts)} texts", service=fingerprint(provider))
+        raise EmbeddingError(
+            f"the embedder gave {len(vectors)} vectors for {len(texts)} texts", service=fingerprint(provider)
+        )
     matrix = np.asarray(vectors, np.float32)
     if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise EmbeddingError("the embedder gave vectors of different lengths, or not finite", service=fingerprint(provider))
+        raise EmbeddingError(
+            "the embedder gave vectors of different lengths, or not finite", service=fingerprint(provider)
+        )
     out: dict[int, NDArray[np.float16]] = {}
     at = 0
     for row in rows:
@@ -113,9 +121,11 @@ def query_vector(provider: EmbeddingProvider, query: str, dimension: int) -> NDA
     vector = np.asarray(provider.embed_query(query), np.float32)
     if vector.shape != (dimension,):
         raise EmbeddingError(
-            f"the embedder gave {vector.shape} for a query where chunks have {dimension} numbers", service=fingerprint(provider)
+            f"the embedder gave {vector.shape} for a query where chunks have {dimension} numbers",
+            service=fingerprint(provider),
         )
-    return _unit(vector[None, :])[0]
+    unit: NDArray[np.float32] = _unit(vector[None, :])[0]
+    return unit
 
 
 def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 EXPANSIONS = ("callers", "callees", "siblings", "implementations", "tests")
 _PLAIN = re.compile(r"[\w.$:@\\>-]+$")
-_LANGUAGE_NAMES = frozenset(
-    "self this cls super print len range str int float bool list dict set tuple isinstance issubclass getattr setattr "
-    "hasattr enumerate zip sorted repr type iter next min max sum any all map filter open vars id object property "
-    "staticmethod classmethod require echo printf make append cap panic string error".split()
-)
+_LANGUAGE_WORDS = """
+self this cls super print len range str int float bool list dict set tuple isinstance issubclass getattr
+setattr hasattr enumerate zip sorted repr type iter next min max sum any all map filter open vars id object
+property staticmethod classmethod require echo printf make append cap panic string error
+"""
+_LANGUAGE_NAMES = frozenset(_LANGUAGE_WORDS.split())
 _MOST = 20
 
 
@@ -85,8 +86,10 @@ class GraphWalker:
         found = []
         for i in self._snapshot.files_with("uses", symbol.name):
             file = self._snapshot.files[i]
-            for reference in self._snapshot.detail(file).references:
-                if reference.name != symbol.name:
+            detail = self._snapshot.detail(file)
+            names = {symbol.name, *(item.alias for item in detail.imports if item.name == symbol.name)}
+            for reference in detail.references:
+                if reference.name not in names:
                     continue
                 resolved = self._snapshot.resolver.resolve(file, reference)
                 if resolved is not None and same(resolved.definition, definition):
@@ -116,7 +119,9 @@ class GraphWalker:
         return [
             describe(definition.file, s)
             for i, s in enumerate(symbols)
-            if s.parent == definition.symbol.parent and i != definition.index and s.kind not in ("constant", "attribute")
+            if s.parent == definition.symbol.parent
+            and i != definition.index
+            and s.kind not in ("constant", "attribute")
         ]
 
     def implementations(self, definition: Definition) -> list[dict[str, Any]]:
@@ -127,12 +132,15 @@ class GraphWalker:
                 return []
             from sleuth.code.snapshot import Definition
 
-            owner = Definition(definition.file, symbol.parent, self._snapshot.detail(definition.file).symbols[symbol.parent])
+            owner = Definition(
+                definition.file, symbol.parent, self._snapshot.detail(definition.file).symbols[symbol.parent]
+            )
             return [
                 describe(d.file, d.symbol)
                 for heir in self._heirs(owner)
                 for d in self._snapshot.definitions(symbol.name)
-                if d.symbol.qualified == f"{heir.symbol.qualified}.{symbol.name}" and d.file.key == heir.file.key
+                if d.symbol.qualified == f"{heir.symbol.qualified}.{symbol.name}"
+                and d.file.key == heir.file.key
             ]
         return [describe(d.file, d.symbol) for d in self._heirs(definition)]
 
@@ -155,7 +163,11 @@ class GraphWalker:
         named = [
             row
             for row in self._snapshot.files
-            if row.category == "test" and re.fullmatch(rf"(?:tests?_)?{re.escape(stem)}(?:_?[tT]ests?|\.test|\.spec|_spec)?", row.path.rpartition("/")[2].rpartition(".")[0])
+            if row.category == "test"
+            and re.fullmatch(
+                rf"(?:tests?_)?{re.escape(stem)}(?:_?[tT]ests?|\.test|\.spec|_spec)?",
+                row.path.rpartition("/")[2].rpartition(".")[0],
+            )
         ]
         return [{"file_path": row.path, "line": 1, "name": "", "type": "file"} for row in named]
 
@@ -178,7 +190,11 @@ def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:
 def full_name(reference: Reference) -> str:
     """A used name as it is written, such as `stripe.charge`; the last part alone where what precedes it is long."""
     if reference.role == "import":
-        return reference.name if not reference.qualifier else f"{reference.qualifier.rstrip('.')}.{reference.name}"
+        return (
+            reference.name
+            if not reference.qualifier
+            else f"{reference.qualifier.rstrip('.')}.{reference.name}"
+        )
     qualifier = reference.qualifier
     if not qualifier or not _PLAIN.match(qualifier) or len(qualifier) > 40:
         return reference.name

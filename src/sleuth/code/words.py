@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from sleuth.store.legs import Bitmap, Hits, SegmentView
 
 ANALYZERS = {
-    "files": {"body": "code-english", "path": "code-english", "names": "code-english", "defines": "names", "uses": "names"},
+    "files": {
+        "body": "code-english",
+        "path": "code-english",
+        "names": "code-english",
+        "defines": "names",
+        "uses": "names",
+    },
     "chunks": {"context": "code-english", "symbol": "code-english"},
 }
 """By leg and field, the analyzer of `sleuth.text` that cuts it into terms."""
@@ -52,5 +58,12 @@ class WordLeg(Leg, Protocol):
 class Words(Protocol):
     """The two legs."""
 
-    files: WordLeg
-    chunks: WordLeg
+    @property
+    def files(self) -> WordLeg:
+        """Rows are file versions."""
+        ...
+
+    @property
+    def chunks(self) -> WordLeg:
+        """Rows are chunks."""
+        ...

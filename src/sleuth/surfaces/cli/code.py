@@ -76,9 +76,13 @@ def _repository(storage: CodeStorage, repo: str | None) -> Repository:
 
 @code.command("index")
 def index(
-    path: Annotated[Path, typer.Argument(help="A git worktree, a bare repository or a plain folder.")] = Path(),
+    path: Annotated[
+        Path, typer.Argument(help="A git worktree, a bare repository or a plain folder.")
+    ] = Path(),
     rev: Annotated[str | None, typer.Option("--rev", help="A commit, branch or tag.")] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Index again after every save, until Ctrl-C.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Index again after every save, until Ctrl-C.")
+    ] = False,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes that parse.")] = None,
     timeout: TimeoutOption = 10.0,
     json: JsonOption = False,
@@ -127,7 +131,9 @@ def _changes(path: Path, root: Path) -> Iterator[None]:
     except ImportError as error:
         raise MissingPackageError("watchfiles", "watch", "--watch") from error
     hidden = {".git", ".sleuth", "node_modules", "__pycache__"}
-    for changes in watchfiles.watch(root if root.is_dir() else path, debounce=100, step=20, raise_interrupt=True):
+    for changes in watchfiles.watch(
+        root if root.is_dir() else path, debounce=100, step=20, raise_interrupt=True
+    ):
         if any(hidden.isdisjoint(Path(name).parts) for _, name in changes):
             yield None
 
@@ -145,15 +151,22 @@ def _report(report: IndexReport, *, json: bool) -> None:
 
 @code.command("search")
 def search(
-    query: Annotated[list[str], typer.Argument(help="A question, identifiers, code, a stack trace; - reads stdin.")],
+    query: Annotated[
+        list[str], typer.Argument(help="A question, identifiers, code, a stack trace; - reads stdin.")
+    ],
     k: Annotated[int, typer.Option("-k", "--limit", min=0, help="How many pieces of code.")] = 5,
     strategy: Annotated[str | None, typer.Option("--strategy", help="hybrid, vector or keyword.")] = None,
     path: Annotated[list[str] | None, typer.Option("--path", help="Only below this path.")] = None,
-    lang: Annotated[list[str] | None, typer.Option("--lang", help="Only this language, by name or extension.")] = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="Only definitions with this label.")] = None,
+    lang: Annotated[
+        list[str] | None, typer.Option("--lang", help="Only this language, by name or extension.")
+    ] = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", help="Only definitions with this label.")
+    ] = None,
     no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave tests out.")] = False,
     expand: Annotated[
-        list[str] | None, typer.Option("--expand", help="callers, callees, siblings, implementations or tests.")
+        list[str] | None,
+        typer.Option("--expand", help="callers, callees, siblings, implementations or tests."),
     ] = None,
     budget: Annotated[
         int | None, typer.Option("--budget", min=0, help="Print one block for a prompt, in this many tokens.")
@@ -171,7 +184,12 @@ def search(
     from sleuth.codebase import default_embedder
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
-    given = {"path_prefix": path, "language": lang, "labels": label, "exclude_category": ["test"] if no_tests else None}
+    given = {
+        "path_prefix": path,
+        "language": lang,
+        "labels": label,
+        "exclude_category": ["test"] if no_tests else None,
+    }
     with _opened(index, repo, at) as (storage, snapshot):
         embedder = default_embedder() if strategy in ("hybrid", "vector") else None
         retriever = CodeRetriever(storage, embedder)
@@ -225,7 +243,11 @@ def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
     )
     lines = hit.content.split("\n")
     shown = Syntax(
-        "\n".join(lines[:12]), hit.language or "text", line_numbers=True, start_line=hit.start_line, background_color="default"
+        "\n".join(lines[:12]),
+        hit.language or "text",
+        line_numbers=True,
+        start_line=hit.start_line,
+        background_color="default",
     )
     out.print(Padding(shown, (0, 0, 0, 2)))
     if len(lines) > 12:
@@ -234,16 +256,18 @@ def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
         names = ", ".join(f"{r.get('name') or r['file_path']} ({r['file_path']}:{r['line']})" for r in found)
         out.print(Padding(Text.assemble((f"{kind}: ", "italic"), names or "none"), (0, 0, 0, 3)))
     if explain and hit.explanation is not None:
-        from sleuth.surfaces.cli.search import explanation_tree
+        from sleuth.surfaces.cli.search import print_explanation
 
-        out.print(Padding(explanation_tree(hit.explanation), (0, 0, 0, 3)))
+        print_explanation(hit.explanation)
     out.print()
 
 
 @code.command("map")
 def repo_map(
     budget: Annotated[int, typer.Option("--budget", min=0, help="Tokens.")] = 1000,
-    focus: Annotated[list[str] | None, typer.Option("--focus", help="Files or folders that matter most.")] = None,
+    focus: Annotated[
+        list[str] | None, typer.Option("--focus", help="Files or folders that matter most.")
+    ] = None,
     query: Annotated[str, typer.Option("--query", help="Words that matter most.")] = "",
     json: JsonOption = False,
     repo: RepoOption = None,
@@ -308,14 +332,18 @@ def impact(
         print_json({"name": name, "hops": hops, "touched": [t.to_dict() for t in touched]})
     else:
         for t in touched:
-            print(f"{t.hops}\t{t.file_path}:{t.line}\t{t.name or '(module)'}\t{t.confidence:.2f}\tthrough {t.through}")
+            print(
+                f"{t.hops}\t{t.file_path}:{t.line}\t{t.name or '(module)'}\t{t.confidence:.2f}\tthrough {t.through}"
+            )
     if not touched:
         raise typer.Exit(1)
 
 
 @code.command("show")
 def show(
-    path: Annotated[str, typer.Argument(help="A file or folder of the snapshot; FILE:10-20 shows those lines.")] = "",
+    path: Annotated[
+        str, typer.Argument(help="A file or folder of the snapshot; FILE:10-20 shows those lines.")
+    ] = "",
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,
@@ -335,7 +363,9 @@ def show(
             if json:
                 print_json({"path": name, "language": language, "start_line": first, "text": text})
             else:
-                syntax = Syntax(text, language or "text", line_numbers=True, start_line=first, background_color="default")
+                syntax = Syntax(
+                    text, language or "text", line_numbers=True, start_line=first, background_color="default"
+                )
                 console().print(syntax)
             return
         listed = navigator.list_directory(name)
@@ -343,7 +373,11 @@ def show(
         print_json({"path": name, "entries": listed})
         return
     for entry in listed:
-        what = f"{entry['files']} files" if entry["type"] == "folder" else entry["skipped"] or f"{entry['lines']} lines"
+        what = (
+            f"{entry['files']} files"
+            if entry["type"] == "folder"
+            else entry["skipped"] or f"{entry['lines']} lines"
+        )
         print(f"{entry['name']}{'/' if entry['type'] == 'folder' else ''}\t{what}")
 
 
@@ -359,10 +393,12 @@ def _place(path: str) -> tuple[str, int, int | None]:
 @code.command("snapshots")
 def snapshots(
     diff: Annotated[
-        tuple[str, str] | None, typer.Option("--diff", help="Two snapshots: list what changed from one to the other.")
+        tuple[str, str] | None,
+        typer.Option("--diff", help="Two snapshots: list what changed from one to the other."),
     ] = None,
     prune: Annotated[
-        int | None, typer.Option("--prune", min=1, help="Forget all but this many of the newest completed ones.")
+        int | None,
+        typer.Option("--prune", min=1, help="Forget all but this many of the newest completed ones."),
     ] = None,
     json: JsonOption = False,
     repo: RepoOption = None,
@@ -375,7 +411,9 @@ def snapshots(
     with open_code(index_path(index)) as storage:
         repository = _repository(storage, repo)
         if diff is not None:
-            old, new = (storage.open_snapshot(repository, storage.snapshot(repository, name)) for name in diff)
+            old, new = (
+                storage.open_snapshot(repository, storage.snapshot(repository, name)) for name in diff
+            )
             changes = compare(old, new).to_dict()
             if json:
                 print_json(changes)

@@ -1,0 +1,187 @@
+"""A small shop in several languages, as a folder, as a git repository with a history, and indexed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
+from sleuth.codebase import open_code
+
+SHOP = {
+    "README.md": "# Shop\n\nTakes orders and charges cards.\n\n## Payment\n\nSee shop/payment.py.\n",
+    "shop/__init__.py": "from .payment import PaymentProcessor\n",
+    "shop/models.py": '''"""Rows of the shop."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Order:
+    """What a customer wants."""
+
+    id: int
+    total: float = 0.0
+
+    def add(self, price: float) -> None:
+        self.total += price
+
+
+class Refund(Order):
+    def add(self, price: float) -> None:
+        super().add(-price)
+''',
+    "shop/payment.py": '''"""Cards are charged here."""
+
+import stripe
+
+from shop.models import Order, Refund
+from . import ledger
+
+MAX_TRIES = 3
+
+
+class PaymentProcessor:
+    """Charges orders."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    # Charging twice is refused by the provider.
+    def charge(self, order: Order) -> bool:
+        """Charge a card for an order."""
+        for attempt in range(MAX_TRIES):
+            if stripe.charge(self.key, order.total):
+                ledger.record(order)
+                return True
+        return self._give_up(order)
+
+    def _give_up(self, order: Order) -> bool:
+        refund = Refund(order.id)
+        refund.add(order.total)
+        return False
+''',
+    "shop/ledger.py": '''def record(order):
+    """Write an order into the ledger."""
+    print(order)
+
+
+def audit():
+    return [record(o) for o in ()]
+''',
+    "shop/latest.py": "def newest_order(orders):\n    return max(orders)\n",
+    "tests/test_payment.py": """from shop.payment import PaymentProcessor
+
+
+def test_charge():
+    assert PaymentProcessor("k").charge(None)
+""",
+    "src/api/routes.ts": """import { charge } from "./client";
+
+export interface Route { path: string }
+
+/** Handles a checkout. */
+export async function checkout(route: Route): Promise<void> {
+  await charge(route.path);
+}
+""",
+    "src/api/client.ts": "export function charge(path: string) {\n  return fetch(path);\n}\n",
+    "src/api_v2/routes.ts": "export function checkoutAgain() {\n  return 2;\n}\n",
+    "server/main.go": """package main
+
+import "fmt"
+
+// Server answers requests.
+type Server struct{ Port int }
+
+func (s *Server) Listen() error {
+	return fmt.Errorf("port %d", s.Port)
+}
+
+func main() {
+	s := Server{Port: 1}
+	s.Listen()
+}
+""",
+}
+
+
+def write(root: Path, files: dict[str, str | bytes]) -> None:
+    """Lay files out below a folder."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+class Git:
+    """A repository that tests commit into."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        self("init", "-q", "-b", "main")
+
+    def __call__(self, *arguments: str) -> str:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {
+            "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+            "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
+        }  # fmt: skip
+        done = subprocess.run(
+            ["git", "-C", str(self.root), *arguments], capture_output=True, check=True, env=env
+        )
+        return done.stdout.decode().strip()
+
+    def commit(self, files: dict[str, str | bytes], message: str = "change") -> str:
+        """Write files, commit everything, and name the commit."""
+        write(self.root, files)
+        self("add", "-A")
+        self("commit", "-q", "--allow-empty", "-m", message)
+        return self("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[CodeStorage]:
+    """A fresh code index."""
+    with open_code(tmp_path / "index", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Git:
+    """A fresh repository."""
+    return Git(tmp_path / "repository")
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeStorage, str]]:
+    """The shop, indexed; its repository's id."""
+    root = tmp_path_factory.mktemp("shop")
+    write(root, dict(SHOP))
+    with open_code(tmp_path_factory.mktemp("index"), create=True) as opened:
+        yield opened, index_path(opened, root, workers=1).repository
+
+
+@pytest.fixture(scope="session")
+def snapshot(shop: tuple[CodeStorage, str]) -> Snapshot:
+    """The shop's snapshot."""
+    storage, id = shop
+    repository = storage.repository(id)
+    return storage.open_snapshot(repository, storage.snapshot(repository))
+
+
+@pytest.fixture(scope="session")
+def ask(shop: tuple[CodeStorage, str]) -> Callable[..., list[str]]:
+    """Paths that answer a query over the shop, best first, one per hit."""
+    storage, id = shop
+    retriever = CodeRetriever(storage, None)
+
+    def answer(query: str, **options: object) -> list[str]:
+        hits = retriever.retrieve(query, id, strategy="keyword", **options)  # type: ignore[arg-type]
+        return [hit.file_path for hit in hits]
+
+    return answer

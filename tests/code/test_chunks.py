@@ -1,0 +1,119 @@
+"""Where files are cut."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.code.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk, cut, cut_text
+from sleuth.code.parse import LineIndex, parse_source
+from tests.code.conftest import SHOP
+from tests.code.test_parse import SOURCES
+
+
+def chunks_of(source: str, language: str = "python") -> list[Chunk]:
+    data = source.encode()
+    return cut(parse_source(data, language, "x"), data, LineIndex(data))
+
+
+def check(source: str, chunks: list[Chunk]) -> None:
+    """Chunks are in order, do not overlap, and leave out blank lines only."""
+    lines = source.split("\n")
+    covered: set[int] = set()
+    last = 0
+    for chunk in chunks:
+        assert last < chunk.start <= chunk.end
+        last = chunk.end
+        covered |= set(range(chunk.start, chunk.end + 1))
+    assert all(not line.strip() for n, line in enumerate(lines, 1) if n not in covered)
+
+
+LINE = st.sampled_from(
+    [
+        "def f(x):",
+        "    return x",
+        "class A:",
+        "    def m(self):",
+        "        pass",
+        "",
+        "x = 1",
+        "# note",
+        "@deco",
+        "if x:",
+        "    y(",
+        "    )",
+        "}",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(LINE, max_size=150))
+def test_every_line_is_in_one_chunk(lines: list[str]) -> None:
+    """Sound or broken, a file's lines are all kept once."""
+    source = "\n".join(lines)
+    check(source, chunks_of(source))
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_every_language_is_cut(language: str) -> None:
+    """Every language's sample, repeated until it is long, is kept whole."""
+    source = SOURCES[language][0] * 40
+    check(source, chunks_of(source, language))
+
+
+def test_the_shop_is_cut_without_loss() -> None:
+    """Text without a grammar keeps its lines too."""
+    for text in SHOP.values():
+        data = text.encode()
+        check(text, cut_text(data, LineIndex(data)))
+
+
+def test_a_small_class_is_one_chunk() -> None:
+    """A container up to its limit is kept whole."""
+    source = "class A:\n    def f(self):\n        pass\n"
+    assert [(c.start, c.end, c.kind) for c in chunks_of(source)] == [(1, 3, "definition")]
+
+
+def test_a_long_class_is_outline_and_members() -> None:
+    """Members take their comments and decorators with them; what is left is the outline."""
+    members = "".join(
+        f"    # about {i}\n    @d\n    def f{i}(self):\n        return {i}\n\n"
+        for i in range(CONTAINER_LINES)
+    )
+    source = f"class A:\n    '''Doc.'''\n    x = 1\n\n{members}"
+    chunks = chunks_of(source)
+    assert (chunks[0].kind, chunks[0].start, chunks[0].end) == ("outline", 1, 3)
+    assert {c.kind for c in chunks[1:]} == {"definition"}
+    assert all(c.end - c.start == 3 for c in chunks[1:])
+
+
+def test_a_long_body_is_cut_at_statements() -> None:
+    """No piece begins inside a statement, and none is much longer than wanted."""
+    statements = "".join(f"    y = call(\n        {i},\n    )\n" for i in range(WHOLE_LINES))
+    chunks = chunks_of(f"def f():\n{statements}")
+    lines = f"def f():\n{statements}".split("\n")
+    assert len(chunks) > 2
+    assert all(lines[c.start - 1].startswith(("def f", "    y = call(")) for c in chunks)
+    assert all(c.end - c.start < PART_LINES for c in chunks)
+    assert {c.kind for c in chunks} == {"part"}
+
+
+def test_module_level_code_is_kept() -> None:
+    """What stands between definitions is a chunk of its own."""
+    source = "import a\nimport b\n\n\ndef f():\n    pass\n\n\nmain = f()\n"
+    assert [(c.start, c.end, c.kind) for c in chunks_of(source)] == [
+        (1, 2, "module"),
+        (5, 6, "definition"),
+        (9, 9, "module"),
+    ]
+
+
+def test_headings_begin_pieces_of_text() -> None:
+    """A long text is cut where its sections begin."""
+    text = "".join(f"# Part {i}\n\nWords.\nMore words.\n\n" for i in range(40))
+    data = text.encode()
+    chunks = cut_text(data, LineIndex(data))
+    assert len(chunks) > 2
+    assert all(text.split("\n")[c.start - 1].startswith("# Part") for c in chunks)

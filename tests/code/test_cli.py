@@ -1,0 +1,126 @@
+"""sleuth code, at a shell."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.code.conftest import SHOP, Git, write
+
+
+def run(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sleuth", "code", *arguments],
+        cwd=folder, capture_output=True, text=True, input=stdin, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("shop")
+    git = Git(root)
+    (root / ".git" / "info" / "exclude").write_text(".sleuth/\n")
+    git.commit(dict(SHOP))
+    done = run(root, "index", ".")
+    assert done.returncode == 0, done.stderr
+    assert "main" in done.stdout
+    return root
+
+
+def answer(place: Path, *arguments: str) -> Any:
+    done = run(place, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_search(place: Path) -> None:
+    """Hits come with path, lines and code; as JSON, as a block for a prompt, with relations and explanations."""
+    done = run(
+        place, "search", "record", "an", "order", "in", "the", "ledger", "--expand", "callers", "--explain"
+    )
+    assert " 1 shop/ledger.py:1-3  record" in done.stdout
+    assert "callers: audit (shop/ledger.py:6), PaymentProcessor.charge" in done.stdout
+    assert "category factor" in done.stdout
+    found = answer(place, "search", "ledger", "--path", "shop", "--lang", "py", "--no-tests", "-k", "2")
+    assert found["hits"][0]["file_path"] == "shop/ledger.py"
+    assert len(found["hits"]) <= 2
+    prompt = run(place, "search", "ledger", "--budget", "200").stdout
+    assert prompt.startswith("### File: shop/ledger.py")
+    piped = run(place, "search", "-", "--json", stdin="newest order")
+    assert json.loads(piped.stdout)["hits"][0]["file_path"] == "shop/latest.py"
+
+
+def test_walking(place: Path) -> None:
+    """Definitions, references, callers, impact, folders, files and the map."""
+    refs = answer(place, "refs", "Order.add")
+    assert refs["definitions"][0]["file_path"] == "shop/models.py"
+    assert run(place, "refs", "record", "--callers").stdout.count("PaymentProcessor.charge") == 1
+    assert {t["name"] for t in answer(place, "impact", "record")["touched"]} >= {
+        "PaymentProcessor.charge",
+        "audit",
+    }
+    assert "payment.py\t29 lines" in run(place, "show", "shop").stdout
+    assert answer(place, "show", "shop/ledger.py:1-1")["text"] == "def record(order):"
+    assert "class PaymentProcessor" in run(place, "map", "--budget", "500").stdout
+
+
+def test_snapshots(place: Path) -> None:
+    """Snapshots are listed, compared, read at a revision, and pruned."""
+    git = Git(place)
+    git.commit({"shop/more.py": "more = 1\n"})
+    assert run(place, "index", "--rev", "main").returncode == 0
+    listed = answer(place, "snapshots")["snapshots"]
+    assert [s["status"] for s in listed] == ["completed"] * 2
+    assert "added\tshop/more.py" in run(place, "snapshots", "--diff", "HEAD~1", "HEAD").stdout
+    assert run(place, "show", "shop/more.py", "--at", "HEAD~1").returncode == 2
+    assert run(place, "snapshots", "--prune", "1").stdout.count("completed") == 1
+
+
+def test_failures_are_one_message(place: Path, tmp_path: Path) -> None:
+    """Expected failures print one line and exit with the documented code."""
+    for arguments, code in (
+        (("search", "x", "--repo", "nowhere"), 1),
+        (("search", "x", "--strategy", "psychic"), 2),
+        (("search", "zzzqqq"), 1),
+        (("index", str(tmp_path / "nothing")), 2),
+        (("search", "x", "--index", str(tmp_path / "none")), 3),
+    ):
+        done = run(place, *arguments)
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        assert done.stderr.strip()
+
+
+def test_watch_indexes_after_a_save(place: Path) -> None:
+    """With --watch, a save makes a snapshot within seconds."""
+    pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
+    command = [sys.executable, "-u", "-m", "sleuth", "code", "index", ".", "--watch"]
+    done = threading.Event()
+
+    def save() -> None:
+        # Again and again: a save from before the watch began is not seen.
+        for n in range(60):
+            write(place, {"shop/saved.py": f"saved = {n}\n"})
+            if done.wait(0.5):
+                return
+
+    with subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, text=True) as process:
+        killer = threading.Timer(30, process.kill)
+        killer.start()
+        saver = threading.Thread(target=save)
+        saver.start()
+        try:
+            assert process.stdout is not None
+            lines = [process.stdout.readline(), process.stdout.readline()]
+            assert " 1 new" in lines[1]
+        finally:
+            done.set()
+            killer.cancel()
+            process.kill()
+            saver.join()

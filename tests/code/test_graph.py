@@ -1,0 +1,236 @@
+"""Resolution, the walker, navigation and the map."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - sources of other languages, a line each
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path, repository_map
+from sleuth.code.repomap import page_rank
+from sleuth.code.walker import GraphWalker
+from sleuth.errors import ArgumentError
+from tests.code.conftest import write
+
+PROJECT = {
+    "app/__init__.py": "from .core import Engine as Engine\n",
+    "app/core.py": """
+import json as j
+from app import util
+from app.base import Base
+from app.util import helper as h, Tool
+
+
+class Engine(Base):
+    def __init__(self, tool: Tool):
+        self.tool = tool
+        self.made = Tool()
+
+    def run(self, other: "Engine | None" = None):
+        self.step()
+        self.inherited()
+        super().inherited()
+        h(1)
+        util.second()
+        self.tool.cut()
+        self.made.cut()
+        local = Tool()
+        local.cut()
+        other.step()
+        j.dumps({})
+        unknown.thing()
+        return inner()
+
+    def step(self):
+        def nested():
+            return helper_here()
+        return nested()
+
+
+def helper_here():
+    return Engine(None)
+""",
+    "app/base.py": "class Base:\n    def inherited(self):\n        return self.step()\n\n    def step(self):\n        pass\n",
+    "app/util.py": "def helper(x):\n    return second()\n\n\ndef second():\n    return 2\n\n\nclass Tool:\n    def cut(self):\n        pass\n",
+    "main.py": "from app import Engine\nimport app.util\n\nEngine(app.util.Tool()).run()\napp.util.second()\n",
+    "web/a.ts": "import { make, Shape as S } from './b';\nexport function go(s: S) { make(); s.draw(); return new S(); }\n",
+    "web/b.ts": "export function make() {}\nexport class Shape { draw() {} }\nexport class Circle extends Shape { draw() {} }\n",
+    "java/p/A.java": "package p;\nimport q.B;\nclass A { B b; void f() { b.g(); C c = new C(); c.h(); own(); } void own() {} }\n",
+    "java/p/C.java": "package p;\nclass C { void h() {} }\n",
+    "java/q/B.java": "package q;\npublic class B { public void g() {} }\n",
+    "go/main.go": 'package main\n\nimport "x/go/lib"\n\nfunc main() { lib.Do(); local() }\n',
+    "go/other.go": "package main\n\nfunc local() {}\n",
+    "go/lib/lib.go": "package lib\n\nfunc Do() {}\n",
+    "tests/test_util.py": "from app.util import second\n\n\ndef test_second():\n    assert second() == 2\n",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    root = tmp_path_factory.mktemp("project")
+    write(root, dict(PROJECT))
+    from sleuth.codebase import open_code
+
+    storage = open_code(tmp_path_factory.mktemp("index"), create=True)
+    report = index_path(storage, root, workers=1)
+    repository = storage.repository(report.repository)
+    return storage.open_snapshot(repository, storage.snapshot(repository))
+
+
+def resolved(snapshot: Snapshot, path: str) -> dict[str, str]:
+    """What each used name of a file means, as `path:qualified`, "" where that is not known."""
+    file = snapshot.file(path)
+    out: dict[str, str] = {}
+    for reference in snapshot.detail(file).references:
+        found = snapshot.resolver.resolve(file, reference)
+        name = f"{reference.qualifier}.{reference.name}".strip(".")
+        out[name] = f"{found.definition.file.path}:{found.definition.symbol.qualified}" if found else ""
+    return out
+
+
+def test_python_names_are_resolved(project: Snapshot) -> None:
+    """Scopes, imports, aliases, members, bases, annotations and what variables are assigned are followed."""
+    found = resolved(project, "app/core.py")
+    assert found["Base"] == "app/base.py:Base"
+    assert found["self.step"] == "app/core.py:Engine.step"
+    assert found["self.inherited"] == found["super().inherited"] == "app/base.py:Base.inherited"
+    assert found["h"] == "app/util.py:helper"
+    assert found["util.second"] == "app/util.py:second"
+    assert found["self.tool.cut"] == found["self.made.cut"] == found["local.cut"] == "app/util.py:Tool.cut"
+    assert found["other.step"] == "app/core.py:Engine.step"
+    assert found["nested"] == "app/core.py:Engine.step.nested"
+    assert found["helper_here"] == "app/core.py:helper_here"
+    assert found["Engine"] == "app/core.py:Engine"
+
+
+def test_what_is_not_known_is_not_guessed(project: Snapshot) -> None:
+    """Names of other packages, unknown objects and locals stay open."""
+    found = resolved(project, "app/core.py")
+    assert found["j.dumps"] == found["unknown.thing"] == found["inner"] == ""
+
+
+def test_reexports_are_followed(project: Snapshot) -> None:
+    """A name that a package brings in means the definition behind it."""
+    found = resolved(project, "main.py")
+    assert found["Engine"] == "app/core.py:Engine"
+    assert found["app.util.second"] == "app/util.py:second"
+
+
+def test_other_languages_are_resolved(project: Snapshot) -> None:
+    """Imports, packages, folders and declared types serve TypeScript, Java and Go."""
+    script = resolved(project, "web/a.ts")
+    assert script["make"] == "web/b.ts:make"
+    assert script["s.draw"] == "web/b.ts:Shape.draw"
+    java = resolved(project, "java/p/A.java")
+    assert java["b.g"] == "java/q/B.java:B.g"
+    assert java["c.h"] == "java/p/C.java:C.h"
+    assert java["own"] == "java/p/A.java:A.own"
+    go = resolved(project, "go/main.go")
+    assert go["lib.Do"] == "go/lib/lib.go:Do"
+    assert go["local"] == "go/other.go:local"
+
+
+def test_navigation(project: Snapshot) -> None:
+    """Files, folders, definitions, references, callers and tests are found at the snapshot."""
+    navigator = Navigator(project)
+    assert [e["name"] for e in navigator.list_directory("app")] == [
+        "__init__.py",
+        "base.py",
+        "core.py",
+        "util.py",
+    ]
+    assert navigator.list_directory()[0] == {"name": "app", "type": "folder", "files": 4}
+    assert navigator.read_file("app/util.py", 9, 9) == "class Tool:"
+    assert [d["file_path"] for d in navigator.find_definition("Tool.cut")] == ["app/util.py"]
+    uses = navigator.find_references("Base.inherited")
+    assert [(u["file_path"], u["inside"]) for u in uses] == [("app/core.py", "Engine.run")] * 2
+    assert {c["name"] for c in navigator.callers("second")} == {"helper", "Engine.run", "", "test_second"}
+    with pytest.raises(ArgumentError, match="near it"):
+        navigator.read_file("app/utils.py")
+    with pytest.raises(ArgumentError, match="must be a folder"):
+        navigator.list_directory("nowhere")
+    with pytest.raises(ArgumentError, match="second"):
+        navigator.callers("secnd")
+
+
+def test_impact_goes_by_hops(project: Snapshot) -> None:
+    """What uses a definition is one hop away, what uses that is two; confidence is that of the weakest link."""
+    touched = {t.name: t for t in Navigator(project).impact("helper", 3)}
+    assert touched["Engine.run"].hops == 1
+    assert all(t.hops == 1 for t in Navigator(project).impact("helper", 1))
+    assert len(touched) > 1
+    assert all(0 < t.confidence <= 1 for t in touched.values())
+    with pytest.raises(ArgumentError, match="hops"):
+        Navigator(project).impact("helper", 0)
+
+
+def test_the_walker_relates(project: Snapshot) -> None:
+    """Siblings, callees, implementations and tests of a definition."""
+    walker = GraphWalker(project)
+    (tool,) = project.definitions("second")
+    assert [s["name"] for s in walker.siblings(tool)] == ["helper", "Tool"]
+    assert [t["name"] for t in walker.tests(tool)] == ["test_second"]
+    (shape,) = project.definitions("Shape")
+    assert [i["name"] for i in walker.implementations(shape)] == ["Circle"]
+    (draw,) = project.definitions("Shape.draw")
+    assert [i["name"] for i in walker.implementations(draw)] == ["Circle.draw"]
+    (run,) = project.definitions("Engine.run")
+    assert {"self.step", "h", "util.second"} <= {c["name"] for c in walker.callees(run)}
+    with pytest.raises(ArgumentError, match="callers, callees"):
+        walker.related(run, ["cousins"])
+
+
+def test_expansion_on_request(project: Snapshot) -> None:
+    """`expand` adds relations to every hit."""
+    retriever = CodeRetriever(project.storage, None)
+    hits = retriever.retrieve(
+        "second", project.repository.id, None, 5, "keyword", expand=["callers", "tests"]
+    )
+    util = next(h for h in hits if h.symbol == "second")
+    assert "helper" in {c["name"] for c in util.related["callers"]}
+    assert [t["name"] for t in util.related["tests"]] == ["test_second"]
+
+
+def test_the_map_fits_its_budget(project: Snapshot) -> None:
+    """A larger budget shows more; what is focused on comes first; tests stay out."""
+    small, large = repository_map(project, 60), repository_map(project, 2000)
+    assert len(small) <= 240 < len(large)
+    assert "def second()" in large
+    assert "tests/" not in large
+    focused = repository_map(project, 60, focus=["web"])
+    assert "web/b.ts" in focused
+    assert repository_map(project, 0) == ""
+    with pytest.raises(ArgumentError, match="focus"):
+        repository_map(project, focus=["nowhere"])
+
+
+def test_page_rank_is_a_distribution() -> None:
+    """Ranks sum to 1 and equal a dense power iteration."""
+    rng = np.random.default_rng(1)
+    n = 12
+    sources, targets = rng.integers(0, n - 2, 40), rng.integers(0, n, 40)
+    weights = rng.random(40) + 0.1
+    personal = rng.random(n)
+    personal /= personal.sum()
+    matrix = np.zeros((n, n))
+    np.add.at(matrix, (targets, sources), weights)
+    sums = matrix.sum(0)
+    matrix = np.where(sums > 0, matrix / np.where(sums > 0, sums, 1), personal[:, None])
+    expected = personal.copy()
+    for _ in range(200):
+        expected = 0.15 * personal + 0.85 * matrix @ expected
+    ranks = page_rank(sources, targets, weights, personal)
+    assert ranks.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(ranks, expected, atol=1e-3)
+
+
+def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Path) -> None:
+    """Nothing indexed, nothing drawn, nothing found."""
+    (tmp_path / "empty").mkdir()
+    report = index_path(storage, tmp_path / "empty")
+    repository = storage.repository(report.repository)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    assert repository_map(snapshot) == ""
+    assert CodeRetriever(storage, None).retrieve("x", report.repository, strategy="keyword") == []

@@ -1,0 +1,176 @@
+"""Symbols, references, imports and labels, language by language."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - sources of other languages, a line each
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.code.analyse import Detail, analyse, decode, is_minified
+from sleuth.code.imports import imports_of
+from sleuth.code.labels import category_of
+from sleuth.code.languages import LANGUAGES, language_of, languages_named, query
+from sleuth.code.parse import LineIndex, parse_source
+from sleuth.errors import ArgumentError
+
+SOURCES = {
+    "python": ("class A(B):\n    '''Doc.'''\n    def f(self): return C(g())\n", "A.f method", "B inheritance"),
+    "javascript": ("export class A extends B { f() { return new C(g()); } }\n", "A.f method", "C instantiation"),
+    "typescript": ("interface I extends J { a: string }\nclass A implements I { f(): void { g(); } }\n", "A.f method", "I inheritance"),
+    "tsx": ("const F = () => <Foo a={1}/>;\n", "F function", "Foo reference"),
+    "go": ("package m\ntype T struct{ *B }\nfunc (t *T) F() { g.H(); _ = U{} }\n", "T.F method", "U instantiation"),
+    "rust": ("struct S;\nimpl T for S { fn f(&self) { self.g(); } }\n", "S.f method", "T inheritance"),
+    "java": ("class A extends B implements C { int f() { return new G().h(); } }\n", "A.f method", "G instantiation"),
+    "c": ("static int *f(int a) { return g(a); }\n", "f function", "g call"),
+    "cpp": ("namespace n { class A : public B { void g() { h(); } }; }\nint n::A::f() { return 1; }\n", "n.A.f method", "B inheritance"),
+    "csharp": ("namespace N { class A : B { int F() { return new G().H(); } } }\n", "N.A.F method", "G instantiation"),
+    "ruby": ("module M\n  class A < B\n    def f\n      C.new(1)\n    end\n  end\nend\n", "M.A.f method", "C instantiation"),
+    "php": ("<?php class A extends B { function f() { $this->g(); new H(); } }\n", "A.f method", "H instantiation"),
+    "kotlin": ("class A : B() {\n  fun f(): Int { return g(1) }\n}\n", "A.f method", "B inheritance"),
+    "scala": ("class A extends B { def f(a: Int) = g(a) }\n", "A.f method", "B inheritance"),
+    "bash": ("foo() { bar a; }\n", "foo function", "bar call"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_definitions_and_references(language: str) -> None:
+    """Every grammar gives qualified definitions with their kind, and references with their role."""
+    source, symbol, reference = SOURCES[language]
+    parsed = parse_source(source.encode(), language, "x")
+    assert parsed.sound
+    assert symbol in [f"{s.qualified} {s.kind}" for s in parsed.symbols]
+    assert reference in [f"{r.name} {r.role}" for r in parsed.references]
+
+
+@pytest.mark.parametrize("language", [n for n, v in LANGUAGES.items() if v.package])
+def test_queries_compile(language: str) -> None:
+    """Every language with a grammar has a query that fits the installed grammar."""
+    assert query(language).pattern_count > 3
+
+
+def test_a_python_class_in_full() -> None:
+    """Docstrings, signatures, decorators, comments before a definition, parents and labels are all there."""
+    source = (
+        b"# Rows of the shop.\n@dataclass\nclass Order(Base):\n    '''What a customer wants.'''\n    total: int = 0\n\n"
+        b"    @app.route('/x')\n    async def pay(\n        self, card: str\n    ) -> bool:\n        return True\n"
+    )
+    order, pay = [s for s in parse_source(source, "python", "shop.py").symbols if s.kind != "attribute"]
+    assert (order.start, order.line, order.end) == (1, 3, 11)
+    assert order.doc == "What a customer wants."
+    assert order.signature == "class Order(Base)"
+    assert order.labels == ("class_definition", "public_api", "data_schema")
+    assert (pay.qualified, pay.parent, pay.start, pay.line) == ("Order.pay", 0, 7, 8)
+    assert pay.signature == "async def pay( self, card: str ) -> bool"
+    assert {"method_definition", "api_endpoint", "async"} <= set(pay.labels)
+
+
+def test_other_languages_take_docs_from_comments() -> None:
+    """The comment right above a definition is its doc; one that is a line away is not."""
+    source = b"// Far away.\n\n/**\n * Handles it.\n */\nexport function f() {}\n"
+    (found,) = parse_source(source, "typescript", "x.ts").symbols
+    assert (found.doc, found.start, found.line) == ("Handles it.", 3, 6)
+
+
+@pytest.mark.parametrize(
+    "source", ["def f(:\n  x\n\ndef g(): pass\n", "class A:\n    def f(self):\n        return 1 +* 2\n"]
+)
+def test_syntax_errors_keep_the_sound_parts(source: str) -> None:
+    """A broken file is used for what still parses, and says that it is broken."""
+    parsed = parse_source(source.encode(), "python", "x.py")
+    assert not parsed.sound
+    assert {s.name for s in parsed.symbols} & {"g", "f", "A"}
+
+
+IMPORTS = {
+    ("python", "from ..a.b import (c as d,\n  e)"): [("..a.b", "c", "d"), ("..a.b", "e", "e")],
+    ("python", "import a.b as c, d"): [("a.b", "", "c"), ("d", "", "d")],
+    ("typescript", "import x, { type A, b as c } from './m'"): [("./m", "A", "A"), ("./m", "b", "c"), ("./m", "default", "x")],
+    ("javascript", "const { a, b: c } = require('./m')"): [("./m", "a", "a"), ("./m", "b", "c")],
+    ("javascript", "import * as ns from 'm'"): [("m", "", "ns")],
+    ("go", 'f "a/b/v2"'): [("a/b/v2", "", "f")],
+    ("rust", "use a::{b, c::{d as e}};"): [("a", "b", "b"), ("a::c", "d", "e")],
+    ("java", "import static a.B.c;"): [("a.B", "c", "c")],
+    ("c", '#include "x/y.h"'): [("x/y.h", "*", "*")],
+    ("php", "use E\\{F, G as H};"): [("E", "F", "F"), ("E", "G", "H")],
+    ("scala", "import a.b.{C, D => E}"): [("a.b", "C", "C"), ("a.b", "D", "E")],
+    ("ruby", "require_relative '../b'"): [("./../b", "*", "*")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text"), IMPORTS)
+def test_imports(language: str, text: str) -> None:
+    """An import statement gives module, name and alias of everything that it brings in."""
+    assert [tuple(i)[:3] for i in imports_of(text, language)] == IMPORTS[language, text]
+
+
+@pytest.mark.parametrize(
+    ("path", "category"),
+    [
+        ("shop/latest.py", "code"), ("a/contest.py", "code"), ("tests/x.py", "test"), ("x_test.go", "test"),
+        ("src/FooTest.java", "test"), ("a/FieldSpec.java", "code"), ("x.spec.ts", "test"), ("conftest.py", "test"),
+        ("docs/a.md", "docs"), ("setup.cfg", "config"), ("node_modules/a/b.js", "generated"), ("a_pb2.py", "generated"),
+        ("yarn.lock", "generated"), ("app/x.min.js", "generated"),
+    ],
+)  # fmt: skip
+def test_categories(path: str, category: str) -> None:
+    """Category is judged by whole parts of the path: "latest.py" is not a test."""
+    language = language_of(path)
+    assert category_of(path, language.name if language else None) == category
+
+
+def test_generated_files_say_so() -> None:
+    """A head that says "do not edit" makes a file generated."""
+    assert category_of("a.go", "go", b"// Code generated by stringer. DO NOT EDIT.\n") == "generated"
+
+
+def test_languages_by_name_and_extension() -> None:
+    """Names and extensions mean the same languages; what is neither is refused with the list."""
+    assert languages_named("python") == languages_named(".py") == languages_named("PY") == ["python"]
+    assert languages_named("c++") == ["cpp"]
+    with pytest.raises(ArgumentError, match="python"):
+        languages_named("klingon")
+
+
+def test_encodings_are_reversible() -> None:
+    """UTF-8, UTF-16 with a mark and anything else without NUL are read; encoding again gives the bytes."""
+    for data in ("ä\n".encode(), "ä".encode("utf-16"), "ä".encode("latin-1"), b"", b"\xef\xbb\xbfx"):
+        text, encoding = decode(data)
+        assert text is not None
+        assert text.encode(encoding) == data
+    assert decode(b"\x89PNG\0\0")[0] is None
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"\0\1\2", "binary"), (b"var a=1;" * 2000, "minified")],
+)
+def test_useless_files_are_left_out_with_a_reason(content: bytes, reason: str) -> None:
+    """Binary and minified files have no chunks and say why."""
+    found = analyse("x.js", content)
+    assert (found.skip, found.chunk_texts) == (reason, {})
+
+
+def test_details_survive_packing() -> None:
+    """What parsing found is read back as it was."""
+    packed = analyse("a.py", SOURCES["python"][0].encode()).detail
+    assert Detail.read(packed).pack() == packed
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.binary(max_size=400), st.sampled_from(["a.py", "a.ts", "a.go", "a.rb", "a.cpp", "a.md", "a", "a.kt"])
+)
+def test_any_bytes_are_taken(content: bytes, path: str) -> None:
+    """No content makes analysis fail."""
+    assert analyse(path, content).size == len(content)
+
+
+@given(st.text(alphabet="ab\n\r", max_size=60))
+def test_lines_are_those_that_newlines_end(text: str) -> None:
+    """Lines are found as splitting at \\n finds them."""
+    source = text.encode()
+    index = LineIndex(source)
+    expected = source.split(b"\n")[: len(index)]
+    assert [source[index.start(n) : index.stop(n)] for n in range(1, len(index) + 1)] == expected
+    assert not is_minified(text)

@@ -1,0 +1,185 @@
+"""Queries of every kind, over the shop."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - sources of other languages, a line each
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, render_context
+from sleuth.code.query import read_query
+from sleuth.code.ranking import WEIGHTS, rank_files
+from sleuth.code.signals import best_of
+from sleuth.errors import ArgumentError, EmbeddingError, RetrievalError
+from sleuth.types import Explanation
+
+Ask = Callable[..., list[str]]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("how is a card charged", "shop/payment.py"),
+        ("PaymentProcessor", "shop/payment.py"),
+        ("def newest_order(orders):", "shop/latest.py"),
+        ("newest order", "shop/latest.py"),
+        (
+            'Traceback (most recent call last):\n  File "/srv/shop/ledger.py", line 3, in record\nTypeError',
+            "shop/ledger.py",
+        ),
+        ("see shop/models.py", "shop/models.py"),
+        ("Refund.add", "shop/models.py"),
+        ("test that charging works", "tests/test_payment.py"),
+        ("server listens on a port", "server/main.go"),
+        ("handles a checkout", "src/api/routes.ts"),
+        ("README payment docs", "README.md"),
+    ],
+)
+def test_queries_find_their_file(ask: Ask, query: str, first: str) -> None:
+    """Questions, identifiers, code, compounds, traces, paths, qualified names and tests find what they mean."""
+    assert ask(query)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("newest order", "words"), ("PaymentProcessor", "identifier"), ("a.b.c", "identifier"), ("x = f(y); return [x];", "code"),
+        ('Traceback (most recent call last):\n  File "a.py", line 3', "trace"), ("word " * 200, "report"),
+    ],
+)  # fmt: skip
+def test_kinds_of_queries(text: str, kind: str) -> None:
+    """A query is recognised for what it is."""
+    assert read_query(text).kind == kind
+
+
+def test_frames_of_many_languages() -> None:
+    """Stack frames of Python, Java, Ruby and Go are read in order."""
+    text = 'File "a/b.py", line 3, in f\n at p.A.g(A.java:12)\nlib/x.rb:7:in `run\'\n/go/main.go:9 +0x1d'
+    assert [(f.path, f.line) for f in read_query(text).frames] == [
+        ("a/b.py", 3), ("A.java", 12), ("lib/x.rb", 7), ("/go/main.go", 9),
+    ]  # fmt: skip
+
+
+def test_explanations_add_up(shop: tuple[CodeStorage, str]) -> None:
+    """The parts of a file's score sum to it, and the chunk's follows from it."""
+    storage, id = shop
+    for hit in CodeRetriever(storage, None).retrieve("charge an order", id, strategy="keyword"):
+        assert isinstance(hit.explanation, Explanation)
+        (file,) = hit.explanation.parts
+        assert sum(p.value for p in file.parts) == pytest.approx(file.value, abs=1e-5)
+        share = hit.explanation.facts["chunk share"]
+        assert isinstance(share, float)
+        assert hit.score == pytest.approx(file.value * (0.5 + 0.5 * share), abs=1e-6)
+
+
+def test_limits_are_heads(ask: Ask) -> None:
+    """The hits for a limit are the head of those for a greater one."""
+    whole = ask("order", limit=30)
+    for limit in range(len(whole)):
+        assert ask("order", limit=limit) == whole[:limit]
+
+
+def test_at_most_three_chunks_of_a_file(ask: Ask) -> None:
+    """No file fills the list."""
+    paths = ask("order charge add total", limit=50)
+    assert max(paths.count(p) for p in paths) <= 3
+
+
+def test_tests_come_after_code_unless_asked_for(ask: Ask) -> None:
+    """A test that says the same as the code ranks behind it, and in front where tests are asked for."""
+    code = ask("PaymentProcessor charge")
+    assert code.index("shop/payment.py") < code.index("tests/test_payment.py")
+    assert ask("test PaymentProcessor charge")[0] == "tests/test_payment.py"
+
+
+def test_labels_filter_definitions(ask: Ask, shop: tuple[CodeStorage, str]) -> None:
+    """Only definitions with one of the labels answer; an unknown label finds nothing."""
+    storage, id = shop
+    hits = CodeRetriever(storage, None).retrieve(
+        "order", id, strategy="keyword", filters={"labels": "data_schema"}
+    )
+    assert [h.symbol for h in hits] == ["Order"]
+    assert ask("order", filters={"labels": ["nonsense"]}) == []
+
+
+def test_filters_hold_before_the_cut(snapshot: Snapshot) -> None:
+    """With a filter, every file that is allowed and matches is still found."""
+    query = read_query("order")
+    allowed = snapshot.select(lambda row: row.language == "python")
+    inside = rank_files(snapshot, query, allowed).scores
+    free = rank_files(snapshot, query).scores
+    assert ((inside > 0) == ((free > 0) & allowed)).all()
+
+
+def test_every_signal_has_a_weight(snapshot: Snapshot) -> None:
+    """Signals and weights have the same names; signals lie in [0, 1]."""
+    signals = rank_files(snapshot, read_query("charge an order in shop/payment.py")).signals.values
+    assert signals.keys() == WEIGHTS.keys()
+    assert all(v.min() >= 0 and v.max() <= 1 for v in signals.values())
+
+
+def test_best_of_is_what_a_loop_gives() -> None:
+    """The best chunks of each file, summed with falling shares."""
+    rng = np.random.default_rng(3)
+    positions = rng.integers(0, 7, 60)
+    scores = np.sort(rng.random(60).astype(np.float32))[::-1]
+    expected = np.zeros(9)
+    for file in range(9):
+        own = sorted(scores[positions == file], reverse=True)[:3]
+        expected[file] = sum(s / (i + 1) for i, s in enumerate(own))
+    np.testing.assert_allclose(best_of(positions, scores, 9), expected, rtol=1e-6)
+
+
+class Fickle:
+    """An embedder that gives what it is told."""
+
+    fingerprint = "fickle"
+
+    def __init__(self, documents: Sequence[Sequence[float]], query: Sequence[float]) -> None:
+        self.documents, self.query, self.calls = documents, query, 0
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        return self.query
+
+    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        self.calls += len(texts)
+        return [self.documents[i % len(self.documents)] for i in range(len(texts))]
+
+
+def test_vectors_are_made_once(shop: tuple[CodeStorage, str]) -> None:
+    """Chunks are embedded on first use and kept; another vector length for a query is refused with both lengths."""
+    storage, id = shop
+    first = Fickle([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
+    assert CodeRetriever(storage, first).retrieve("x", id, strategy="vector", limit=3)[
+        0
+    ].score == pytest.approx(1.0, abs=1e-3)
+    storage._snapshots.clear()
+    second = Fickle([[1.0, 0.0]], [1.0, 0.0])
+    CodeRetriever(storage, second).retrieve("x", id, strategy="vector")
+    assert (first.calls > 10, second.calls) == (True, 0)
+    with pytest.raises(RetrievalError, match=r"\(3,\).*2 numbers"):
+        CodeRetriever(storage, Fickle([[1.0]], [1.0, 0.0, 0.0])).retrieve("x", id, strategy="vector")
+    bad = Fickle([[1.0], [1.0, 2.0]], [1.0])
+    bad.fingerprint = "bad"
+    with pytest.raises((RetrievalError, EmbeddingError)):
+        CodeRetriever(storage, bad).retrieve("x", id, strategy="vector")
+
+
+def test_context_fits_the_budget() -> None:
+    """What is packed never exceeds the budget; bodies that do not fit become outlines."""
+    hits = [
+        RetrievedContext(
+            f"m{i}.py", "def f():\n" + "    x = 1\n" * 30 * i, 1, 30 * i + 1, 1.0, signature="def f()"
+        )
+        for i in (1, 9, 2)
+    ]
+    whole = render_context(hits, 10_000)
+    assert whole == "\n\n".join(hit.render() for hit in hits)
+    packed = render_context(hits, 300)
+    assert len(packed) <= 1200
+    assert "[OUTLINE]\ndef f()" in packed
+    assert render_context(hits, 0) == ""
+    with pytest.raises(ArgumentError, match="budget"):
+        render_context(hits, -1)

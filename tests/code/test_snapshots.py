@@ -1,0 +1,284 @@
+"""Indexing, history and upkeep."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
+from sleuth.code.diff import compare
+from sleuth.code.indexing import index_source
+from sleuth.code.sources import source_at
+from sleuth.codebase import open_code
+from sleuth.errors import ArgumentError, CodeError, IndexLockedError, IndexNotFoundError, UnknownSnapshotError
+from tests.code.conftest import SHOP, Git, write
+
+
+def opened(storage: CodeStorage, id: str, name: str | None = None) -> Snapshot:
+    repository = storage.repository(id)
+    return storage.open_snapshot(repository, storage.snapshot(repository, name))
+
+
+def answers(storage: CodeStorage, id: str, query: str, at: str | None = None) -> list[tuple[str, float]]:
+    hits = CodeRetriever(storage, None).retrieve(query, id, at, 20, "keyword")
+    return [(hit.id, hit.score) for hit in hits]
+
+
+def test_a_clean_worktree_is_its_commit(storage: CodeStorage, git: Git) -> None:
+    """A clean worktree is named by the commit, one with changes by its content; branches and tags are names."""
+    commit = git.commit({"a.py": "def a(): pass\n"})
+    git("tag", "v1")
+    report = index_path(storage, git.root)
+    assert (report.snapshot, set(report.names)) == (commit, {"main", "v1"})
+    write(git.root, {"a.py": "def b(): pass\n", "new.py": "x = 1\n"})
+    changed = index_path(storage, git.root)
+    assert changed.snapshot.startswith("content-")
+    assert set(opened(storage, report.repository).by_path) == {"a.py", "new.py"}
+    assert Navigator(opened(storage, report.repository, "v1")).read_file("a.py") == "def a(): pass\n"
+
+
+def test_a_commit_is_read_without_touching_the_worktree(storage: CodeStorage, git: Git) -> None:
+    """Branches, tags and abbreviated commits are read from git's objects."""
+    first = git.commit({"a.py": "old = 1\n"})
+    git.commit({"a.py": "new = 1\n", "b.py": "b = 2\n"})
+    write(git.root, {"a.py": "dirty = 1\n"})
+    before = git("status", "--porcelain")
+    report = index_path(storage, git.root, revision=first[:10])
+    assert Navigator(opened(storage, report.repository)).read_file("a.py") == "old = 1\n"
+    main = index_path(storage, git.root, revision="main")
+    assert (main.files, main.added) == (2, 2)
+    assert git("status", "--porcelain") == before
+    with pytest.raises(CodeError, match="git branch"):
+        index_path(storage, git.root, revision="no-such-branch")
+
+
+def test_a_second_commit_costs_its_changed_files(storage: CodeStorage, git: Git) -> None:
+    """Unchanged files are not parsed again; going back to a known version costs nothing."""
+    first = git.commit({f"m{i}.py": f"def f{i}(): pass\n" for i in range(20)})
+    assert index_path(storage, git.root).added == 20
+    git.commit({"m3.py": "def changed(): pass\n", "m20.py": "def f20(): pass\n"})
+    assert index_path(storage, git.root).added == 2
+    assert index_path(storage, git.root, revision=first).added == 0
+
+
+def test_old_snapshots_answer_as_they_did(storage: CodeStorage, git: Git) -> None:
+    """History is replayed: every snapshot gives the hits and scores it gave when it was the newest."""
+    then: dict[str, list[tuple[str, float]]] = {}
+    repository = ""
+    for step in range(8):
+        files = (
+            dict(SHOP)
+            if not step
+            else {f"shop/m{step}.py": f"def charge_order_{step}(order):\n    return {step}\n"}
+        )
+        commit = git.commit(files)  # type: ignore[arg-type]
+        if step == 4:
+            git("mv", "shop/ledger.py", "shop/book.py")
+            git("rm", "-q", "shop/latest.py")
+            commit = git.commit({})
+        repository = index_path(storage, git.root).repository
+        then[commit] = answers(storage, repository, "charge order ledger")
+    storage.compact()
+    storage._snapshots.clear()
+    for commit, expected in then.items():
+        assert answers(storage, repository, "charge order ledger", commit) == expected
+    assert len({tuple(hits) for hits in then.values()}) > 5
+
+
+def test_a_snapshot_answers_as_if_it_were_alone(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
+    """Scores do not depend on what else is in the index."""
+    git.commit(dict(SHOP))
+    index_path(storage, git.root)
+    git.commit({"shop/extra.py": "def charge(order): pass\n" * 30})
+    latest = index_path(storage, git.root)
+    with open_code(tmp_path / "alone", create=True) as alone:
+        other = index_path(alone, git.root)
+        assert answers(alone, other.repository, "charge order") == answers(
+            storage, latest.repository, "charge order"
+        )
+
+
+def test_several_repositories_are_apart(storage: CodeStorage, tmp_path: Path) -> None:
+    """Repositories in one index do not answer for each other."""
+    write(tmp_path / "a", {"x.py": "def apples(): pass\n"})
+    write(tmp_path / "b", {"x.py": "def pears(): pass\n"})
+    a, b = index_path(storage, tmp_path / "a").repository, index_path(storage, tmp_path / "b").repository
+    assert answers(storage, a, "apples")
+    assert not answers(storage, b, "apples")
+    assert [r.path for r in storage.repositories()] == [str(tmp_path / "a"), str(tmp_path / "b")]
+
+
+def test_diff_sees_renames(storage: CodeStorage, git: Git) -> None:
+    """Two snapshots differ by what was added, removed, changed and renamed."""
+    git.commit({"a.py": "a = 1\n", "b.py": "b = 1\n", "c.py": "c = 1\n"})
+    id = index_path(storage, git.root).repository
+    old = opened(storage, id)
+    git("mv", "a.py", "z.py")
+    git("rm", "-q", "b.py")
+    git.commit({"c.py": "c = 2\n", "d.py": "d = 1\n"})
+    index_path(storage, git.root)
+    assert compare(old, opened(storage, id)).to_dict() == {
+        "added": ["d.py"], "removed": ["b.py"], "changed": ["c.py"], "renamed": [["a.py", "z.py"]],
+    }  # fmt: skip
+
+
+def test_prune_forgets(storage: CodeStorage, git: Git) -> None:
+    """Pruned snapshots are gone with what only they held; the rest answer as before."""
+    first = git.commit({"a.py": "SECRET_OLD = 1\n", "b.py": "def kept(): pass\n"})
+    id = index_path(storage, git.root).repository
+    second = git.commit({"a.py": "PUBLIC = 1\n"})
+    index_path(storage, git.root)
+    expected = answers(storage, id, "kept public")
+    assert storage.prune(id, [second]) == 1
+    assert answers(storage, id, "kept public") == expected
+    with pytest.raises(UnknownSnapshotError):
+        opened(storage, id, first)
+    held = [p for p in storage.path.rglob("*") if p.is_file() and b"secret_old" in p.read_bytes().lower()]
+    assert held == []
+
+
+def test_a_failed_run_leaves_the_last_snapshot(
+    storage: CodeStorage, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that breaks off is listed as failed with its reason; the one before stays in use."""
+    git.commit({"a.py": "a = 1\n"})
+    done = index_path(storage, git.root)
+    broken = git.commit({"b.py": "b = 1\n"})
+    source = source_at(git.root, broken)
+
+    def failing(files: object) -> object:
+        raise OSError("disk gone")
+
+    monkeypatch.setattr(source, "read", failing)
+    with pytest.raises(OSError, match="disk gone"):
+        index_source(storage, source)
+    listed = {s.id: s for s in storage.snapshots(done.repository)}
+    assert (listed[broken].status, listed[broken].error) == ("failed", "OSError: disk gone")
+    assert opened(storage, done.repository).info.id == done.snapshot
+    assert index_path(storage, git.root).snapshot == broken
+
+
+def test_a_killed_run_leaves_the_last_snapshot(tmp_path: Path, git: Git) -> None:
+    """A process killed while indexing leaves the snapshot before; the next run says so and completes."""
+    git.commit({"a.py": "a = 1\n"})
+    index = tmp_path / "index"
+    with open_code(index, create=True) as storage:
+        done = index_path(storage, git.root)
+    killed = git.commit({f"m{i}.py": "def f():\n" + "    x = 1\n" * 300 for i in range(400)})
+    code = (
+        "from sleuth.code import index_path\nfrom sleuth.codebase import open_code\n"
+        f"index_path(open_code({str(index)!r}), {str(git.root)!r}, workers=1)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    with open_code(index) as storage:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not any(
+            s.status == "indexing" for s in storage.snapshots(done.repository)
+        ):
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert opened(storage, done.repository).info.id == done.snapshot
+        report = index_path(storage, git.root, workers=1)
+        assert report.snapshot == killed
+        assert {s.status for s in storage.snapshots(done.repository)} == {"completed"}
+
+
+def test_two_runs_take_turns(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
+    """A second run waits, then names the holder."""
+    git.commit({"a.py": "a = 1\n"})
+    with storage.writing(), open_code(tmp_path / "index") as other, pytest.raises(IndexLockedError):
+        index_path(other, git.root, timeout=0.05)
+
+
+def test_no_index_says_how_to_make_one(tmp_path: Path) -> None:
+    """Opening what is not there names the command that makes it."""
+    with pytest.raises(IndexNotFoundError, match="sleuth code index"):
+        open_code(tmp_path / "nothing")
+
+
+def test_odd_repositories(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
+    """No commits, detached heads, bare repositories, shallow clones are indexed; submodules are left out, said so."""
+    write(git.root, {"a.py": "a = 1\n"})
+    assert index_path(storage, git.root).snapshot.startswith("content-")
+    first = git.commit({})
+    second = git.commit({"b.py": "b = 1\n"})
+    git("checkout", "-q", "--detach", first)
+    assert index_path(storage, git.root).snapshot == first
+    git("checkout", "-q", "main")
+    git("clone", "-q", "--bare", str(git.root), str(tmp_path / "bare.git"))
+    assert index_path(storage, tmp_path / "bare.git").snapshot == second
+    git("clone", "-q", "--depth", "1", f"file://{git.root}", str(tmp_path / "shallow"))
+    assert index_path(storage, tmp_path / "shallow").files == 2
+    git(
+        "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "bare.git"), "inner"
+    )
+    git.commit({})
+    assert ("inner", "a submodule") in index_path(storage, git.root).skipped
+
+
+def test_odd_files(storage: CodeStorage, git: Git) -> None:
+    """Links, binaries, huge files, odd encodings and odd paths are kept out with a reason, or kept exactly."""
+    huge = git.root / "huge.txt"
+    with huge.open("wb") as file:
+        file.truncate(1 << 30)
+    (git.root / "link.py").symlink_to("/etc/passwd")
+    latin = "# caf\xe9\nname = 'x'\n".encode("latin-1")
+    bad = os.fsencode(git.root) + b"/na\xffme.py"
+    with open(bad, "wb") as file:  # noqa: PTH123 - a path of bytes
+        file.write(b"odd_path = 1\n")
+    write(
+        git.root,
+        {"b.bin": b"\0\1\2" * 50, "l.py": latin, "dos.py": b"def d():\r\n    pass\r\n", "empty.py": b""},
+    )
+    report = index_path(storage, git.root)
+    assert dict(report.skipped) == {
+        "huge.txt": "larger than 2000000 bytes", "link.py": "a link", "b.bin": "binary",
+    }  # fmt: skip
+    snapshot = opened(storage, report.repository)
+    navigator = Navigator(snapshot)
+    assert "odd_path" in navigator.read_file("na\\xffme.py")
+    assert navigator.read_file("l.py").encode("latin-1") == latin
+    assert navigator.read_file("dos.py", 1, 1) == "def d():\r"
+    with pytest.raises(ArgumentError, match="binary"):
+        navigator.read_file("b.bin")
+
+
+def test_plain_folders_honour_gitignore(storage: CodeStorage, tmp_path: Path) -> None:
+    """Outside git, hidden and ignored files and installed packages are left out."""
+    write(
+        tmp_path / "plain",
+        {
+            ".gitignore": "*.log\nbuild/\n",
+            "a.py": "a = 1\n",
+            "x.log": "x",
+            "build/b.py": "b",
+            "node_modules/c.js": "c",
+            ".hidden": "d",
+        },
+    )
+    report = index_path(storage, tmp_path / "plain")
+    assert set(opened(storage, report.repository).by_path) == {"a.py"}
+    with pytest.raises(ArgumentError, match="not in git"):
+        index_path(storage, tmp_path / "plain", revision="main")
+    with pytest.raises(ArgumentError, match="must be a folder"):
+        index_path(storage, tmp_path / "plain" / "a.py")
+
+
+def test_worker_processes_give_what_one_gives(tmp_path: Path) -> None:
+    """Parsing over processes changes nothing."""
+    write(tmp_path / "plain", {f"m{i}.py": f"def f{i}(x):\n    return g{i}(x)\n" for i in range(60)})
+    found = []
+    for workers in (1, 2):
+        with open_code(tmp_path / f"index{workers}", create=True) as storage:
+            report = index_path(storage, tmp_path / "plain", workers=workers)
+            found.append(
+                (report.snapshot, report.chunks, answers(storage, report.repository, "g7 return f8"))
+            )
+    assert found[0] == found[1]

@@ -1,0 +1,204 @@
+"""Document 002: the retrieval of code, as written there."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, index_path
+from sleuth.codebase import open_code
+from sleuth.errors import (
+    ArgumentError,
+    CodeError,
+    FilterError,
+    RetrievalError,
+    UnknownRepositoryError,
+    UnknownSnapshotError,
+)
+from tests.code.conftest import SHOP, write
+
+
+class Hashing:
+    """An embedder whose vectors count hashed words: equal texts, equal vectors; shared words, near vectors."""
+
+    fingerprint = "hashing/32"
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        vector = [0.0] * 32
+        for word in text.lower().replace("_", " ").split():
+            vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % 32] += 1.0
+        return vector
+
+    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        return [self.embed_query(text) for text in texts]
+
+
+class Broken(Hashing):
+    def embed_query(self, text: str) -> Sequence[float]:
+        raise OSError("no route to the model")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeStorage, str, Path]]:
+    root = tmp_path_factory.mktemp("shop")
+    write(root, dict(SHOP))
+    with open_code(tmp_path_factory.mktemp("index"), create=True) as storage:
+        yield storage, index_path(storage, root, workers=1).repository, root
+
+
+def test_the_signature_is_the_documents() -> None:
+    """Names, order and defaults of `CodeRetriever` and `retrieve` are those of the document."""
+    assert list(inspect.signature(CodeRetriever).parameters) == ["storage", "embedding_provider"]
+    parameters = inspect.signature(CodeRetriever.retrieve).parameters
+    documented = ["self", "query", "repo_id", "snapshot_id", "limit", "strategy", "filters"]
+    assert list(parameters)[:7] == documented
+    assert [parameters[name].default for name in documented[3:]] == [None, 10, "hybrid", None]
+    assert all(p.kind is p.KEYWORD_ONLY for p in list(parameters.values())[7:])
+
+
+def test_the_fields_are_the_documents() -> None:
+    """`RetrievedContext` is a dataclass with the documented attributes, first and in order."""
+    names = [field.name for field in dataclasses.fields(RetrievedContext)]
+    assert names[:8] == [
+        "file_path", "content", "start_line", "end_line", "score", "semantic_labels", "parent_context",
+        "outgoing_definitions",
+    ]  # fmt: skip
+
+
+def test_render_gives_the_documents_block() -> None:
+    """`render()` prints the document's example, to the letter."""
+    hit = RetrievedContext(
+        "src/main.py", "def run(): ...", 10, 20, 1.0, [], {"type": "class", "name": "App", "line": 3},
+        [{"name": "logger.info", "role": "call"}, {"name": "db.connect", "role": "call"}],
+    )  # fmt: skip
+    assert hit.render() == (
+        "### File: src/main.py (L10-20)\n"
+        "[CONTEXT] Inside class App\n"
+        "[CODE]\n"
+        "def run(): ...\n"
+        "[RELATIONS] Calls: logger.info, db.connect"
+    )
+
+
+def test_render_leaves_out_what_is_not_there() -> None:
+    """Without a container and relations, their lines are missing."""
+    assert RetrievedContext("a.py", "x = 1", 1, 1, 0.5).render() == "### File: a.py (L1-1)\n[CODE]\nx = 1"
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "vector", "keyword"])
+def test_every_strategy_answers(place: tuple[CodeStorage, str, Path], strategy: str) -> None:
+    """Scores lie in [0, 1], best first; content is exactly the named lines of the file."""
+    storage, repo_id, root = place
+    hits = CodeRetriever(storage, Hashing()).retrieve(
+        "Charge a card for an order", repo_id, limit=5, strategy=strategy
+    )
+    assert 0 < len(hits) <= 5
+    assert all(0 <= hit.score <= 1 for hit in hits)
+    assert [h.score for h in hits] == sorted((h.score for h in hits), reverse=True)
+    for hit in hits:
+        lines = (root / hit.file_path).read_bytes().split(b"\n")
+        assert hit.content.encode() == b"\n".join(lines[hit.start_line - 1 : hit.end_line])
+
+
+def test_a_method_comes_with_its_class_and_what_it_uses(place: tuple[CodeStorage, str, Path]) -> None:
+    """`parent_context` and `outgoing_definitions` have the documented shapes, resolved inside the repository."""
+    storage, repo_id, _ = place
+    hit = CodeRetriever(storage, None).retrieve("give up on an order", repo_id, None, 10, "keyword")[0]
+    assert hit.file_path == "shop/payment.py"
+    uses = {(d["name"], d["role"]): d for h in [hit] for d in h.outgoing_definitions}
+    assert ("Refund", "instantiation") in uses
+    assert uses["Refund", "instantiation"]["file_path"] == "shop/models.py"
+    assert uses["Refund", "instantiation"]["line"] == 17
+    assert all(set(d) >= {"name", "role"} for d in hit.outgoing_definitions)
+    roles = {"call", "instantiation", "import", "inheritance", "reference"}
+    assert {d["role"] for d in hit.outgoing_definitions} <= roles
+
+
+def test_filters_choose_files(place: tuple[CodeStorage, str, Path]) -> None:
+    """Paths are whole parts, languages are names or extensions, and tests can be hidden."""
+    storage, repo_id, _ = place
+    retriever = CodeRetriever(storage, None)
+
+    def paths(**filters: object) -> set[str]:
+        query = "charge checkout order newest again"
+        return {h.file_path for h in retriever.retrieve(query, repo_id, None, 50, "keyword", filters)}
+
+    assert paths(path_prefix="src/api") == {"src/api/routes.ts", "src/api/client.ts"}
+    assert {p.rpartition(".")[2] for p in paths(language=["py"])} == {"py"}
+    assert paths(language="python") == paths(language=[".py"])
+    hidden = paths(exclude_category=["test"])
+    assert "tests/test_payment.py" not in hidden
+    assert "shop/latest.py" in hidden
+    assert paths(path_prefix=["shop", "server"], exclude_language="go") == paths(path_prefix="shop")
+    assert paths(category="docs") == {"README.md"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"strategy": "psychic"}, ArgumentError, "hybrid, vector, keyword"),
+        ({"filters": {"colour": "red"}}, FilterError, "path_prefix, language"),
+        ({"filters": {"language": ["klingon"]}}, ArgumentError, "python"),
+        ({"filters": {"category": "poetry"}}, FilterError, "code, test, docs"),
+        ({"snapshot_id": "ffff0000"}, UnknownSnapshotError, "content-"),
+        ({"repo_id": "8ba7"}, UnknownRepositoryError, "shop"),
+        ({"limit": -1}, ArgumentError, "limit must be"),
+        ({"strategy": "hybrid"}, ArgumentError, "strategy='keyword'"),
+    ],
+)
+def test_errors_say_what_there_is(
+    place: tuple[CodeStorage, str, Path], arguments: dict[str, object], error: type[Exception], words: str
+) -> None:
+    """An unknown repository, snapshot, strategy or filter is a typed error that lists what there is."""
+    storage, repo_id, _ = place
+    given: dict[str, object] = {"repo_id": repo_id, "strategy": "keyword", **arguments}
+    with pytest.raises(error, match=words.replace("=", ".")):
+        CodeRetriever(storage, None).retrieve("order", **given)  # type: ignore[arg-type]
+
+
+def test_no_snapshot_yet_is_an_error(place: tuple[CodeStorage, str, Path], tmp_path: Path) -> None:
+    """A repository whose only run failed says so; it does not answer with nothing."""
+    with open_code(tmp_path, create=True) as storage:
+        repository = storage.add_repository("/somewhere", "")
+        storage.begin(repository.id, "c0ffee", "", [])
+        storage.fail(repository.id, "c0ffee", "disk full")
+        with pytest.raises(UnknownSnapshotError, match="no completed snapshot"):
+            CodeRetriever(storage, None).retrieve("x", repository.id, strategy="keyword")
+        with pytest.raises(UnknownSnapshotError, match="failed: disk full"):
+            CodeRetriever(storage, None).retrieve("x", repository.id, "c0ffee", strategy="keyword")
+        assert issubclass(UnknownSnapshotError, CodeError)
+
+
+def test_a_failing_leg_is_reported(place: tuple[CodeStorage, str, Path]) -> None:
+    """Hybrid answers with the leg that works and names the other; alone, its failure is raised."""
+    storage, repo_id, _ = place
+    retriever = CodeRetriever(storage, Broken())
+    assert retriever.retrieve("charge an order", repo_id)
+    assert [(p.name, p.status) for p in retriever.last_report] == [("keyword", "ok"), ("vector", "failed")]
+    assert "no route" in retriever.last_report[1].error
+    with pytest.raises(RetrievalError, match="no route"):
+        retriever.retrieve("charge an order", repo_id, strategy="vector")
+
+
+def test_the_path_names_the_repository_too(place: tuple[CodeStorage, str, Path]) -> None:
+    """`repo_id` may be the repository's folder; both give the same hits."""
+    storage, repo_id, root = place
+    retriever = CodeRetriever(storage, None)
+    by_id = retriever.retrieve("ledger", repo_id, strategy="keyword")
+    assert [h.id for h in retriever.retrieve("ledger", str(root), strategy="keyword")] == [
+        h.id for h in by_id
+    ]
+
+
+def test_a_blank_query_finds_nothing(place: tuple[CodeStorage, str, Path]) -> None:
+    """No words, no hits; a limit of 0 gives none either, and a huge one gives what there is."""
+    storage, repo_id, _ = place
+    retriever = CodeRetriever(storage, None)
+    assert retriever.retrieve("  ", repo_id, strategy="keyword") == []
+    assert retriever.retrieve("order", repo_id, limit=0, strategy="keyword") == []
+    assert 0 < len(retriever.retrieve("order", repo_id, limit=10_000, strategy="keyword")) < 100
