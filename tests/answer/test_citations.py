@@ -36,7 +36,7 @@ def test_report() -> None:
     report = check_citations(answer, [FIRST, SECOND])
     first, second = report.citations
     assert (first.number, first.ids, first.support) == (1, ("a", "b"), 1.0)
-    assert first.statement == "The bucket is refilled every 60 seconds ."
+    assert first.statement == "The bucket is refilled every 60 seconds."
     assert (second.number, second.statement) == (2, "Limits are refused.")
     assert report.used_ids == ["a", "b", "c"]
     assert report.unknown == (9,)

@@ -76,7 +76,7 @@ def cited_numbers(text: str) -> list[int]:
 
 def without_citations(text: str) -> str:
     """`text` in one line, without the numbers that it cites: a source has numbers of its own."""
-    return " ".join(_CITED.sub("", text).split())
+    return " ".join(re.sub(rf"\s*{_CITED.pattern}", "", text).split())
 
 
 def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:

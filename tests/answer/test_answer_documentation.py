@@ -1,0 +1,49 @@
+"""The guides to answers, models and vector stores say what the code does."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+import sleuth.llm
+import sleuth.vector_store
+from sleuth.testing.ollama import FAULTS, OllamaServer
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def reply(prompt: str) -> str:
+    """What the guides' model says."""
+    if "bucket refilled" in prompt:
+        return "Every second [1]."
+    if prompt.startswith("Summarize"):
+        return "- Buckets limit requests"
+    return "Rating: 9" if "Rate the relevance" in prompt else "A language."
+
+
+@pytest.mark.parametrize(("guide", "examples"), [("answers", 15), ("models", 12), ("vector-store", 15)])
+def test_their_examples_run(
+    guide: str, examples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every example gives what is written under it, with a local server for a model."""
+    if guide == "vector-store":
+        pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SLEUTH_PLUGINS"):
+        monkeypatch.delenv(name, raising=False)
+    with OllamaServer(reply=reply) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        monkeypatch.chdir(tmp_path)
+        result = doctest.testfile(str(DOCS / f"{guide}.md"), module_relative=False)
+    assert result.attempted >= examples
+    assert result.failed == 0
+
+
+def test_they_name_everything() -> None:
+    """Every public name of the rooms stands in its guide."""
+    models, stores = (DOCS / f"{name}.md" for name in ("models", "vector-store"))
+    explained = {"OllamaStatus"}  # what ollama_status gives
+    assert [n for n in sleuth.llm.__all__ if n not in models.read_text("utf8") and n not in explained] == []
+    assert [name for name in sleuth.vector_store.__all__ if name not in stores.read_text("utf8")] == []
+    assert "busy" in FAULTS
