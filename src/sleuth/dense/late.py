@@ -26,7 +26,7 @@ class TokenReranker:
 
     The best `depth` hits gain up to `weight` of the best score: all of it for the best match among them, none for the
     worst. Measured over ten collections on top of the default hybrid: nDCG@10 .552 instead of .546, worse by .001 at
-    most, for 2 ms or so (docs/dense.md).
+    most, for 2 ms or so (docs/hybrid.md).
 
     Args:
         weight: from 0 on.

@@ -28,7 +28,7 @@ Vector: TypeAlias = NDArray[np.float32]
 
 CERTAINTY = 2.5
 """Standard errors below the k-th best score at which a row is given up: recall@10 of .998 over 1,000,000
-real passages and over vectors without any structure alike (docs/dense.md has the table)."""
+real passages and over vectors without any structure alike (docs/hybrid.md has the table)."""
 MOST_DEPTH = 20_000
 """Rows scored exactly at most: reached only where k is large or nothing is near the query."""
 EXACT_BELOW = 2048
