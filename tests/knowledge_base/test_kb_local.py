@@ -378,3 +378,19 @@ def test_server_and_index_know_the_same_limits(server: BedrockServer) -> None:
     assert limit_of(agent, "GetKnowledgeBaseDocuments", "documentIdentifiers", 0) == 10
     with pytest.raises(ArgumentError):
         kb.ingest_documents_with_retry(KB, DS, [], client=agent)
+
+
+def test_a_reader_with_a_bug(tmp_path: Path, bucket: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever ends a job is its reason, and is logged where it is no error of ours."""
+
+    def broken(path: Path) -> list[Document]:
+        raise ZeroDivisionError("a bug in a reader")
+
+    with (
+        Engine.open(tmp_path / "index", create=True) as engine,
+        kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=broken) as local,
+    ):
+        job = local.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJob"]["ingestionJobId"]
+        with pytest.raises(KnowledgeBaseError, match="is FAILED: ZeroDivisionError: a bug in a reader"):
+            kb.wait_for_ingestion(KB, DS, job, poll=0.005, client=local)
+    assert "a bug in a reader" in caplog.text

@@ -66,7 +66,7 @@ def test_matrix(aws: BedrockServer, filtered: str, unfiltered: str) -> None:
     """Right items, right status of each slice, within the deadline; an error only where no slice answered."""
     behave(aws, filtered, unfiltered)
     retriever = MultiSliceRetriever(timeout_seconds=DEADLINE)
-    retriever._client()  # boto3 takes its time to make one, once
+    retriever._client()  # boto3 makes it once, at the cost of more processor time than a call
     started = monotonic()
     if {STATUS[filtered], STATUS[unfiltered]} <= {"failed", "abandoned"}:
         with pytest.raises(KnowledgeBaseError):
@@ -107,7 +107,7 @@ def test_bad_peers(faults: FaultServer, monkeypatch: pytest.MonkeyPatch, fault: 
     """
     account(monkeypatch, faults.url(fault))
     retriever = MultiSliceRetriever(timeout_seconds=DEADLINE)
-    retriever._client()  # boto3 takes its time to make one, once
+    retriever._client()  # boto3 makes it once, at the cost of more processor time than a call
     started = monotonic()
     with pytest.raises(KnowledgeBaseError, match=KB):
         retriever.retrieve("judy", KB, DS)

@@ -29,6 +29,15 @@ _BROKEN = (
 )
 
 
+_DENIED = "may not be read with these credentials"
+_VERBS = {
+    "ResourceNotFoundException": "was not found",
+    "AccessDeniedException": _DENIED,
+    "UnrecognizedClientException": _DENIED,
+    "ExpiredTokenException": _DENIED,
+}
+
+
 def code_of(error: BaseException) -> str:
     """The service's code of an error, such as "ConflictException"; "" for an error of another kind."""
     response = getattr(error, "response", None)
@@ -51,17 +60,15 @@ def is_outage(error: BaseException) -> bool:
 def explain(error: BaseException, knowledge_base: str) -> str:
     """One sentence for a failure of AWS or its client: what is wrong, and what mends it."""
     name, code = type(error).__name__, code_of(error)
+    base = f"knowledge base {knowledge_base!r}"
     if name in ("NoCredentialsError", "PartialCredentialsError"):
-        return "no AWS credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`"
+        told = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`"
+        return f"{base}: no AWS credentials were found: {told}"
     if name == "ParamValidationError":
-        return f"knowledge base {knowledge_base!r} cannot be asked so: {str(error).splitlines()[-1]}"
-    if code == "ResourceNotFoundException":
-        return f"knowledge base {knowledge_base!r} was not found: {_message(error)}"
-    if code in ("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException"):
-        return f"knowledge base {knowledge_base!r} may not be read with these credentials: {_message(error)}"
+        return f"{base} cannot be asked so: {str(error).splitlines()[-1]}"
     if code:
-        return f"knowledge base {knowledge_base!r} answered {code}: {_message(error)}"
-    return f"knowledge base {knowledge_base!r} did not answer: {error}"
+        return f"{base} {_VERBS.get(code, f'answered {code}')}: {_message(error)}"
+    return f"{base}: {error}" if type(error) is KnowledgeBaseError else f"{base} did not answer: {error}"
 
 
 def _message(error: BaseException) -> str:

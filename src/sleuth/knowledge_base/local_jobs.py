@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,6 +11,8 @@ from typing import Any
 
 from sleuth.errors import SleuthError
 from sleuth.knowledge_base.errors import local_error
+
+logger = logging.getLogger(__name__)
 
 _STATISTICS = {
     "scanned": "numberOfDocumentsScanned",
@@ -113,7 +116,7 @@ class Jobs:
             self._change(name, status="FAILED", failureReasons=[str(error)])
         except BaseException as error:
             self._change(name, status="FAILED", failureReasons=[f"{type(error).__name__}: {error}"])
-            raise
+            logger.exception("ingestion job %s of data source %r failed", name, source)
         else:
             statistics = {_STATISTICS[key]: count for key, count in counts.items()}
             done = "STOPPED" if self._stop.is_set() else "COMPLETE"

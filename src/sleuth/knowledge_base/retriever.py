@@ -136,7 +136,6 @@ class MultiSliceRetriever:
         wanted = service_filter(metadata_filter)
         others: list[str | None] = list(data_source_ids)
         sources = others if others and data_source_id is None else [data_source_id, *others]
-        client = self._client()
         slices: dict[str, Callable[[], Results]] = {}
         for name, filtered, text, source in _plan([query, *rewrites], sources, wanted is not None):
             request = {
@@ -145,7 +144,7 @@ class MultiSliceRetriever:
                 "retrievalConfiguration": _search(num_results, source, wanted if filtered else None),
             }
             boost = self.filtered_score_boost if filtered else 1.0
-            slices[name] = partial(self._ask, client, request, num_results, boost)
+            slices[name] = partial(self._ask, request, num_results, boost)
         most = self.max_slices if self.enabled else 1
         found, reports = run_slices(slices, deadline=self.timeout_seconds, max_slices=most)
         self.last_report = tuple(reports)
@@ -160,11 +159,12 @@ class MultiSliceRetriever:
             return self._given
         return default_client("bedrock-agent-runtime", self.timeout_seconds)
 
-    def _ask(self, client: Any, request: Mapping[str, Any], num_results: int, boost: float) -> Results:
+    def _ask(self, request: Mapping[str, Any], num_results: int, boost: float) -> Results:
         """The results of one slice, page by page. Only clients made here are asked again: others have
         settings.
         """
         deadline = retry.Deadline(self.timeout_seconds)
+        client = self._client()  # here, since boto3 takes its time to make one, and the call has a deadline
         endpoint = endpoint_of(client)
         results: Results = []
         page: dict[str, Any] = {}
