@@ -9,6 +9,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from threading import Event, Thread
 from types import TracebackType
 from typing import Literal, Self, get_args
@@ -84,7 +85,8 @@ class FaultServer:
         if task is not None:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        try:
+        # The client leaves in the midst of it, as it should, or the test is over.
+        with suppress(ConnectionError, TimeoutError, asyncio.CancelledError):
             first = await reader.readline()
             path = first.split(b" ")[1].decode() if first.count(b" ") == 2 else "/"
             name = path.split("/")[1].partition("?")[0]
@@ -92,10 +94,7 @@ class FaultServer:
                 await reader.read()  # until the client has enough of it
             elif name in _BEHAVIOURS:
                 await _BEHAVIOURS[name](writer, path)
-        except (ConnectionError, TimeoutError, asyncio.CancelledError):
-            pass  # the client left, as it should, or the test is over
-        finally:
-            writer.transport.abort()
+        writer.transport.abort()
 
 
 async def _slowly(writer: asyncio.StreamWriter, data: bytes) -> None:

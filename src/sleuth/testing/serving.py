@@ -46,7 +46,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
 
 
-class LocalServer:
+class LocalServer(ABC):
     """A threaded HTTP server on a free port of 127.0.0.1, up inside its `with` block. Subclasses answer.
 
     Attributes:
@@ -59,9 +59,9 @@ class LocalServer:
         self._server: _Server | None = None
         self._thread: Thread | None = None
 
+    @abstractmethod
     def answer(self, request: Request) -> Reply | None:
         """The reply to a request; None closes the connection without one."""
-        raise NotImplementedError
 
     @property
     def url(self) -> str:

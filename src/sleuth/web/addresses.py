@@ -25,10 +25,8 @@ def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
     Raises:
         WebError: the host is unknown, or the resolver did not answer in time.
     """
-    try:
-        return [ipaddress.ip_address(host)]
-    except ValueError:
-        pass
+    if (literal := _literal(host)) is not None:
+        return [literal]
     left = deadline.remaining()
     if left == 0:
         raise WebError(f"no time left to look up {host!r}", service="dns")
@@ -42,6 +40,14 @@ def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
         ].exception
     texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found["lookup"])
     return [ipaddress.ip_address(text) for text in texts]
+
+
+def _literal(host: str) -> Address | None:
+    """The address that a host is, where it is not a name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
 
 
 def _embedded(address: Address) -> Address:
