@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 PLUGINS_VARIABLE = "SLEUTH_PLUGINS"
 """Names a folder of plugins. No folder is searched unless this or the caller says so."""
 
+CONTEXT = 8192
+"""Tokens that a model named by the user gets room for: 3,000 of passages, the rules, the answer, and as much
+again.
+"""
+
 
 class Answering:
     """The part of `Engine` that turns passages into answers. Nothing of it is loaded before it is used."""
@@ -206,5 +211,5 @@ def as_generator(model: Model) -> Generator | None:
     if isinstance(model, str):
         from sleuth.llm.choose import open_generator
 
-        return open_generator(model)
+        return open_generator(model, context=CONTEXT)
     return model

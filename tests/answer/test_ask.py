@@ -17,7 +17,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "docs").mkdir()
     guide = "# Guide\n\nTokens are refilled every second.\n\nA bucket holds fifty tokens.\n"
     (home / "docs" / "guide.md").write_text(guide)
-    (home / "docs" / "cats.txt").write_text("Cats sleep most of the day.\n")
+    (home / "docs" / "cats.txt").write_text("Cats \x1b[31msleep\u202e most of the day.\n")
     done = sleuth("index", "docs", cwd=home)
     assert done.returncode == 0, done.stderr
     return home
@@ -43,10 +43,18 @@ def test_ask_with_a_model(home: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("Every second [1].\n\n[1] ")
         assert "A bucket holds fifty tokens." in done.stdout
+        assert server.payloads("/api/generate")[0]["options"] == {"num_ctx": 8192}
         shown = json.loads(sleuth("ask", "--json", "tokens", cwd=home, **environment).stdout)
         assert shown["response"] == "Every second [1]."
         assert shown["items"] is None
         assert shown["extra"]["citations"][0]["number"] == 1
+
+
+def test_nothing_hidden_reaches_the_terminal(home: Path) -> None:
+    """Control characters and direction marks of a document are left out of what is printed."""
+    done = sleuth("ask", "--show-context", "cats", cwd=home)
+    assert "- Cats [31msleep most of the day. [1]" in done.stdout
+    assert not {"\x1b", "\u202e"} & set(done.stdout)
 
 
 def test_ask_failures(home: Path) -> None:
@@ -68,7 +76,7 @@ def test_summarize(home: Path) -> None:
             "summarize", "--about", "cats", "-m", "llama3.1", "--json", cwd=home, OLLAMA_HOST=server.url
         )
         assert json.loads(done.stdout)["summary"].startswith("- ")
-        assert "Cats sleep most of the day." in server.payloads("/api/generate")[0]["prompt"]
+        assert "most of the day." in server.payloads("/api/generate")[0]["prompt"]
     assert sleuth("summarize", "docs/nothing.md", cwd=home).returncode == 2
     assert sleuth("summarize", cwd=home).returncode == 2
 

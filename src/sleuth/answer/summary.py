@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sleuth.answer.extract import Analyze, plain_words
+from sleuth.answer.prompt import clean_text
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.types import Document
@@ -79,7 +80,7 @@ def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyz
         chosen.append(best)
         for word in set(found[best][1]) & chance.keys():
             chance[word] **= 2
-    lines = [f"- {' '.join(found[place][0].split())}" for place in sorted(chosen)]
+    lines = [f"- {' '.join(clean_text(found[place][0]).split())}" for place in sorted(chosen)]
     return "\n".join([SUMMARY_NOTE, *lines])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sleuth.answer.citations import CitationReport, check_citations, without_citations
 from sleuth.answer.context import Order, Passage, assemble
 from sleuth.answer.extract import Analyze, choose, plain_words, score_sentences
-from sleuth.answer.prompt import REFUSAL, build_prompt
+from sleuth.answer.prompt import REFUSAL, build_prompt, clean_text
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder, Generator
@@ -101,7 +101,10 @@ class ExtractiveSynthesizer:
         places = list(dict.fromkeys(sentence.item for sentence in chosen))
         numbers = {place: number for number, place in enumerate(places, 1)}
         passages = [Passage(numbers[place], items[place].text, (items[place],)) for place in places]
-        lines = [f"- {without_citations(sentence.text)} [{numbers[sentence.item]}]" for sentence in chosen]
+        lines = [
+            f"- {without_citations(clean_text(sentence.text))} [{numbers[sentence.item]}]"
+            for sentence in chosen
+        ]
         pieces = [EXTRACTIVE_NOTE, *(f"\n{line}" for line in lines)]
         if on_text is not None:
             for piece in pieces:

@@ -28,12 +28,20 @@ def split_name(name: str) -> tuple[str, str]:
     return service, model
 
 
-def open_generator(name: str, *, base_url: str | None = None, timeout: float = 300.0) -> Generators:
-    """The generator that a name means; no request is made yet."""
+def open_generator(
+    name: str, *, base_url: str | None = None, timeout: float = 300.0, context: int | None = None
+) -> Generators:
+    """The generator that a name means; no request is made yet.
+
+    Args:
+        context: tokens of prompt and answer that Ollama is asked to have room for; it cuts longer prompts
+            without a word, and its own default has room for 2,048 or 4,096.
+    """
     service, model = split_name(name)
     if service == "openai":
         return OpenAIGenerator(model, base_url, timeout=timeout)
-    return Ollama(model, base_url or DEFAULT_URL, timeout=timeout)
+    options = {} if context is None else {"num_ctx": context}
+    return Ollama(model, base_url or DEFAULT_URL, timeout=timeout, options=options)
 
 
 def open_embedder(name: str, *, base_url: str | None = None, timeout: float = 120.0) -> Embedders:

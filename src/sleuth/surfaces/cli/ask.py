@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.answer.prompt import clean_text
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json, styled
@@ -75,7 +76,7 @@ def ask(
             try:
                 for piece in stream:
                     if not json:
-                        print(piece, end="", flush=True)
+                        print(clean_text(piece), end="", flush=True)
                 result = stream.result
             except RetrievalError as error:
                 raise reason(error) from error
@@ -121,7 +122,7 @@ def summarize(
         kind = "llm" if generator is not None else "extractive"
         print_json({"summary": summary, "sources": sources, "synthesizer": kind})
     else:
-        print(summary)
+        print(clean_text(summary))
 
 
 def passages_about(engine: Engine, question: str, k: int, filter: str | None) -> list[Document]:
@@ -186,11 +187,11 @@ def print_sources(result: SearchResult, show_context: bool) -> None:
     if shown:
         print("\n" if result.response else "")
     for source in shown:
-        title = styled(f"  {source['title']}", "italic") if source["title"] else ""
+        title = styled(f"  {clean_text(source['title'])}", "italic") if source["title"] else ""
         number = styled(f"[{source['number']}]", "dim")
-        print(f"{number} {styled(source['source'], 'head')}{title}")
+        print(f"{number} {styled(clean_text(source['source']), 'head')}{title}")
         if show_context:
-            print("\n".join(texts.get(id, "") for id in source["ids"]) + "\n")
+            print(clean_text("\n".join(texts.get(id, "") for id in source["ids"])) + "\n")
     if not shown and result.response:
         print()
     if result.detail is not None and result.is_ok():
