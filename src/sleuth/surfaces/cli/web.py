@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth web "climate change policy"                 needs TAVILY_API_KEY, in the environment or in .env
+  sleuth web "climate change policy"
+
   sleuth web -k 5 --json "solar subsidies" | jq -r '.results[].url'
-  sleuth web --read "tide tables"                    with the text of each page
-  sleuth web --batch queries.json --out web.json     a list of {"id", "query"}; goes on where it stopped
+
+  sleuth web --read "tide tables"
+
+  sleuth web --batch queries.json --out web.json
+
+The key of the service, TAVILY_API_KEY, is read from the environment or from .env.
 """
 
 
