@@ -69,8 +69,8 @@ def test_quality_on_scifact(scifact: Path) -> None:
     documents = read(scifact / "corpus.jsonl")
     judged: dict[str, dict[str, int]] = defaultdict(dict)
     for line in (scifact / "qrels" / "test.tsv").read_text("utf8").splitlines()[1:]:
-        query, document, grade = line.split("\t")
-        judged[query][document] = int(grade)
+        asked, document, grade = line.split("\t")
+        judged[asked][document] = int(grade)
     leg = LexicalLeg({"text": FieldSpec("english", {"title": 2, "text": 1})})
     rows = rows_of(documents, 0)
     data = leg.build(rows)

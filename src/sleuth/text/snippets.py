@@ -79,7 +79,7 @@ def _widen(text: str, low: int, high: int, width: int) -> tuple[int, int]:
         start += 1
     while end > high and not _is_border(text, end):
         end -= 1
-    while end > high and text[end - 1].isspace():
+    while end > high and text[end - 1].isspace() and _is_border(text, end - 1):
         end -= 1
     if end <= start:
         end = min(len(text), width)
