@@ -11,6 +11,7 @@ import pytest
 
 from sleuth.errors import ArgumentError, FilterError, LoadError, WebError
 from sleuth.protocols import Retriever
+from sleuth.testing.contracts import RetrieverContract
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web.batch import asearch_web_batch, search_web_batch
 from sleuth.web.retriever import WebRetriever
@@ -136,3 +137,15 @@ class TestBatch:
         """Entries without a query, and two of one id, are refused."""
         with pytest.raises(ArgumentError):
             search_web_batch(bad, tmp_path / "web.json", **options)
+
+
+class TestContract(RetrieverContract):
+    query = "climate"
+
+    @pytest.fixture(autouse=True)
+    def service(self, server: TavilyServer, options: dict[str, Any]) -> None:
+        server.pages = [page(number, score=(number % 4) / 4) for number in range(30)]
+        self._options = options
+
+    def make(self) -> Retriever:
+        return WebRetriever(**self._options)

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from sleuth.knowledge_base.ingestion import ingest_documents_with_retry as ingest_documents_with_retry
     from sleuth.knowledge_base.ingestion import start_ingestion_with_retry as start_ingestion_with_retry
     from sleuth.knowledge_base.local import LocalKnowledgeBase as LocalKnowledgeBase
+    from sleuth.knowledge_base.ranking import KnowledgeBaseRetriever as KnowledgeBaseRetriever
     from sleuth.knowledge_base.results import deduplicate_results as deduplicate_results
     from sleuth.knowledge_base.retriever import MultiSliceRetriever as MultiSliceRetriever
     from sleuth.knowledge_base.waiting import await_for_ingestion as await_for_ingestion
     from sleuth.knowledge_base.waiting import wait_for_ingestion as wait_for_ingestion
 
 _HOMES = {
+    "KnowledgeBaseRetriever": "sleuth.knowledge_base.ranking",
     "LocalKnowledgeBase": "sleuth.knowledge_base.local",
     "MultiSliceRetriever": "sleuth.knowledge_base.retriever",
     "abatch_check_document_statuses": "sleuth.knowledge_base.ingestion",

@@ -295,7 +295,7 @@ def _result(item: RetrievedItem, base: str, asked: str | None) -> dict[str, Any]
         "content": {"text": item.text, "type": "TEXT"},
         "location": _location(_address(uri)),
         "metadata": metadata,
-        "score": item.score,
+        "score": item.score or 0.0,
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sleuth import retry
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
-from sleuth.filters import as_filter, is_bedrock, to_bedrock
+from sleuth.filters import Filter, as_filter, is_bedrock, to_bedrock
 from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, explain, is_outage, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
@@ -73,7 +73,7 @@ class MultiSliceRetriever:
         query: str,
         knowledge_base_id: str,
         data_source_id: str | None,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Mapping[str, Any] | Filter | None = None,
         num_results: int = 5,
         *,
         data_source_ids: Sequence[str] = (),
@@ -108,7 +108,7 @@ class MultiSliceRetriever:
         query: str,
         knowledge_base_id: str,
         data_source_id: str | None,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Mapping[str, Any] | Filter | None = None,
         num_results: int = 5,
         *,
         data_source_ids: Sequence[str] = (),
@@ -125,7 +125,7 @@ class MultiSliceRetriever:
         query: str,
         knowledge_base_id: str,
         data_source_id: str | None,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Mapping[str, Any] | Filter | None = None,
         num_results: int = 5,
         *,
         data_source_ids: Sequence[str] = (),
@@ -210,7 +210,7 @@ def _plan(
                 yield (f"{name} ({', '.join(marks)})" if marks else name), filtered, query, source
 
 
-def service_filter(metadata_filter: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
+def service_filter(metadata_filter: Mapping[str, Any] | Filter | None) -> dict[str, Any] | None:
     """The whole of a filter in the service's form, or None for no filter.
 
     Raises:

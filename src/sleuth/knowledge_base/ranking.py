@@ -1,0 +1,77 @@
+"""Which passages of a knowledge base answer a query, as a ranking like any other?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from sleuth.errors import ArgumentError
+from sleuth.filters import Filter, as_filter
+from sleuth.knowledge_base.results import uri_of
+from sleuth.knowledge_base.retriever import MAX_RESULTS, MultiSliceRetriever
+from sleuth.types import Ranking, RetrievedItem
+
+
+class KnowledgeBaseRetriever:
+    """A `Retriever` over one knowledge base, to be fused with others.
+
+    An item is a document, by its URI, with its best passage. Every call asks for at least 100 passages and
+    cuts after taking the best of each document, so that the ranking for k is the head of that for k + 1.
+
+    Args:
+        knowledge_base_id: the base.
+        data_source_id: only documents of this data source; None takes all.
+        client: of boto3's "bedrock-agent-runtime", or a `LocalKnowledgeBase`; None makes one for
+            `AWS_REGION`.
+        timeout_seconds: for a whole call.
+    """
+
+    def __init__(
+        self,
+        knowledge_base_id: str,
+        data_source_id: str | None = None,
+        *,
+        client: Any = None,
+        timeout_seconds: float = 5.0,
+    ) -> None:
+        self._base = knowledge_base_id
+        self._source = data_source_id
+        self._asking = MultiSliceRetriever(client, timeout_seconds, enabled=False, filtered_score_boost=1.0)
+
+    def __repr__(self) -> str:
+        return f"KnowledgeBaseRetriever({self._base!r}, {self._source!r})"
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """The best `k` documents among those that match `filter`.
+
+        Raises:
+            FilterError: the service cannot say this filter.
+            KnowledgeBaseError: it did not answer.
+        """
+        if not isinstance(k, int) or isinstance(k, bool) or k < 0:
+            raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
+        wanted = as_filter(filter)
+        if k == 0 or not query.strip():
+            return Ranking(())
+        found, _ = self._asking.retrieve_with_report(
+            query, self._base, self._source, wanted, max(k, MAX_RESULTS)
+        )
+        items = {item.id: item for item in reversed([_item(result) for result in found])}
+        return Ranking(sorted(items.values(), key=lambda item: (-(item.score or 0.0), item.id))[:k])
+
+    async def aretrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """`retrieve` for async callers."""
+        return await asyncio.to_thread(self.retrieve, query, k, filter=filter)
+
+
+def _item(result: Mapping[str, Any]) -> RetrievedItem:
+    uri = uri_of(result)
+    name = uri or sha256(result["content"].encode("utf-8", "replace")).hexdigest()[:16]
+    metadata = {"source": uri, **result["metadata"]} if uri else result["metadata"]
+    return RetrievedItem(id=name, text=result["content"], metadata=metadata, score=result["score"])

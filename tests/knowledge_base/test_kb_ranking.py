@@ -1,0 +1,66 @@
+"""A knowledge base as a retriever keeps the contract of retrievers, hosted and on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.errors import FilterError, KnowledgeBaseError
+from sleuth.knowledge_base import KnowledgeBaseRetriever, LocalKnowledgeBase
+from sleuth.protocols import Retriever
+from sleuth.testing.aws import BedrockServer
+from sleuth.testing.contracts import RetrieverContract
+
+KB, DS = "KB12345678", "DS12345678"
+
+
+class TestHosted(RetrieverContract):
+    query = "pictures of judy"
+
+    @pytest.fixture(autouse=True)
+    def service(self, server: BedrockServer, runtime: Any) -> None:
+        for number in range(12):
+            server.hold(KB, DS, f"s3://bucket/{number}", f"judy {number % 3}", {"third": number % 3})
+        self._client = runtime
+
+    def make(self) -> Retriever:
+        return KnowledgeBaseRetriever(KB, DS, client=self._client)
+
+    def test_filters(self) -> None:
+        """A filter holds before the cut, or is refused."""
+        found = self.make().retrieve(self.query, 2, filter="third:2")
+        assert [item.metadata["third"] for item in found] == [2, 2]
+        assert found[0].metadata["source"] == found[0].id
+        with pytest.raises(FilterError):
+            self.make().retrieve(self.query, 2, filter="third:*")
+
+    def test_failures_are_raised(self, server: BedrockServer) -> None:
+        """A service that fails is an error, so that a fused ranking can say which part failed."""
+        server.rules.append(lambda operation, params: server.error(operation, "AccessDeniedException"))
+        with pytest.raises(KnowledgeBaseError, match="may not be read"):
+            self.make().retrieve(self.query)
+
+    def test_async(self) -> None:
+        """The async twin gives the same; a blank query finds nothing."""
+        retriever = KnowledgeBaseRetriever(KB, DS, client=self._client)
+        assert asyncio.run(retriever.aretrieve(self.query, 3)) == retriever.retrieve(self.query, 3)
+        assert len(retriever.retrieve(" ")) == 0
+
+
+class TestOnThisMachine(RetrieverContract):
+    query = "pictures of judy"
+
+    @pytest.fixture(autouse=True)
+    def index(self, tmp_path: Path) -> Iterator[None]:
+        with Engine.open(tmp_path / "index", create=True) as engine:
+            engine.add([Document(f"judy {number}", id=f"note-{number}") for number in range(12)])
+            self._client = LocalKnowledgeBase(engine)
+            yield
+
+    def make(self) -> Retriever:
+        return KnowledgeBaseRetriever(KB, client=self._client)
