@@ -11,6 +11,9 @@ from sleuth.types import Document
 VOLATILE: Final = frozenset({"modified", "size", "content_hash"})
 """Metadata that may differ between two readings of one content."""
 
+_NO_METADATA: Final = b"\0{}"
+"""What is hashed of an empty mapping: most documents of a bulk load."""
+
 
 def content_hash(document: Document) -> str:
     """BLAKE2b of 128 bits over text and metadata, 32 hex digits.
@@ -19,6 +22,9 @@ def content_hash(document: Document) -> str:
     the id. Metadata that JSON cannot hold counts by its `str`.
     """
     digest = blake2b(document.page_content.encode("utf-8", "surrogatepass"), digest_size=16)
+    if not document.metadata:
+        digest.update(_NO_METADATA)
+        return digest.hexdigest()
     kept = {key: value for key, value in document.metadata.items() if key not in VOLATILE}
     digest.update(b"\0")
     digest.update(_canonical(kept).encode("utf-8", "surrogatepass"))
