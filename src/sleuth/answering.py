@@ -46,26 +46,26 @@ class Answering:
         def embedder(self) -> Embedder | None: ...
 
     _model: Model = None
-    _answering = RLock()
 
-    @cached_property
+    @property
     def morpheus(self) -> Morpheus:
         """The hooks: the built-in ones, and those of plugins that are installed or in the folder
         $SLEUTH_PLUGINS.
-        """
-        from sleuth.hooks import Morpheus
-        from sleuth.manager import install_builtins
-        from sleuth.plugins import load_plugins
 
-        with self._answering:
-            if "morpheus" in self.__dict__:
-                made: Morpheus = self.__dict__["morpheus"]
-                return made
-            registry = Morpheus()
-            install_builtins(registry, self, _Current(self))
-            folder = os.environ.get(PLUGINS_VARIABLE) or None
-            load_plugins(registry, folder=folder, instance=self)
-            self.__dict__["morpheus"] = registry
+        They load when they are first asked for. Other threads wait for that; a plugin that asks while it is
+        activated gets what there is so far.
+        """
+        with self.__dict__.setdefault("_hooks_lock", RLock()):
+            registry: Morpheus | None = self.__dict__.get("_registry")
+            if registry is None:
+                from sleuth.hooks import Morpheus
+                from sleuth.manager import install_builtins
+                from sleuth.plugins import load_plugins
+
+                registry = self.__dict__["_registry"] = Morpheus()
+                taken = ("filter", "legs", "fusion", "explain")
+                install_builtins(registry, self, _Current(self), options=taken)
+                load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
             return registry
 
     @property
@@ -101,7 +101,7 @@ class Answering:
         Raises:
             PluginError: a plugin failed to deactivate; the others were deactivated all the same.
         """
-        registry: Morpheus | None = self.__dict__.get("morpheus")
+        registry: Morpheus | None = self.__dict__.get("_registry")
         if registry is not None:
             from sleuth.plugins import unload_plugins
 
@@ -148,7 +148,7 @@ class Answering:
             return_mode: "with_items" keeps the passages in the result.
             filter: which passages may answer.
             model: who writes this answer, as of `use_model`.
-            options: reach the hooks.
+            options: reach the hooks; the engine's own takes `legs`, `fusion` and `explain`, as of `retrieve`.
 
         Returns:
             The answer; an empty query, nothing found and invalid arguments are told in `detail`, not raised.

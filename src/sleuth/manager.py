@@ -8,11 +8,11 @@ can run before, after or instead of them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from sleuth.errors import RetrievalError
-from sleuth.hooks import BUILTIN, Morpheus
+from sleuth.hooks import BUILTIN, Hook, Morpheus
 from sleuth.protocols import Retriever
 from sleuth.results import (
     BaseResult,
@@ -204,20 +204,25 @@ IndianaJones = RetrievalManager
 
 
 def install_builtins(
-    registry: Morpheus, retriever: Retriever, synthesizer: Synthesizer | None = None
+    registry: Morpheus,
+    retriever: Retriever,
+    synthesizer: Synthesizer | None = None,
+    *,
+    options: Sequence[str] = ("filter",),
 ) -> None:
     """Registers Sleuth's own retriever and synthesizer as hooks of priority 0, under the plugin name
     "sleuth".
+
+    Args:
+        options: keywords of a call that the retriever takes.
     """
-    registry.on(RETRIEVE, retrieve_hook(retriever), priority=0, plugin=BUILTIN)
+    registry.add(Hook(RETRIEVE, retrieve_hook(retriever), 0, BUILTIN, frozenset(options)))
     if synthesizer is not None:
         registry.on(SYNTHESIZE, synthesize_hook(synthesizer), priority=0, plugin=BUILTIN)
 
 
 def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
-    """The built-in retriever as a hook. It keeps out where a hook before it found items or gave an error
-    result.
-    """
+    """The built-in retriever as a hook. It keeps out where a hook before it found items or gave an error."""
 
     def retrieve(
         result: RetrieveResult,
@@ -227,11 +232,11 @@ def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
         for_synthesize: bool,
         *,
         rag2f: Any,
-        filter: Any = None,
+        **given: Any,
     ) -> RetrieveResult | None:
         if result.is_error() or result.items:
             return None
-        ranking = retriever.retrieve(result.query or query, k, filter=filter)
+        ranking = retriever.retrieve(result.query or query, k, **given)
         result.items = list(ranking)
         result.detail = _detail_of(ranking)
         result.status = "success" if ranking else "error"

@@ -19,6 +19,7 @@ from sleuth.llm.ollama import host_url, resolve_url
 from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer
+from sleuth.types import Document
 
 REFUSED = "http://127.0.0.1:9"
 
@@ -236,6 +237,15 @@ def test_malformed_vectors_are_refused(server: OllamaServer) -> None:
         server.fail(fault)
         with pytest.raises(EmbeddingError):
             OllamaEmbedder(base_url=server.url).embed_query("x")
+
+
+def test_answers_stream(server: OllamaServer) -> None:
+    """An answer from documents comes in pieces, for the prompt that a whole one has."""
+    generator, docs = LLMGenerator(base_url=server.url), [Document("a text")]
+    assert list(generator.stream_answer("why?", docs)) == ["Answer:"]
+    assert generator.generate_answer("why?", docs) == "Answer:"
+    streamed, whole = server.payloads("/api/generate")
+    assert streamed["prompt"] == whole["prompt"]
 
 
 def test_protocols(server: OllamaServer) -> None:

@@ -38,6 +38,7 @@ def shout(result, retrieve_result, return_mode, kwargs, *, rag2f):
 @plugin
 def activated(plugin, instance):
     instance.seen = [plugin.name]
+    instance.hooks.on("indiana_jones_retrieve", lambda result, *a, rag2f: None, plugin=plugin.name)
 
 @plugin
 def deactivated(plugin, instance):
@@ -101,6 +102,15 @@ def test_filters_and_items(engine: Engine) -> None:
     assert [item.metadata["source"] for item in result.items or []] == ["keys.md"]
     with pytest.raises(RetrievalError, match="FilterError"):
         engine.search("bucket", filter={"year": {"$near": 1}})
+
+
+def test_options_of_retrieval(engine: Engine) -> None:
+    """Options of retrieve reach it from a search, and a wrong one is told."""
+    result = engine.search("bucket", return_mode="with_items", legs=["lexical"], explain=True)
+    assert [item.id for item in result.items or []] == ["limits.md#0"]
+    assert (result.items or [])[0].explanation is not None
+    with pytest.raises(RetrievalError, match="legs must be among"):
+        engine.search("bucket", legs=["sparse"])
 
 
 def test_expected_states(engine: Engine, tmp_path: Path) -> None:

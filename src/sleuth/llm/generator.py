@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sleuth.llm.ollama import DEFAULT_URL, Ollama
 from sleuth.protocols import Generator
 from sleuth.types import Document
+
+
+def answer_prompt(question: str, context_docs: Sequence[Document]) -> str:
+    """The prompt of an answer: each document with its metadata, then the question."""
+    context = "\n\n".join(f"Source: {doc.metadata}\nContent: {doc.page_content}" for doc in context_docs)
+    return f"Use the following context to answer the question:\n\n{context}\n\nQuestion: {question}\nAnswer:"
 
 
 class LLMGenerator:
@@ -35,10 +41,15 @@ class LLMGenerator:
         Raises:
             GenerationError: the model did not answer.
         """
-        context = "\n\n".join(f"Source: {doc.metadata}\nContent: {doc.page_content}" for doc in context_docs)
-        return self.llm.complete(
-            f"Use the following context to answer the question:\n\n{context}\n\nQuestion: {question}\nAnswer:"
-        )
+        return self.llm.complete(answer_prompt(question, context_docs))
+
+    def stream_answer(self, question: str, context_docs: Sequence[Document]) -> Iterator[str]:
+        """`generate_answer` in pieces.
+
+        Raises:
+            GenerationError: the model did not answer, or broke off; after the pieces that came.
+        """
+        return self.llm.stream(answer_prompt(question, context_docs))
 
     def summarize_docs(self, docs: Sequence[Document]) -> str:
         """The model's summary of the documents in bullet points.
