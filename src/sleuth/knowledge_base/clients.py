@@ -73,7 +73,9 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
     except BotoCoreError as error:
         raise KnowledgeBaseError(f"no client for AWS could be made: {error}", service=service) from error
     name = client.meta.service_model.service_id.hyphenize()
-    client.meta.events.register(f"before-send.{name}", sender(client.meta.endpoint_url, connect, timeout))
+    # A little longer than a slice has: its own deadline decides, and not a race between the two.
+    send = sender(client.meta.endpoint_url, connect, 1.1 * timeout)
+    client.meta.events.register(f"before-send.{name}", send)
     return client
 
 
