@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax, search
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
 from sleuth.store.legs import Rows, SegmentView
 
 DATA = Path(__file__).parents[2] / ".data"
@@ -56,8 +56,8 @@ def test_pruning_and_layout_change_nothing(scifact: Path) -> None:
     whole = LexicalSearcher(leg, [SegmentView("m", keys, None, None, merged.arrays, merged.meta)])
     parts = LexicalSearcher(leg, views)
     for query in queries:
-        terms = search._of_segment(whole._weigh(query, "bm25", None), 0)
-        ordinals, scores = blockmax.search(terms, len(keys), 100, None, None, path="all")
+        terms = whole._weigh(query, "bm25", None)
+        ordinals, scores, _ = blockmax.search(terms, 0, keys, 100, None, None, path="all")
         for searcher in (whole, parts):
             hits = searcher.search(query, 100)
             np.testing.assert_array_equal(hits.keys, ordinals)

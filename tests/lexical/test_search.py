@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax, search
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
 from sleuth.store.legs import SegmentView, pack, unpack
 from tests.lexical import oracle
 
@@ -133,13 +133,13 @@ def test_every_path_gives_the_same_bits(seed: int, k: int, narrow: float) -> Non
     )
     searcher = LexicalSearcher(LEG, [view])
     query = " ".join(f"w{min(int(x), 400)}" for x in rng.zipf(1.2, 5))
-    terms = search._of_segment(searcher._weigh(query, "bm25", None), 0)
+    terms = searcher._weigh(query, "bm25", None)
     mask = pack(rng.random(3000) >= narrow)
     found = [
-        blockmax.search(terms, 3000, k, mask, view.tie_ranks, path=path)
+        blockmax.search(terms, 0, view.keys, k, mask, view.tie_ranks, path=path)
         for path in ("blocks", "all", "few", "auto")
     ]
-    for ordinals, scores in found[1:]:
+    for ordinals, scores, _ in found[1:]:
         np.testing.assert_array_equal(ordinals, found[0][0])
         np.testing.assert_array_equal(scores, found[0][1])
     assert all(unpack(mask, 3000)[found[0][0]])

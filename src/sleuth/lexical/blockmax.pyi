@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -5,19 +6,41 @@ from numpy.typing import NDArray
 
 from sleuth.lexical.postings import FieldPostings
 
-class Located:
-    def __init__(self, field: FieldPostings, number: int, c0: float, c1: float, drift: float) -> None: ...
+class Found:
+    df: int
+    bm25: float
+    tfidf: float
+    numbers: list[int]
 
-Term = tuple[float, Located]
+Weighed = tuple[float, str, str, float, Found]
+
+class FieldIndex:
+    def __init__(
+        self,
+        postings: list[FieldPostings],
+        lives: list[NDArray[np.uint64] | None],
+        n: int,
+        c0: float,
+        c1: float,
+        drifts: list[float],
+        room: int = ...,
+    ) -> None: ...
+    def find(self, token: str) -> Found: ...
+    def weigh(
+        self, name: str, times_of: Mapping[str, float], factor: float, classic: bool, out: list[Weighed]
+    ) -> None: ...
 
 def search(
-    terms: list[Term],
-    n: int,
+    terms: list[Weighed],
+    segment: int,
+    keys: NDArray[np.int64],
     k: int,
     mask: NDArray[np.uint64] | None,
     ties: NDArray[np.uint32] | None,
     threshold: float = 0,
     tfidf: bool = False,
     path: Literal["auto", "blocks", "all", "few"] = "auto",
-) -> tuple[NDArray[np.uint32], NDArray[np.float32]]: ...
-def score(terms: list[Term], ordinals: NDArray[np.uint32], tfidf: bool = False) -> NDArray[np.float32]: ...
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int32]]: ...
+def score(
+    terms: list[Weighed], segment: int, ordinals: NDArray[np.uint32], tfidf: bool = False
+) -> NDArray[np.float32]: ...

@@ -4,11 +4,16 @@
 import threading
 
 import numpy as np
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+cimport numpy as cnp
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from sleuth.lexical.postings cimport FieldPostings, Postings
+
+from sleuth.lexical.scoring import bm25_idf, tfidf_idf
+
+cnp.import_array()
 
 cdef extern from "blockmax.h" nogil:
     ctypedef struct Term:
@@ -105,30 +110,124 @@ cdef class Located:
         self.term.c1 = <float>c1
 
 
-cdef Term* _terms(Scratch scratch, list terms) except NULL:
-    """Each of `terms` is (weight, Located)."""
-    cdef int64_t i, n = len(terms)
-    cdef Term* out = <Term*>scratch.area(0, (n + 1) * sizeof(Term))
+cdef class Found:
+    """One term of one field over all segments.
+
+    Attributes:
+        df: how many live rows hold it.
+        bm25, tfidf: its idf, as it enters the score.
+        numbers: its number in each segment, -1 where it has none.
+    """
+
+    cdef readonly uint64_t df
+    cdef readonly double bm25, tfidf
+    cdef readonly list numbers
+    cdef list located
+
+
+cdef class FieldIndex:
+    """One field over all segments: finds terms, and remembers those it found.
+
+    Args:
+        postings: of each segment.
+        lives: bitmap of the live rows of each segment, or None for all.
+        n: live rows that have the field.
+        c0, c1: rows of length L score tf / (tf + c0 + c1 L).
+        drifts: per segment, how much greater an impact can be than when it was built.
+        room: how many terms are remembered; then it starts anew.
+    """
+
+    cdef list postings, lives, drifts
+    cdef uint64_t n, room
+    cdef double c0, c1
+    cdef dict known
+
+    def __init__(self, list postings, list lives, uint64_t n, double c0, double c1, list drifts, uint64_t room=1 << 16):
+        self.postings, self.lives, self.drifts = postings, lives, drifts
+        self.n, self.room, self.c0, self.c1 = n, room, c0, c1
+        self.known = {}
+
+    cpdef Found find(self, str token):
+        """The term, found in every segment that holds it."""
+        cdef object held = self.known.get(token)
+        if held is not None:
+            return <Found>held
+        cdef Found found = Found.__new__(Found)
+        cdef FieldPostings field
+        cdef Located located
+        cdef int64_t number
+        cdef Py_ssize_t i
+        found.numbers, found.located = [], []
+        for i in range(len(self.postings)):
+            field = self.postings[i]
+            number = field.find(token)
+            found.numbers.append(number)
+            if number < 0:
+                found.located.append(None)
+                continue
+            located = Located(field, <uint32_t>number, self.c0, self.c1, self.drifts[i])
+            found.located.append(located)
+            live = self.lives[i]
+            found.df += located.term.postings.df if live is None else field.df(<uint32_t>number, live)
+        if found.df:
+            found.bm25 = bm25_idf(found.df, self.n)
+            found.tfidf = tfidf_idf(found.df, self.n) ** 2
+        if <uint64_t>len(self.known) >= self.room:
+            self.known = {}
+        self.known[token] = found
+        return found
+
+    def weigh(self, str name, times_of, double factor, bint classic, list out):
+        """Adds (minus weight, field, token, times, found) for each token that some live row holds."""
+        cdef Found found
+        cdef double times
+        for token, given in times_of.items():
+            found = self.find(token)
+            times = given
+            if found.df and factor:
+                out.append((-factor * times * (found.tfidf if classic else found.bm25), name, token, times, found))
+
+
+cdef int _terms(Scratch scratch, list terms, int segment, Search* s) except -1:
+    """What the kernel takes, for the terms that the segment holds. `terms` as `FieldIndex.weigh` gives them."""
+    cdef Term* out = <Term*>scratch.area(0, (len(terms) + 1) * sizeof(Term))
     cdef Located located
     cdef tuple item
     cdef double weight
-    for i in range(n):
-        item = terms[i]
-        weight = item[0]
-        located = item[1]
-        out[i] = located.term
-        out[i].weight = <float>weight
-        out[i].unit = <float>(weight * located.drift * 1.00001 / 255)
-    return out
+    cdef int n = 0
+    for item in terms:
+        held = (<Found>item[4]).located[segment]
+        if held is None:
+            continue
+        located = held
+        weight = -<double>item[0]
+        out[n] = located.term
+        out[n].weight = <float>weight
+        out[n].unit = <float>(weight * located.drift * 1.00001 / 255)
+        n += 1
+    s.terms = out
+    s.n_terms = n
+    return n
 
 
-def search(list terms not None, uint64_t n, uint64_t k, mask, ties, double threshold=0, bint tfidf=False, str path="auto"):
+def search(
+    list terms not None,
+    int segment,
+    const int64_t[::1] keys,
+    uint64_t k,
+    mask,
+    ties,
+    double threshold=0,
+    bint tfidf=False,
+    str path="auto",
+):
     """The best k rows of a segment.
 
     Args:
-        terms: (weight, Located) in the order in which they are added.
-        n: rows of the segment.
-        k: at most n.
+        terms: as `FieldIndex.weigh` gives them, in the order in which they are added.
+        segment: which of the segments that the terms were found in.
+        keys: of its rows, shape (n,).
+        k: how many; more than n gives all.
         mask: bitmap of the rows that may answer, or None.
         ties: shape (n,), uint32: of equal scores the lesser wins; None for the ordinal.
         threshold: scores below it are of no interest.
@@ -136,23 +235,20 @@ def search(list terms not None, uint64_t n, uint64_t k, mask, ties, double thres
         path: "auto", or one of "blocks", "all" and "few".
 
     Returns:
-        (ordinals, scores): uint32 and float32, best first.
+        (keys, scores, segments): int64, float32 and int32, best first.
     """
     cdef Scratch scratch = _scratch()
     cdef Search s
     cdef const uint64_t[::1] mask_view
     cdef const uint32_t[::1] ties_view
-    cdef uint64_t rows, i
+    cdef uint64_t n = keys.shape[0], rows = keys.shape[0], i
     cdef int64_t word
-    if not terms or k == 0 or n == 0:
-        return np.empty(0, np.uint32), np.empty(0, np.float32)
     k = min(k, n)
-    s.terms = _terms(scratch, terms)
-    s.n_terms = len(terms)
+    if k == 0 or _terms(scratch, terms, segment, &s) == 0:
+        return _new(0, cnp.NPY_INT64), _new(0, cnp.NPY_FLOAT32), _new(0, cnp.NPY_INT32)
     s.tfidf = tfidf
     s.n = <uint32_t>n
     s.mask = NULL
-    rows = n
     if mask is not None:
         mask_view = mask
         s.mask = &mask_view[0]
@@ -177,13 +273,19 @@ def search(list terms not None, uint64_t n, uint64_t k, mask, ties, double thres
         _run_blocks(scratch, &s)
     with nogil:
         settle(&s.top)
-    ordinals_array, scores_array = np.empty(s.top.n, np.uint32), np.empty(s.top.n, np.float32)
-    cdef uint32_t[::1] ordinals = ordinals_array
-    cdef float[::1] scores = scores_array
+    found_keys, scores, segments = _new(s.top.n, cnp.NPY_INT64), _new(s.top.n, cnp.NPY_FLOAT32), _new(s.top.n, cnp.NPY_INT32)
+    cdef int64_t* key_at = <int64_t*>cnp.PyArray_DATA(found_keys)
+    cdef float* score_at = <float*>cnp.PyArray_DATA(scores)
+    cdef int32_t* segment_at = <int32_t*>cnp.PyArray_DATA(segments)
     for i in range(s.top.n):
-        ordinals[i] = s.top.hits[i].doc
-        scores[i] = s.top.hits[i].score
-    return ordinals_array, scores_array
+        key_at[i] = keys[s.top.hits[i].doc]
+        score_at[i] = s.top.hits[i].score
+        segment_at[i] = segment
+    return found_keys, scores, segments
+
+
+cdef cnp.ndarray _new(cnp.npy_intp n, int kind):
+    return cnp.PyArray_EMPTY(1, &n, kind, 0)
 
 
 cdef str _path(int n_terms, uint64_t n, uint64_t k, uint64_t rows, bint tfidf):
@@ -224,15 +326,14 @@ cdef int _run_blocks(Scratch scratch, Search* s) except -1:
     return 0
 
 
-def score(list terms not None, const uint32_t[::1] ordinals, bint tfidf=False):
-    """Scores of the given rows, float32, 0 where no term matches. `terms` as in `search`."""
-    cdef Scratch scratch = _scratch()
-    cdef Term* found = _terms(scratch, terms)
-    cdef int n_terms = len(terms)
+def score(list terms not None, int segment, const uint32_t[::1] ordinals, bint tfidf=False):
+    """Scores of the given rows, float32, 0 where no term matches. `terms` and `segment` as in `search`."""
+    cdef Search s
     cdef int64_t i
-    out_array = np.empty(ordinals.shape[0], np.float32)
+    out_array = np.zeros(ordinals.shape[0], np.float32)
     cdef float[::1] out = out_array
-    with nogil:
-        for i in range(ordinals.shape[0]):
-            out[i] = score_one(found, n_terms, tfidf, ordinals[i])
+    if _terms(_scratch(), terms, segment, &s):
+        with nogil:
+            for i in range(ordinals.shape[0]):
+                out[i] = score_one(s.terms, s.n_terms, tfidf, ordinals[i])
     return out_array

@@ -1,4 +1,4 @@
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "postings.h" nogil:
@@ -40,4 +40,5 @@ cdef class FieldPostings:
     cdef const uint8_t* sizes
     cdef const uint32_t* anchors
     cdef const uint8_t* stream
+    cpdef int64_t find(self, str token) except? -2
     cdef int locate(self, uint32_t number, Postings* out) noexcept nogil

@@ -131,7 +131,7 @@ cdef class FieldPostings:
         out.stream = self.stream + self.dense_starts[low]
         return 1
 
-    def find(self, str token not None):
+    cpdef int64_t find(self, str token) except? -2:
         """The number of a term, or -1."""
         cdef Py_ssize_t size
         cdef const char* s

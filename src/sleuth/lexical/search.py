@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ from sleuth.store.legs import Bitmap, Hits, SegmentView, unpack
 from sleuth.text.analyzers import get_analyzer
 from sleuth.types import Explanation
 
+if TYPE_CHECKING:
+    from sleuth.lexical.blockmax import Weighed
+
 Terms: TypeAlias = Mapping[str, Mapping[str, float]]
 """A query whose terms are weighed already: by field, by token, a weight above 0."""
 Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
-
-_REMEMBERED = 1 << 16
-"""Terms whose statistics are kept; then it starts anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +39,6 @@ class FieldStatistics:
 
     n: int
     average: float
-
-
-class _Found:
-    """One term over all segments.
-
-    Attributes:
-        df: how many live rows hold it.
-        bm25, tfidf: its idf, as it enters the score.
-        numbers: its number in each segment, -1 where it has none.
-        located: what the kernel takes, per segment, None where it has none.
-    """
-
-    __slots__ = ("bm25", "df", "located", "numbers", "tfidf")
-
-    def __init__(self, df: int, n: int, numbers: list[int], located: list[blockmax.Located | None]) -> None:
-        self.df = df
-        self.bm25 = scoring.bm25_idf(df, n) if df else 0.0
-        self.tfidf = scoring.tfidf_idf(df, n) ** 2 if df else 0.0
-        self.numbers = numbers
-        self.located = located
-
-
-_Weighed: TypeAlias = tuple[float, str, str, float, _Found]
-"""Minus the weight, field, token, how often it counts, and what was found: tuples sort as terms are to be added."""
 
 
 class _Segment:
@@ -126,14 +102,12 @@ class LexicalSearcher:
         self.statistics = {name: self._statistics(name) for name in names}
         self._analyzers = {name: get_analyzer(spec.analyzer) for name, spec in leg.fields.items()}
         self._distinct = tuple(dict.fromkeys(self._analyzers.values()))
-        self._known: dict[str, dict[str, _Found]] = {name: {} for name in names}
         self._norms = {
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
         }
-        self._drifts = [
-            {name: _drift(segment.built[name], self.statistics[name].average) for name in names}
-            for segment in self._segments
-        ]
+        self._indexes = {name: self._index(name) for name in names}
+        self._views = [segment.view for segment in self._segments]
+        self._lives = [view.live for view in self._views]
 
     def __len__(self) -> int:
         return sum(segment.n for segment in self._segments)
@@ -162,24 +136,18 @@ class LexicalSearcher:
         k = _check_k(k)
         terms = self._weigh(query, weighting, weights)
         masks = self._masks(allowed)
+        classic = weighting == "tfidf"
         parts: list[Hits] = []
         best = np.zeros(0, np.float32)
         threshold = 0.0
         for i in self._by_size:
-            segment = self._segments[i]
-            ordinals, scores = blockmax.search(
-                _of_segment(terms, i),
-                segment.n,
-                min(k, segment.n),
-                masks[i],
-                segment.view.tie_ranks,
-                threshold,
-                weighting == "tfidf",
+            view = self._views[i]
+            found = blockmax.search(
+                terms, i, view.keys, min(k, len(view)), masks[i], view.tie_ranks, threshold, classic
             )
-            if len(ordinals):
-                parts.append(Hits(segment.view.keys[ordinals], scores, _filled(len(ordinals), i)))
+            parts.append(Hits(*found))
             if len(masks) > 1:
-                best = np.concatenate([best, scores])
+                best = np.concatenate([best, found[1]])
                 if len(best) >= k > 0:
                     best = np.partition(best, len(best) - k)[len(best) - k :]
                     threshold = float(best[0])
@@ -198,10 +166,9 @@ class LexicalSearcher:
         keys = np.asarray(keys, np.int64)
         out = np.zeros(len(keys), np.float32)
         for i, segment in enumerate(self._segments):
-            kernel = _of_segment(terms, i)
             places, ordinals = _locate(segment, keys)
-            if kernel and len(places):
-                out[places] = blockmax.score(kernel, ordinals, weighting == "tfidf")
+            if len(places):
+                out[places] = blockmax.score(terms, i, ordinals, weighting == "tfidf")
         return out
 
     def terms(
@@ -241,7 +208,7 @@ class LexicalSearcher:
         )
 
     def _explain_term(
-        self, term: _Weighed, segment: _Segment, number: int, row: int, weighting: Weighting
+        self, term: Weighed, segment: _Segment, number: int, row: int, weighting: Weighting
     ) -> Explanation:
         minus_weight, field, token, _, found = term
         postings = segment.postings[field]
@@ -271,20 +238,14 @@ class LexicalSearcher:
 
     def _weigh(
         self, query: str | Terms, weighting: Weighting, weights: Mapping[str, float] | None
-    ) -> list[_Weighed]:
+    ) -> list[Weighed]:
         """Terms that some live row holds, heaviest first: the order in which every path adds them."""
         scoring.check_weighting(weighting)
         factors = self._check_weights(weights) if weights else None
         classic = weighting == "tfidf"
-        weighed: list[_Weighed] = []
+        weighed: list[Weighed] = []
         for name, times_of in self._count(query):
-            factor = factors[name] if factors else 1.0
-            known = self._known[name]
-            for token, times in times_of.items():
-                found = known.get(token) or self._find(name, token)
-                if found.df and factor:
-                    idf = found.tfidf if classic else found.bm25
-                    weighed.append((-factor * times * idf, name, token, times, found))
+            self._indexes[name].weigh(name, times_of, factors[name] if factors else 1.0, classic, weighed)
         weighed.sort()
         return weighed
 
@@ -317,29 +278,19 @@ class LexicalSearcher:
             checked[name] = float(weight)
         return checked
 
-    def _find(self, name: str, token: str) -> _Found:
-        numbers: list[int] = []
-        located: list[blockmax.Located | None] = []
-        c0, c1 = self._norms[name]
-        df = 0
-        for segment, drifts in zip(self._segments, self._drifts, strict=True):
-            postings = segment.postings[name]
-            number = postings.find(token)
-            numbers.append(number)
-            if number >= 0:
-                df += postings.df(number, segment.view.live)
-                located.append(blockmax.Located(postings, number, c0, c1, drifts[name]))
-            else:
-                located.append(None)
-        known = self._known[name]
-        if len(known) >= _REMEMBERED:
-            known.clear()
-        found = known[token] = _Found(df, self.statistics[name].n, numbers, located)
-        return found
+    def _index(self, name: str) -> blockmax.FieldIndex:
+        average = self.statistics[name].average
+        return blockmax.FieldIndex(
+            [segment.postings[name] for segment in self._segments],
+            [segment.view.live for segment in self._segments],
+            self.statistics[name].n,
+            *self._norms[name],
+            [_drift(segment.built[name], average) for segment in self._segments],
+        )
 
     def _masks(self, allowed: Sequence[Bitmap | None] | None) -> list[Bitmap | None]:
         if allowed is None:
-            return [segment.view.live for segment in self._segments]
+            return self._lives
         if len(allowed) != len(self._segments):
             raise ArgumentError(
                 f"allowed must hold one bitmap per segment, {len(self._segments)}, got {len(allowed)}"
@@ -352,21 +303,6 @@ def _tally(tokens: list[str]) -> dict[str, float]:
     for token in tokens:
         times[token] = times.get(token, 0) + 1
     return times
-
-
-def _of_segment(terms: Sequence[_Weighed], i: int) -> list[blockmax.Term]:
-    """What the kernel takes, for the terms that segment i holds."""
-    return [
-        (-minus_weight, located)
-        for minus_weight, _, _, _, found in terms
-        if (located := found.located[i]) is not None
-    ]
-
-
-def _filled(n: int, value: int) -> NDArray[np.int32]:
-    filled = np.empty(n, np.int32)
-    filled.fill(value)
-    return filled
 
 
 def _mean(total: int, filled: int) -> float:
