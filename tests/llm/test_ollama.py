@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -22,6 +24,12 @@ from sleuth.testing.ollama import Fault, OllamaServer
 from sleuth.types import Document
 
 REFUSED = "http://127.0.0.1:9"
+
+
+def open_files() -> int:
+    """Descriptors of this process; 0 where the system does not tell."""
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.is_dir() else 0
 
 
 def ask(server: OllamaServer, **options: float) -> str:
@@ -318,15 +326,29 @@ def test_names() -> None:
     assert resolve_url("http://h:1/") == "http://h:1"
 
 
+def test_an_outage_brings_no_storm(server: OllamaServer) -> None:
+    """A server that is down gets hardly more requests than calls are made: retries share a budget."""
+    server.fail("crash", always=True)
+    embedder = OllamaEmbedder(base_url=server.url)
+    for _ in range(100):
+        with pytest.raises(EmbeddingError):
+            embedder.embed_query("x")
+    assert 100 < len(server.requests) <= 110
+
+
 def test_bad_peers_leave_nothing_behind() -> None:
-    """A hundred calls to servers of bad manners end in an error each and leave no thread."""
-    before = threading.active_count()
+    """A hundred calls to servers of bad manners end in an error each and leave no thread and no
+    descriptor.
+    """
+    before, files = threading.active_count(), open_files()
     with FaultServer() as faults:
         for fault in ("refuse", "reset", "truncate", "wrong-type", "garbage", "redirect"):
             for _ in range(17):
                 with pytest.raises(GenerationError):
                     Ollama("m", faults.url(fault), timeout=2).complete("x")
+    gc.collect()
     assert threading.active_count() <= before
+    assert open_files() <= files
 
 
 class TestOllamaEmbedder(EmbedderContract):

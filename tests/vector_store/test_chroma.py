@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, FilterError, RetrievalError
+from sleuth.errors import ArgumentError, EmbedderMismatchError, FilterError, RetrievalError
 from sleuth.types import Document
 from sleuth.vector_store import ChromaStore, Retriever, read_chroma
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
@@ -44,14 +44,6 @@ def test_telemetry_is_off(folder: Path) -> None:
     from sleuth.vector_store.chroma import open_client
 
     assert open_client(folder).get_settings().anonymized_telemetry is False
-
-
-def test_lengths_and_models_are_named(folder: Path) -> None:
-    """The error says both lengths, who made the store's vectors and who the question's."""
-    store = ChromaStore(folder, "docs", embedder=Words())
-    expected = "length 64, as the store's, made with words-64, got length 32 from short"
-    with pytest.raises(EmbeddingError, match=expected):
-        Retriever(store, Words(32, "short")).retrieve("Python")
 
 
 def test_another_embedder_is_refused_on_opening(folder: Path) -> None:

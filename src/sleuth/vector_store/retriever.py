@@ -18,6 +18,7 @@ Where = Filter | Mapping[str, Any] | str | None
 
 _LENGTHS = (
     re.compile(r"expecting embedding with dimension of (?P<index>\d+), got (?P<query>\d+)"),
+    re.compile(r"must have (?P<index>\d+) dimensions.*got shape \((?P<query>\d+),\)"),
     re.compile(r"dimension (?P<query>\d+) does not match collection dimensionality (?P<index>\d+)"),
 )
 
@@ -104,12 +105,12 @@ class Retriever:
     def _ask(self, query: str, k: int, search: Callable[[], Sequence[T]]) -> Sequence[T]:
         try:
             return search()
-        except SleuthError:
-            raise
         except Exception as cause:
             lengths = next((match for form in _LENGTHS if (match := form.search(str(cause)))), None)
             if lengths is not None:
                 raise self._wrong_length(lengths["index"], lengths["query"]) from cause
+            if isinstance(cause, SleuthError):
+                raise
             context = {"query": query, "k": k, "store": type(self.vs.store).__name__}
             raise RetrievalError(
                 f"the vector store failed: {type(cause).__name__}: {cause}", context=context
@@ -157,7 +158,9 @@ def own_document(document: Any) -> Document:
 
 
 def recorded_embedder(store: Any) -> str:
-    """What the collection's metadata say of the embedder that made its vectors; "" where they say nothing."""
+    """What a store says of the embedder that made its vectors; "" where it says nothing."""
+    if getattr(store, "takes_any_filter", False) is True:
+        return str(store.embeddings.fingerprint)
     metadata = getattr(getattr(store, "_collection", None), "metadata", None)
     return str(metadata.get("embedder", "")) if isinstance(metadata, Mapping) else ""
 
