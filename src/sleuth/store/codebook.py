@@ -17,11 +17,11 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook
 
 SAMPLE_BYTES = 1 << 19
-ROUNDS = 7
+ROUNDS = 5
 LEARNING_BYTES = 1 << 20
 """Characters of text that must come at once for a codebook to be learned from them."""
-WORTH = 0.93
-"""A further codebook must make a batch smaller than this times what the present one makes of it."""
+WORTH = 0.92
+"""A further codebook is tried where the present one does worse than usual by 1 / WORTH; it must gain as much."""
 MOST_BOOKS = 200
 _MEASURED_BYTES = 1 << 17
 _BYTES = [bytes([value]) for value in range(256)]
@@ -116,20 +116,24 @@ class Codebooks:
             self._books.pop(self._learned.pop(), None)
 
     def _learn(self, connection: sqlite3.Connection, texts: list[str], number: int) -> int:
-        """The number of a codebook for these texts: the present one, unless a new one is clearly better."""
+        """The number of a codebook for these texts: the present one where it serves, else a new one if it is better."""
         taken = sample(texts)
+        measured = taken[-_MEASURED_BYTES:].decode(errors="ignore")
+        share = 1.0
         if number:
             present = self._books.get(number) or self._load(connection, number)
-            measured = [taken[-_MEASURED_BYTES:].decode(errors="ignore")]
-            usual = len(present.encode(measured, 0)[0])
+            usual = connection.execute("SELECT share FROM codebooks WHERE book = ?", (number,)).fetchone()[0]
+            share = _share(present, measured)
+            if share <= usual / WORTH:
+                return number
         symbols = train(taken)
         book = Codebook(symbols)
-        if number and len(book.encode(measured, 0)[0]) > WORTH * usual:
+        new = _share(book, measured)
+        if new > WORTH * share:
             return number
         content = len(symbols).to_bytes(4, "little") + bytes(map(len, symbols)) + b"".join(symbols)
-        connection.execute(
-            "INSERT INTO codebooks VALUES (?, ?, ?)", (number + 1, zlib.crc32(content), content)
-        )
+        values = (number + 1, zlib.crc32(content), new, content)
+        connection.execute("INSERT INTO codebooks VALUES (?, ?, ?, ?)", values)
         self._books[number + 1] = book
         self._learned.append(number + 1)
         return number + 1
@@ -148,6 +152,11 @@ def bad_codebooks(connection: sqlite3.Connection) -> list[int]:
         "SELECT book, checksum, symbols FROM codebooks"
     )
     return [book for book, checksum, symbols in found if zlib.crc32(symbols) != checksum]
+
+
+def _share(book: Codebook, text: str) -> float:
+    """The bytes that a codebook makes of a text, as a share of its own."""
+    return len(book.encode([text], 0)[0]) / max(1, len(text.encode()))
 
 
 def _symbols(content: bytes) -> list[bytes]:

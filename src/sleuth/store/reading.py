@@ -14,7 +14,8 @@ from sleuth.store.scan import rows_between
 from sleuth.store.values import Counts, Row, StoredDocument
 
 _DOCUMENT = "SELECT key, id, source, title, content_hash, size, modified_ns, chunks, metadata FROM documents"
-_CHUNK = "key, n, page, start, line, lines, fields, metadata, text"
+_ROW = "c.key, n, page, start, line, lines, fields, c.metadata, text, d.id, d.source, d.title, d.metadata"
+_JOINED = "chunks c JOIN documents d ON d.key = c.key - c.n"
 
 
 class Snapshot:
@@ -49,12 +50,10 @@ class Snapshot:
     def rows(self, keys: Iterable[int]) -> list[Row]:
         """The chunks with these keys, in this order. Every key must exist in this version."""
         wanted = list(map(int, keys))
-        chunks = {row[0]: row for row in select_in(self._connection, _CHUNK, "chunks", "key", wanted)}
-        found = self._in_order(wanted, chunks)
-        documents = self._in_order([row[0] - row[1] for row in found], self._documents_of(found))
+        found = {row[0]: row for row in select_in(self._connection, _ROW, _JOINED, "c.key", wanted)}
+        rows = self._in_order(wanted, found)
         books = self._connection.books
-        texts = [books.decode(self._connection, row[8]) for row in found]
-        return list(map(_row, documents, found, texts))
+        return [_row(row, books.decode(self._connection, row[8])) for row in rows]
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """The chunk ids of these keys, in this order."""
@@ -136,11 +135,6 @@ class Snapshot:
         )
         return {name.hex(): vector for _, name, vector in found}
 
-    def _documents_of(self, chunks: Iterable[tuple[Any, ...]]) -> dict[int, tuple[Any, ...]]:
-        owners = list({row[0] - row[1] for row in chunks})
-        found = select_in(self._connection, "key, id, source, title, metadata", "documents", "key", owners)
-        return {row[0]: row for row in found}
-
     @staticmethod
     def _in_order(keys: list[int], found: Mapping[int, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         try:
@@ -151,9 +145,8 @@ class Snapshot:
             ) from None
 
 
-def _row(document: tuple[Any, ...], chunk: tuple[Any, ...], text: str) -> Row:
-    _, document_id, source, title, metadata = document
-    key, n, page, start, line, lines, fields, own, _ = chunk
+def _row(stored: tuple[Any, ...], text: str) -> Row:
+    key, n, page, start, line, lines, fields, own, _, document_id, source, title, metadata = stored
     named = from_json(fields)
     merged = merge_metadata(
         source or document_id,

@@ -52,7 +52,7 @@ CREATE TABLE segments(
 );
 CREATE TABLE tombstones(key INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 CREATE INDEX tombstones_by_generation ON tombstones(generation);
-CREATE TABLE codebooks(book INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, symbols BLOB NOT NULL);
+CREATE TABLE codebooks(book INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, share REAL NOT NULL, symbols BLOB NOT NULL);
 CREATE TABLE models(model INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);
 CREATE TABLE embeddings(
     key INTEGER PRIMARY KEY, model INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,

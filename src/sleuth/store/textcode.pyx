@@ -8,9 +8,9 @@ which block compressors cannot do. After FSST (Boncz, Neumann, Leis, VLDB 2020),
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -27,10 +27,23 @@ MOST_SYMBOLS = MOST
 LONGEST_SYMBOL = LONGEST
 
 
-cdef struct Slot:
-    uint32_t key     # (node << 8 | byte) + 1, or 0
-    uint32_t child
+# A node of the tree of symbols in one word, so that a step costs one look at memory: its number (17 bits), the code of
+# the symbol that ends here plus 1, or 0 (13 bits), and whether it has children (1 bit).
+cdef enum:
+    CODE_AT = 17
+    INNER = 1 << 30
+    NUMBER = (1 << 17) - 1
+    CODED = ((1 << 13) - 1) << 17
 
+cdef extern from *:
+    """
+    #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    #define SLEUTH_LOW 1
+    #else
+    #define SLEUTH_LOW 0
+    #endif
+    """
+    int LOW "SLEUTH_LOW"     # which half of a slot holds the node
 
 cdef class Codebook:
     """Encodes and decodes with one list of symbols.
@@ -42,10 +55,9 @@ cdef class Codebook:
     cdef int n
     cdef uint8_t* table      # symbols, WIDTH bytes each
     cdef uint8_t* lengths
-    cdef Slot* slots
+    cdef uint64_t* slots     # ((parent's number << 8 | byte) + 1) << 32 | node; 0 where free
     cdef uint32_t mask
-    cdef int32_t* codes      # by node: the code of the symbol that ends here, or -1
-    cdef uint8_t* inner      # by node: whether it has children
+    cdef uint32_t* first     # by one byte: node
     cdef uint32_t* second    # by two bytes: node, or 0
     cdef uint32_t nodes
 
@@ -66,15 +78,15 @@ cdef class Codebook:
             self.mask <<= 1
         self.table = <uint8_t*>calloc(self.n, WIDTH)
         self.lengths = <uint8_t*>calloc(self.n, 1)
-        self.slots = <Slot*>calloc(self.mask, sizeof(Slot))
-        self.codes = <int32_t*>malloc((total + 257) * sizeof(int32_t))
-        self.inner = <uint8_t*>calloc(total + 257, 1)
+        self.slots = <uint64_t*>calloc(self.mask, sizeof(uint64_t))
+        self.first = <uint32_t*>calloc(256, sizeof(uint32_t))
         self.second = <uint32_t*>calloc(65536, sizeof(uint32_t))
-        if not (self.table and self.lengths and self.slots and self.codes and self.inner and self.second):
+        if not (self.table and self.lengths and self.slots and self.first and self.second):
             raise MemoryError
-        memset(self.codes, 0xFF, (total + 257) * sizeof(int32_t))
         self.mask -= 1
         self.nodes = 256     # node b is the single byte b
+        for i in range(256):
+            self.first[i] = i
         for i in range(self.n):
             self._add(i, symbols[i])
 
@@ -82,65 +94,60 @@ cdef class Codebook:
         free(self.table)
         free(self.lengths)
         free(self.slots)
-        free(self.codes)
-        free(self.inner)
+        free(self.first)
         free(self.second)
 
     cdef void _add(self, int code, bytes symbol):
         cdef const uint8_t* s = <const uint8_t*>PyBytes_AS_STRING(symbol)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(symbol), i
-        cdef uint32_t node = s[0], child
+        cdef uint32_t* place = &self.first[s[0]]
         memcpy(self.table + code * WIDTH, s, n)
         self.lengths[code] = <uint8_t>n
         for i in range(1, n):
-            child = self._child(node, s[i])
-            if not child:
-                child = self.nodes
-                self.nodes += 1
-                self.inner[node] = 1
-                self._link(node, s[i], child)
-            if i == 1:
-                self.second[s[0] << 8 | s[1]] = child
-            node = child
-        self.codes[node] = code
+            place[0] |= INNER
+            place = self._place(place[0] & NUMBER, s, i)
+        place[0] |= <uint32_t>(code + 1) << CODE_AT
 
-    cdef inline uint32_t _child(self, uint32_t node, uint8_t byte) noexcept nogil:
-        cdef uint32_t key = (node << 8 | byte) + 1
+    cdef uint32_t* _place(self, uint32_t parent, const uint8_t* symbol, Py_ssize_t i):
+        """Where the node for byte `i` of a symbol is kept; a new node where there was none."""
+        cdef uint32_t key = (parent << 8 | symbol[i]) + 1
         cdef uint32_t slot = (key * <uint32_t>2654435769 >> 7) & self.mask
-        while self.slots[slot].key:
-            if self.slots[slot].key == key:
-                return self.slots[slot].child
+        if i == 1:
+            if not self.second[symbol[0] << 8 | symbol[1]]:
+                self.second[symbol[0] << 8 | symbol[1]] = self.nodes
+                self.nodes += 1
+            return &self.second[symbol[0] << 8 | symbol[1]]
+        while self.slots[slot]:
+            if <uint32_t>(self.slots[slot] >> 32) == key:
+                return <uint32_t*>&self.slots[slot] + LOW
+            slot = (slot + 1) & self.mask
+        self.slots[slot] = <uint64_t>key << 32 | self.nodes
+        self.nodes += 1
+        return <uint32_t*>&self.slots[slot] + LOW
+
+    cdef inline uint32_t _child(self, uint32_t parent, uint8_t byte) noexcept nogil:
+        cdef uint32_t key = (parent << 8 | byte) + 1
+        cdef uint32_t slot = (key * <uint32_t>2654435769 >> 7) & self.mask
+        while self.slots[slot]:
+            if <uint32_t>(self.slots[slot] >> 32) == key:
+                return <uint32_t>self.slots[slot]
             slot = (slot + 1) & self.mask
         return 0
 
-    cdef void _link(self, uint32_t node, uint8_t byte, uint32_t child) noexcept nogil:
-        cdef uint32_t key = (node << 8 | byte) + 1
-        cdef uint32_t slot = (key * <uint32_t>2654435769 >> 7) & self.mask
-        while self.slots[slot].key:
-            slot = (slot + 1) & self.mask
-        self.slots[slot].key = key
-        self.slots[slot].child = child
-
     cdef inline int32_t _longest(self, const uint8_t* text, Py_ssize_t n) noexcept nogil:
         """The code of the longest symbol that begins a text of `n` >= 1 bytes."""
-        cdef uint32_t node = text[0]
-        cdef int32_t best = self.codes[node]
+        cdef uint32_t node = self.first[text[0]], best = node
         cdef Py_ssize_t i = 2
-        if n < 2 or not self.inner[node]:
-            return best
-        node = self.second[text[0] << 8 | text[1]]
-        if not node:
-            return best
-        if self.codes[node] >= 0:
-            best = self.codes[node]
-        while i < n and self.inner[node]:
-            node = self._child(node, text[i])
-            if not node:
-                break
-            i += 1
-            if self.codes[node] >= 0:
-                best = self.codes[node]
-        return best
+        if n > 1 and node & INNER:
+            node = self.second[text[0] << 8 | text[1]]
+            while node:
+                if node & CODED:
+                    best = node
+                if i == n or not node & INNER:
+                    break
+                node = self._child(node & NUMBER, text[i])
+                i += 1
+        return <int32_t>((best & CODED) >> CODE_AT) - 1
 
     cdef Py_ssize_t _encode(self, const uint8_t* text, Py_ssize_t n, uint8_t* out, Py_ssize_t room) noexcept nogil:
         """Bytes written; 0 where they would not be fewer than `room`."""

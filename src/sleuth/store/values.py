@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,8 @@ class StoredDocument:
     metadata: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A chunk as the record holds it.
+class Row(NamedTuple):
+    """A chunk as the record holds it. A tuple, since ten of them are made for each query.
 
     Attributes:
         key: its name inside the package; never shown to users.
