@@ -1,0 +1,90 @@
+"""Makes the golden index of the present format: `python -m tests.store.golden.make`.
+
+It is made once for each version of the format and never again: that later versions still read it is what it is for.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sleuth.lexical import LexicalLeg, LexicalSearcher
+from sleuth.store import building, codebook
+from sleuth.store.columns import ColumnsLeg
+from sleuth.store.legs import Leg
+from sleuth.store.reading import Snapshot
+from sleuth.store.store import FORMAT, Store, content_hash
+from sleuth.types import Chunk
+
+HERE = Path(__file__).parent
+SUBJECTS = ["the river", "an old engine", "a careful reader", "the north wind", "my neighbour", "one segment"]
+VERBS = ["carries", "finds", "remembers", "measures", "leaves", "follows"]
+OBJECTS = ["small stones", "every page", "the first snow", "a heavy load", "no answer", "the longest road"]
+QUERIES = ["river stones", "north wind snow", "naïve Straße", "漢字", "segment 17", "unheard"]
+
+
+def legs() -> list[Leg]:
+    return [LexicalLeg(), ColumnsLeg()]
+
+
+def sentence(i: int) -> str:
+    return f"{SUBJECTS[i % 6]} {VERBS[i // 6 % 6]} {OBJECTS[i // 36 % 6]} {i}"
+
+
+def facts(snapshot: Snapshot) -> dict[str, Any]:
+    """All that the index says: rows, documents, vectors, and the hits of some queries."""
+    documents = list(snapshot.documents())
+    rows = [row for document in documents for row in snapshot.chunks_of(document.id)]
+    searcher = LexicalSearcher(LexicalLeg(), snapshot.segments("lexical"))
+    found = {query: searcher.search(query, 5) for query in QUERIES}
+    return {
+        "version": snapshot.version,
+        "documents": [[d.id, d.source, d.title, d.content_hash, d.size, d.modified_ns, d.metadata] for d in documents],
+        "rows": [[row.id, row.text, row.metadata, row.fields, row.start, row.end, row.page] for row in rows],
+        "vectors": {key: value.hex() for key, value in snapshot.embeddings("model", ["00", "01", "02"]).items()},
+        "hits": {
+            query: [snapshot.ids(hits.keys), np.round(hits.scores.astype(float), 4).tolist()]
+            for query, hits in found.items()
+        },
+    }  # fmt: skip
+
+
+def make(path: Path) -> None:
+    """Both kinds of segments, tombstones, a codebook, vectors, every column."""
+    building.INLINE_BYTES, codebook.LEARNING_BYTES = 8000, 10_000
+    with Store.open(path, create=True, settings={"golden": FORMAT}) as store:
+        store.attach(legs())
+        with store.writer() as writer:
+            texts = [f"{sentence(i)}. {sentence(i + 7)}" for i in range(300)]
+            writer.put_passages([f"p{i}" for i in range(300)], texts, [content_hash(text) for text in texts])
+        store.wait()
+        with store.writer() as writer:
+            chunks = [
+                Chunk(
+                    "naïve Straße\n", 0, 13, 1, 2, page=1, fields={"heading": "A > B"}, metadata={"k": [1]}
+                ),
+                Chunk("漢字 \U0001f600", 13, 17, 2, 2, page=2),
+            ]
+            more = {"year": 2020, "nested": {"x": None}}
+            writer.put("ü#1", "00ff", chunks, metadata=more, source="s/ü", title="T", size=20, modified_ns=7)
+            writer.put("empty", "01", [])
+            writer.put_embeddings("model", {"00": b"\0\1", "01": b"\2"})
+            writer.delete(["p5", "p17"])
+        store.wait()
+    for name in ("writer.lock", "writer.queue"):
+        (path / name).unlink()
+
+
+if __name__ == "__main__":
+    folder = HERE / f"format-{FORMAT}"
+    shutil.rmtree(folder, ignore_errors=True)
+    make(folder / "index")
+    with Store.open(folder / "index") as made:
+        made.attach(legs())
+        with made.reader() as snapshot:
+            text = json.dumps(facts(snapshot), ensure_ascii=False, indent=0, sort_keys=True)
+    (folder / "expected.json").write_text(text + "\n", encoding="utf8")

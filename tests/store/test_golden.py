@@ -1,0 +1,34 @@
+"""An index that an earlier version wrote is read, searched, checked and written to by this one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sleuth.store import manifest
+from sleuth.store.store import Store
+from tests.store.golden.make import HERE, facts, legs
+from tests.store.words import faults, put
+
+
+@pytest.mark.parametrize("folder", sorted(HERE.glob("format-*")), ids=lambda folder: folder.name)
+def test_golden_index(folder: Path, tmp_path: Path) -> None:
+    """Rows, documents, vectors and hits are those that were written down; segments serve as they are."""
+    path = tmp_path / "index"
+    shutil.copytree(folder / "index", path)
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf8"))
+    with Store.open(path) as store:
+        with store._connection() as connection:
+            kept = {entry.fingerprint for entry in manifest.entries(connection)}
+        told = store.attach(legs())
+        assert {repair.what for repair in told} == {leg.name for leg in legs() if leg.fingerprint not in kept}
+        with store.reader() as snapshot:
+            assert json.loads(json.dumps(facts(snapshot))) == expected
+        assert faults(store) == []
+        with store.writer() as writer:
+            put(writer, "new", "words")
+            writer.delete(["p1"])
+        assert faults(store) == []
