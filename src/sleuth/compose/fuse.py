@@ -129,7 +129,7 @@ def fuse_hits(
     for leg, (pool, place) in enumerate(zip(pools, places, strict=True)):
         shares[leg, place] = checked[leg] * normalise(pool.scores, method, rank_constant)
     scores = _combine(shares, places, method)
-    best = _best(keys, scores, len(keys) if k is None else min(k, len(keys)), order)
+    best = best_places(keys, scores, len(keys) if k is None else min(k, len(keys)), order)
     ranks, raw = _trace(pools, places, len(keys), best)
     return Fused(keys[best], scores[best], legs, shares[:, best], ranks, raw, checked, method, rank_constant)
 
@@ -188,10 +188,10 @@ def _combine(
     return scores
 
 
-def _best(
+def best_places(
     keys: NDArray[np.int64], scores: NDArray[np.float64], k: int, order: Order | None
 ) -> NDArray[np.int64]:
-    """Places of the best `k`, in order."""
+    """Places of the best `k` scores, best first, ties by `order`."""
     if k == 0:
         return np.zeros(0, np.int64)
     candidates = np.arange(len(scores))

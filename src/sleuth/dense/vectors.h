@@ -43,6 +43,16 @@ static inline float widen(uint16_t half) {
     return value;
 }
 
+/* The square of a row's length, in the order of dot_rows. */
+WIDE static float square_row(const uint16_t *row, size_t n) {
+    float lane[LANES] = {0};
+    for (size_t i = 0; i < n; i += LANES)
+        for (size_t k = 0; k < LANES && i + k < n; k++) lane[k] += widen(row[i + k]) * widen(row[i + k]);
+    for (size_t half = LANES / 2; half; half /= 2)
+        for (size_t k = 0; k < half; k++) lane[k] += lane[k + half];
+    return lane[0];
+}
+
 /* scores[j] = query . row rows[j], or row first + j where rows is NULL, of halves of n columns. */
 WIDE static void dot_rows(const uint16_t *halves, size_t n, const float *query, const uint32_t *rows, size_t first,
                           size_t m, float *scores) {

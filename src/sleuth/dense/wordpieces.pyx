@@ -9,7 +9,7 @@ alone, id of the whole, id of the left, id of the right, place), which is the or
 No token holds "▁" after another character, so merges never cross the start of a word: words are encoded one by one.
 """
 
-from libc.math cimport sqrt
+from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
@@ -18,6 +18,9 @@ import numpy as np
 
 cdef extern from "vectors.h" nogil:
     void add_row(float* into, const float* row, size_t n)
+    float square_row(const uint16_t* row, size_t n)
+    void dot_rows(const uint16_t* halves, size_t n, const float* query, const uint32_t* rows, size_t first,
+                  size_t m, float* scores)
 
 cdef enum:
     FIRST_TEXT = 259  # below: unknown, two control tokens, 256 bytes
@@ -392,6 +395,58 @@ cdef class Vocabulary:
         release(&s)
         if count < 0:
             raise MemoryError
+
+
+    def match(self, list texts, const uint16_t[:, ::1] table, const float[:, ::1] queries, int64_t most):
+        """The greatest cosine of each query vector to a token of each text. Releases the GIL while it reads a text.
+
+        Args:
+            texts: n texts, UTF-8.
+            table: a vector per token, shape (size, dimension), the bits of float16.
+            queries: shape (m, dimension), of length 1.
+            most: tokens of a text to read.
+
+        Returns:
+            Shape (n, m), float32; -1 for a text without tokens.
+        """
+        cdef int64_t n = len(texts), m = queries.shape[0], dimension = table.shape[1], i, j, q, count, known = 0
+        cdef const uint8_t* text
+        cdef float length
+        cdef Scratch s
+        cdef int32_t[::1] slots
+        cdef float[:, ::1] near, best
+        if table.shape[0] != self.size or queries.shape[1] != dimension:
+            raise ValueError("table and queries must fit the vocabulary")
+        slots = np.full(self.size, -1, np.int32)  # where a token's cosines are, made when it is first met
+        near = np.empty((min(self.size, n * most), m), np.float32)
+        found = np.full((n, m), -1, np.float32)
+        best = found
+        if m == 0:
+            return found
+        memset(&s, 0, sizeof(Scratch))
+        s.words = <Word*> calloc(WORDS, sizeof(Word))
+        try:
+            for i in range(n):
+                text = texts[i]
+                count = len(texts[i])
+                with nogil:
+                    count = self.encode_text(&s, text, count)
+                    for j in range(min(count, most)):
+                        if slots[s.ids[j]] < 0:
+                            slots[s.ids[j]] = known
+                            length = sqrtf(square_row(&table[s.ids[j], 0], dimension))
+                            for q in range(m):
+                                dot_rows(&table[0, 0], dimension, &queries[q, 0], NULL, s.ids[j], 1, &near[known, q])
+                                near[known, q] = near[known, q] / length if length > 0 else 0
+                            known += 1
+                        for q in range(m):
+                            if near[slots[s.ids[j]], q] > best[i, q]:
+                                best[i, q] = near[slots[s.ids[j]], q]
+                if count < 0:
+                    raise MemoryError
+        finally:
+            release(&s)
+        return found
 
 
 cdef inline bint is_mark(const uint8_t* p, int64_t n) noexcept nogil:
