@@ -8,17 +8,15 @@ size.
 
 from __future__ import annotations
 
-import io
 import os
 import socket
 from collections.abc import Callable
 from http.client import HTTPResponse
 from threading import local
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from sleuth.retry import Deadline
+from sleuth.timed import TimedSocket
 
 MAX_BYTES = 64_000_000
 POOL = 64
@@ -26,44 +24,12 @@ POOL = 64
 _PIECE = 65_536
 
 _current = local()
-"""`end`, a time of `monotonic`: when the request of this thread has to be over."""
-
-
-class _Reader(io.RawIOBase):
-    """Reads from a socket, each time with what is left of the request."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._file = sock.makefile("rb", buffering=0)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int | None:
-        left = _current.end - monotonic()
-        if left <= 0:
-            raise TimeoutError("timed out")
-        self._sock.settimeout(left)
-        return self._file.readinto(buffer)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-class _Timed:
-    """What `HTTPResponse` needs of a socket."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Reader(self._sock))
+"""`deadline`: of the request that this thread makes."""
 
 
 class _TimedResponse(HTTPResponse):
     def __init__(self, sock: Any, *rest: Any, **more: Any) -> None:
-        super().__init__(_Timed(sock), *rest, **more)  # type: ignore[arg-type]
+        super().__init__(TimedSocket(sock, _current.deadline), *rest, **more)  # type: ignore[arg-type]
 
 
 def sender(endpoint: str, connect: float, timeout: float) -> Callable[..., Any]:
@@ -90,7 +56,7 @@ def sender(endpoint: str, connect: float, timeout: float) -> Callable[..., Any]:
     _time_connections(session)
 
     def send(request: Any, **_: Any) -> Any:
-        _current.end = monotonic() + timeout
+        _current.deadline = Deadline(timeout)
         request.stream_output = True
         response = session.send(request)
         raw = response.raw
@@ -134,6 +100,6 @@ def _drain(raw: Any) -> bytes:
     while piece := read(_PIECE):
         pieces.append(piece)
         size += len(piece)
-        if monotonic() > _current.end or size > MAX_BYTES:
+        if _current.deadline.passed() or size > MAX_BYTES:
             raise TimeoutError(f"no end of the answer after {size} bytes")
     return b"".join(pieces)

@@ -1,29 +1,24 @@
 """How is one HTTP request made that cannot outlast its deadline?
 
-The standard library's client limits each read; a server that sends one byte a second outlasts any such
-limit. Here every read gets what is left of the whole. The address is given by the caller, so that what was
-checked is what is connected to.
+Every read gets what is left of the whole. The address is given by the caller, so that what was checked is
+what is connected to.
 """
 
 from __future__ import annotations
 
 import http.client
-import io
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.message import Message
 from functools import cache
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlsplit
 
 from sleuth.errors import WebError
 from sleuth.retry import Deadline
+from sleuth.timed import TimedSocket
 from sleuth.web.addresses import Address
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 USER_AGENT = "sleuth/0.1 (retrieval library)"
 _KEPT = "/%:;,?&=+$!*'()~@#[]|"
@@ -81,42 +76,6 @@ def _ascii_host(parts: SplitResult, url: str) -> str:
 def port_of(parts: SplitResult) -> int:
     """The port of a URL, by its scheme where none is given."""
     return parts.port or (443 if parts.scheme == "https" else 80)
-
-
-class _Reader(io.RawIOBase):
-    """Reads from a socket, each time with what is left until the deadline."""
-
-    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
-        self._sock = sock
-        self._deadline = deadline
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        left = self._deadline.remaining()
-        if left == 0:
-            raise TimeoutError("timed out")
-        self._sock.settimeout(min(left, 3600.0))
-        return self._sock.recv_into(buffer)
-
-
-class _Bounded:
-    """What `http.client` needs of a socket. Its owner closes the socket, when the answer is read."""
-
-    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
-        self._sock = sock
-        self._deadline = deadline
-
-    def sendall(self, data: bytes) -> None:
-        self._sock.settimeout(min(self._deadline.remaining() or 0.001, 3600.0))
-        self._sock.sendall(data)
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Reader(self._sock, self._deadline))
-
-    def close(self) -> None:
-        """Kept open: the answer is still to be read."""
 
 
 @cache
@@ -185,7 +144,7 @@ def request(
             sock.settimeout(min(deadline.remaining() or 0.001, 3600.0))
             sock = _tls().wrap_socket(sock, server_hostname=parts.hostname)
         link = http.client.HTTPConnection(parts.hostname or "", port_of(parts))
-        link.sock = _Bounded(sock, deadline)
+        link.sock = TimedSocket(sock, deadline)
         sent = {"Host": parts.netloc, "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         link.request(method, target, body, {**sent, "Connection": "close", **(headers or {})})
