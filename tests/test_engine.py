@@ -201,15 +201,34 @@ def test_hybrid_finds_by_meaning(hybrid: Engine) -> None:
 
 
 def test_hybrid_explains_every_leg(hybrid: Engine) -> None:
-    """Each leg's rank, raw and normalised score, weight and share; the shares sum to the score."""
+    """What tokens gained over the fused score; below it each leg's rank, scores, weight and share, which sum to it."""
     ranking = hybrid.retrieve("refill tokens", explain=True)
     assert [part.name for part in ranking.parts] == ["lexical", "dense"]
     explanation = ranking[0].explanation
     assert explanation is not None
-    assert sum(part.value for part in explanation.parts) == pytest.approx(ranking[0].score)
-    for leg in explanation.parts:
+    assert explanation.value == ranking[0].score
+    (fused,) = explanation.parts
+    assert fused.value + float(explanation.facts["gain"]) == pytest.approx(ranking[0].score)
+    assert sum(part.value for part in fused.parts) == pytest.approx(fused.value)
+    for leg in fused.parts:
         assert {"rank", "score", "normalised", "weight", "share"} <= set(leg.facts)
         assert leg.parts
+
+
+def test_tokens_are_matched_among_the_first(hybrid: Engine) -> None:
+    """Matching tokens lifts, keeps heads of rankings in agreement, and can be left out."""
+    plain = {item.id: item.score for item in hybrid.retrieve("refill tokens", fusion="minmax(tokens=0)")}
+    found = hybrid.retrieve("refill tokens")
+    assert {item.id for item in found} == set(plain)
+    assert all((item.score or 0) >= (plain[item.id] or 0) for item in found)
+    for k in range(len(found)):
+        assert [(i.id, i.score) for i in hybrid.retrieve("refill tokens", k)] == [
+            (i.id, i.score) for i in found[:k]
+        ]
+    assert Fusion.parse("minmax(tokens=0)").tokens == 0
+    assert Fusion.parse(str(Fusion(tokens=0.1))) == Fusion(tokens=0.1)
+    with pytest.raises(ArgumentError, match="tokens must be a number of 0 and more"):
+        Fusion(tokens=-1)
 
 
 def test_fusion_is_chosen_by_its_printed_form(hybrid: Engine) -> None:

@@ -224,7 +224,14 @@ class Engine(Answering):
             wanted = check_legs(legs, searchers.legs)
             if not k or not query.strip():
                 return Ranking(())
-            found = searchers.search(query, k, tree, wanted, how)
+            found = searchers.search(
+                query,
+                k,
+                tree,
+                wanted,
+                how,
+                texts=lambda keys: [whole_text(row) for row in snapshot.rows(keys)],
+            )
             rows = snapshot.rows(found.keys)
             items = [_item(row, score) for row, score in zip(rows, found.scores, strict=True)]
             if explain:
@@ -390,6 +397,12 @@ def lexical_leg(settings: IndexSettings) -> LexicalLeg:
     weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
     sources = {name: weight for name, weight in weights.items() if weight}
     return LexicalLeg({"text": FieldSpec(settings.analyzer, sources)}, k1=settings.k1, b=settings.b)
+
+
+def whole_text(row: Row) -> str:
+    """What a passage says, under its title and heading, as it was embedded."""
+    parts = (row.metadata.get("title"), row.fields.get("heading"), row.text)
+    return " ".join(part for part in parts if isinstance(part, str) and part)
 
 
 def dense_leg(settings: IndexSettings, embedder: Embedder, store: Store) -> DenseLeg:

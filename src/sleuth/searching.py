@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, fuse_hits
+from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, best_places, fuse_hits
+from sleuth.dense import late
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.lexical import LexicalLeg, LexicalSearcher
 from sleuth.store.alignment import align
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
     from sleuth.store.reading import Snapshot
 
     Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
+    Texts: TypeAlias = Callable[[list[int]], Sequence[str]]
 
 LEGS = ("lexical", "dense")
 """The legs that rank, in the order in which they are reported."""
 
-WEIGHTS = {"lexical": 1.0, "dense": 0.5}
+WEIGHTS = {"lexical": 1.0, "dense": 0.4}
 """Of the default fusion, chosen over all test collections at once (docs/quality.md)."""
 
 POOL_DEPTH = 5
@@ -41,19 +43,22 @@ _SPELLING = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How the rankings of several legs become one. Prints as `minmax(lexical=1,dense=0.5,pool=200)`.
+    """How the rankings of several legs become one. Prints as `minmax(lexical=1,dense=0.4,pool=200,tokens=0.25)`.
 
     Attributes:
         method: "minmax" (default), "zscore", "rrf", "max" or "combmnz"; see `sleuth.compose.fuse`.
         weights: by leg, 0 and more; 1 where not named.
         pool: how many hits of each leg are fused, 1 or more; k where that is larger.
         rank_constant: of "rrf", above 0.
+        tokens: of the best score, what the best match of tokens gains among the best hits, 0 for none; where None,
+            what was measured best for "minmax" over the default embedder, and none otherwise.
     """
 
     method: Method = "minmax"
     weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
     pool: int = 200
     rank_constant: float = RANK_CONSTANT
+    tokens: float | None = None
 
     def __post_init__(self) -> None:
         fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
@@ -62,11 +67,15 @@ class Fusion:
                 raise ArgumentError(f"fusion must weigh legs among {', '.join(LEGS)}, got {leg!r}")
             if not 0 <= weight < float("inf"):
                 raise ArgumentError(f"fusion weight of {leg} must be a number of 0 and more, got {weight!r}")
+        if self.tokens is not None and not 0 <= self.tokens < float("inf"):
+            raise ArgumentError(f"tokens must be a number of 0 and more, got {self.tokens!r}")
         if self.pool < 1:
             raise ArgumentError(f"pool must be at least 1, got {self.pool!r}")
 
     def __str__(self) -> str:
         settings: dict[str, float] = {**self.weights, "pool": self.pool}
+        if self.tokens is not None:
+            settings["tokens"] = self.tokens
         if self.method == "rrf":
             settings["rank_constant"] = self.rank_constant
         return f"{self.method}({','.join(f'{name}={value:g}' for name, value in settings.items())})"
@@ -80,7 +89,7 @@ class Fusion:
         """
         match = _SPELLING.fullmatch(text.strip())
         if match is None:
-            raise ArgumentError(f"fusion must be written as in 'minmax(lexical=1,dense=0.5)', got {text!r}")
+            raise ArgumentError(f"fusion must be written as in 'minmax(lexical=1,dense=0.4)', got {text!r}")
         given: dict[str, float] = {}
         for part in filter(None, (match[2] or "").split(",")):
             name, _, value = part.partition("=")
@@ -88,13 +97,14 @@ class Fusion:
                 given[name.strip()] = float(value)
             except ValueError:
                 raise ArgumentError(
-                    f"fusion must be written as in 'minmax(lexical=1,dense=0.5)', got {text!r}"
+                    f"fusion must be written as in 'minmax(lexical=1,dense=0.4)', got {text!r}"
                 ) from None
         default = cls()
         pool = int(given.pop("pool", default.pool))
         rank_constant = given.pop("rank_constant", default.rank_constant)
+        tokens = given.pop("tokens", default.tokens)
         weights = given or (default.weights if match[1] == default.method else dict.fromkeys(LEGS, 1.0))
-        return cls(match[1], weights, pool, rank_constant)  # type: ignore[arg-type]
+        return cls(match[1], weights, pool, rank_constant, tokens)  # type: ignore[arg-type]
 
 
 def as_fusion(value: Fusion | str | None) -> Fusion:
@@ -152,8 +162,13 @@ class Searchers:
             self.dense = DenseSearcher(dense, self._views["dense"], ids=order)
         self.legs = LEGS if dense is not None else LEGS[:1]
 
-    def search(self, query: str, k: int, tree: Filter | None, legs: Sequence[str], fusion: Fusion) -> Found:
+    def search(
+        self, query: str, k: int, tree: Filter | None, legs: Sequence[str], fusion: Fusion, *, texts: Texts
+    ) -> Found:
         """The best `k` rows that match the filter.
+
+        Args:
+            texts: what the rows of these keys say, asked for where tokens are matched.
 
         Raises:
             EmbeddingError: the embedder failed and no other leg was asked for.
@@ -177,12 +192,45 @@ class Searchers:
             keys = only.keys.tolist()
             return Found(keys, only.scores.tolist(), (), lambda i: self._explain(legs[0], query, keys[i]))
         weights = {leg: fusion.weights.get(leg, 1.0) for leg in hits}
+        tokens = self._token_weight(fusion)
         fused = fuse_hits(
-            hits, weights, fusion.method, k, rank_constant=fusion.rank_constant, order=self._order
+            hits,
+            weights,
+            fusion.method,
+            max(k, late.READ) if tokens else k,
+            rank_constant=fusion.rank_constant,
+            order=self._order,
         )
+        if tokens and len(fused) > 1:
+            return self._match(fused, query, k, texts, weight=tokens, parts=tuple(parts))
         return Found(
             fused.keys.tolist(), fused.scores.tolist(), tuple(parts), lambda i: self._unfold(fused, query, i)
         )
+
+    def _token_weight(self, fusion: Fusion) -> float:
+        """What matching tokens may add: measured over the default embedder, whose tokens they are."""
+        if fusion.tokens is not None:
+            return fusion.tokens
+        known = self.dense is not None and self.dense.leg.embedder.fingerprint.startswith("wordllama/")
+        return late.WEIGHT if known and fusion.method == "minmax" else 0.0
+
+    def _match(
+        self, fused: Fused, query: str, k: int, texts: Texts, *, weight: float, parts: tuple[PartReport, ...]
+    ) -> Found:
+        """The best `k` of a fused ranking, after the first of them were read."""
+        values = late.match(query, texts(fused.keys[: late.READ].tolist()))
+        scores = fused.scores.copy()
+        scores[: len(values)] = late.lift(scores[: len(values)], values, weight)
+        places = best_places(fused.keys, scores, min(k, len(scores)), self._order).tolist()
+
+        def explain(i: int) -> Explanation:
+            place = places[i]
+            below = self._unfold(fused, query, place)
+            if place >= len(values):
+                return below
+            return late.explain(float(scores[place]), float(values[place]), below.value, weight, below)
+
+        return Found(fused.keys[places].tolist(), scores[places].tolist(), parts, explain)
 
     def allowed(self, tree: Filter | None, leg: str) -> list[Bitmap] | None:
         """The rows that a filter lets answer, over the segments of a leg; None for all."""
