@@ -1,6 +1,7 @@
 """How well do descriptions of changes, issues and questions find their files? `make bench-code` prints the table.
 
 python -m benchmarks.code_quality --work /tmp/code            every collection, ours and the peers
+python -m benchmarks.code_quality --work /tmp/code --peers      bm25s and word matching beside ours, and the vector leg
 python -m benchmarks.code_quality --work /tmp/code --fit      learn the weights again, with cross-validation
 
 All gold files within the first k (Acc@k), any of them (Hit@k), and the reciprocal rank of the first (MRR).
@@ -12,7 +13,9 @@ import argparse
 import pickle
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +150,49 @@ def fit(collections: dict[str, list[Case]], l2: float = 2e-4) -> Floats:
     return np.asarray(found.x, np.float32)
 
 
+def peer_rows(name: str, work: Path) -> None:
+    """bm25s with code tokens over whole files, matching words as ripgrep would, and ours with a vector leg."""
+    import bm25s  # type: ignore[import-untyped]
+
+    from benchmarks.code_speed import code_tokens
+    from sleuth.code import CodeRetriever
+    from sleuth.codebase import default_embedder
+
+    files, tasks = beir(name, suffix=".py" if name == "cosqa" else "")
+    tokens = [code_tokens(f"{path} {text}") for path, text in files]
+    index = bm25s.BM25()
+    index.index(tokens, show_progress=False)
+    sets = [Counter(words) for words in tokens]
+    place = {path: i for i, (path, _) in enumerate(files)}
+    found: dict[str, list[tuple[NDArray[np.int64], int]]] = {"bm25s": [], "words": [], "hybrid": []}
+    with open_code(work / name) as storage:
+        repository = storage.repositories()[0]
+        retriever = CodeRetriever(storage, default_embedder())
+        for task in tasks:
+            gold = np.array([place[path] for path in task.gold])
+            asked = code_tokens(task.text)
+            scores = index.get_scores(asked)
+            words = set(asked)
+            hits = [len(words & held.keys()) + min(0.9, sum(held[w] for w in words) / 1e4) for held in sets]
+            found["bm25s"].append((_places(scores)[gold], 0))
+            found["words"].append((_places(np.array(hits))[gold], 0))
+            hybrid = [
+                hit.file_path for hit in retriever.retrieve(task.text, repository.id, limit=60, explain=False)
+            ]
+            order = list(dict.fromkeys(hybrid))
+            ranks = [order.index(path) if path in order else 10**6 for path in task.gold]
+            found["hybrid"].append((np.array(ranks), 0))
+    show(f"{name}, bm25s", measures(found["bm25s"]))
+    show(f"{name}, words matched", measures(found["words"]))
+    show(f"{name}, ours, hybrid", measures(found["hybrid"]))
+
+
+def _places(scores: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+    places = np.empty(len(scores), np.int64)
+    places[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+    return places
+
+
 def show(label: str, values: list[float]) -> None:
     """A row of the table."""
     print(f"| {label} | " + " | ".join(f"{v:.3f}" for v in values) + " |", flush=True)
@@ -160,6 +206,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="a folder for indexes and signals")
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--peers", action="store_true")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     collections = {name: collect(name, options.work) for name in options.sets}
@@ -167,6 +214,8 @@ def main() -> None:
     print("| collection | Acc@1 | @3 | @5 | @10 | MRR |\n|---|---|---|---|---|---|")
     for name, cases in collections.items():
         show(name, evaluate(cases, current))
+        if options.peers and name != "swebench_dev":
+            peer_rows(name, options.work)
     single = [c for c in collections.get("swebench_dev", []) if c.gold.sum() + c.missing == 1]
     if single:
         show("swebench_dev, one gold file", evaluate(single, current))

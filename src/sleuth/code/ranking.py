@@ -31,6 +31,9 @@ WEIGHTS: dict[str, float] = {
     "folder": 0.93,
 }
 
+MEANING = 1.5
+"""What the vector leg counts among the signals: a tenth of all others (docs/code.md)."""
+
 CATEGORY_FACTORS = {"code": 1.0, "test": 0.6, "docs": 0.7, "config": 0.8, "generated": 0.5}
 """What a file counts that is not what people mostly ask for; 1 where the query asks for it."""
 
@@ -55,10 +58,14 @@ def rank_files(
     snapshot: Snapshot,
     query: Query,
     allowed: NDArray[np.bool_] | None = None,
-    weights: dict[str, float] | None = None,
+    meaning: Scores | None = None,
 ) -> RankedFiles:
-    """Score all files that may answer."""
-    weights = WEIGHTS if weights is None else weights
+    """Score all files that may answer.
+
+    Args:
+        meaning: of the vector leg, scaled as signals are; None where there is none.
+    """
+    weights = WEIGHTS if meaning is None else WEIGHTS | {"meaning": MEANING}
     signals = Signals(snapshot, query, allowed)
     n = len(snapshot.files)
     if not n:
@@ -70,7 +77,9 @@ def rank_files(
     signals.values["size"] = np.where(found, signals.values["size"], np.float32(0))
     before = sum(weights.get(name, 0.0) * signals.values[name] for name in signals.values)
     signals.values["folder"] = folder_coherence(snapshot, np.asarray(before, np.float32), found)
-    total = sum(weights.values()) or 1.0
+    if meaning is not None:
+        signals.values["meaning"] = meaning
+    total = sum(weights.values())
     shares = {
         name: values * np.float32(weights.get(name, 0.0) / total) for name, values in signals.values.items()
     }

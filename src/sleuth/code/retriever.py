@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sleuth.code.context import RetrievedContext
 from sleuth.code.filters import CodeFilter, read_filter
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
 
 STRATEGIES = ("hybrid", "vector", "keyword")
 RANK_CONSTANT = 60
-LEG_WEIGHTS = {"keyword": 1.0, "vector": 0.25}
-"""Of reciprocal ranks: a static embedder is the weaker leg on code (docs/code.md)."""
+LEG_WEIGHTS = {"keyword": 1.0, "vector": 0.02}
+"""Of reciprocal ranks. In a hybrid search the keyword leg already counts meaning among its signals, which measured
+better than ranks do; what the vector leg alone finds comes after what both find (docs/code.md)."""
 CHUNKS_PER_FILE = 3
-_POOL = 60
+_POOL = 20
+_NEAREST = 3_000
 
 
 class GraphStorage(Protocol):
@@ -59,6 +62,15 @@ class _Found:
     chunk: int
     score: float
     explanation: Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Chunks and their cosine with a query, 0 at least: positions of files, places in them, scores; shapes (m,)."""
+
+    positions: NDArray[np.int64]
+    places: NDArray[np.int64]
+    scores: NDArray[np.float32]
 
 
 class CodeRetriever:
@@ -136,36 +148,41 @@ class CodeRetriever:
         self, snapshot: Snapshot, query: str, limit: int, strategy: str, allowed: CodeFilter
     ) -> list[_Found]:
         pool = max(2 * limit, _POOL)
-        legs: dict[str, Callable[[], list[_Found]]] = {}
-        if strategy in ("hybrid", "keyword"):
-            legs["keyword"] = lambda: keyword_search(snapshot, read_query(query), pool, allowed)
-        if strategy in ("hybrid", "vector"):
-            legs["vector"] = lambda: self._vector_search(snapshot, query, pool, allowed)
-        answers: dict[str, list[_Found]] = {}
-        reports: list[PartReport] = []
+        reports: dict[str, PartReport] = {}
         failure: Exception | None = None
-        for name, leg in legs.items():
+        vectors: Similar | None = None
+        answers: dict[str, list[_Found]] = {}
+        if strategy != "keyword":
             began = time.perf_counter()
             try:
-                answers[name] = leg()
-            except Exception as error:  # noqa: BLE001 - whatever a leg raises is reported; all of them failing is raised
+                vectors = self._similar(snapshot, query, allowed)
+                answers["vector"] = _nearest(snapshot, vectors, pool, allowed.labels)
+            except Exception as error:  # noqa: BLE001 - reported; raised where no other leg answers
                 failure = error
-                reports.append(
-                    PartReport(
-                        name, "failed", time.perf_counter() - began, 0, f"{type(error).__name__}: {error}"
-                    )
-                )
+                reports["vector"] = _failed("vector", error, began)
             else:
-                reports.append(PartReport(name, "ok", time.perf_counter() - began, len(answers[name])))
-        self.last_report = tuple(reports)
+                reports["vector"] = _answered("vector", answers["vector"], began)
+        if strategy != "vector":
+            began = time.perf_counter()
+            meaning = None if vectors is None else _by_file(snapshot, vectors)
+            try:
+                answers["keyword"] = keyword_search(snapshot, read_query(query), pool, allowed, meaning)
+            except Exception as error:  # noqa: BLE001 - as above
+                failure = error
+                reports["keyword"] = _failed("keyword", error, began)
+            else:
+                reports["keyword"] = _answered("keyword", answers["keyword"], began)
+        self.last_report = tuple(reports[name] for name in sorted(reports))
         if not answers:
             raise RetrievalError(
-                f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in reports)}",
+                f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in self.last_report)}",
                 context={"query": query, "k": limit, "strategy": strategy},
             ) from failure
         return next(iter(answers.values())) if len(answers) == 1 else fuse(snapshot, answers)
 
-    def _vector_search(self, snapshot: Snapshot, query: str, pool: int, allowed: CodeFilter) -> list[_Found]:
+    def _similar(self, snapshot: Snapshot, query: str, allowed: CodeFilter) -> Similar:
+        """Cosines of the query's title and all chunks; those that may not answer have none."""
+        from sleuth.code.query import title_of
         from sleuth.code.vectors import chunk_vectors, query_vector
 
         provider = self.embedding_provider
@@ -173,26 +190,12 @@ class CodeRetriever:
             raise ArgumentError("embedding_provider must be given for vectors, got None")
         positions, places, matrix = chunk_vectors(snapshot, provider)
         if not len(matrix):
-            return []
-        scores = np.clip(matrix @ query_vector(provider, query, matrix.shape[1]), 0.0, 1.0)
+            return Similar(positions, places, np.zeros(0, np.float32))
+        vector = query_vector(provider, title_of(query), matrix.shape[1])
+        scores = np.clip(matrix @ vector, 0.0, 1.0)
         if allowed.files is not None:
-            scores = np.where(allowed.files[positions], scores, np.float32(-1))
-        found: list[_Found] = []
-        for at in np.argsort(-scores, kind="stable")[: pool * 20].tolist():
-            if scores[at] <= 0 or len(found) >= pool:
-                break
-            file, chunk = int(positions[at]), int(places[at])
-            if _has_label(snapshot, file, chunk, allowed.labels):
-                score = float(scores[at])
-                found.append(
-                    _Found(
-                        file,
-                        chunk,
-                        score,
-                        Explanation("vector", score, "cosine of query and chunk, 0 at least"),
-                    )
-                )
-        return _ordered(snapshot, found)
+            scores = np.where(allowed.files[positions], scores, np.float32(0))
+        return Similar(positions, places, scores)
 
     def _context(
         self, snapshot: Snapshot, walker: GraphWalker, hit: _Found, expand: Sequence[str], *, explain: bool
@@ -231,9 +234,51 @@ class CodeRetriever:
         return context
 
 
-def keyword_search(snapshot: Snapshot, query: Query, pool: int, allowed: CodeFilter) -> list[_Found]:
+def _failed(name: str, error: Exception, began: float) -> PartReport:
+    return PartReport(name, "failed", time.perf_counter() - began, 0, f"{type(error).__name__}: {error}")
+
+
+def _answered(name: str, found: Sequence[_Found], began: float) -> PartReport:
+    return PartReport(name, "ok", time.perf_counter() - began, len(found))
+
+
+def _nearest(snapshot: Snapshot, similar: Similar, pool: int, labels: frozenset[str]) -> list[_Found]:
+    """The chunks nearest in meaning."""
+    found: list[_Found] = []
+    for at in np.argsort(-similar.scores, kind="stable").tolist():
+        score = float(similar.scores[at])
+        if score <= 0 or len(found) >= pool:
+            break
+        file, chunk = int(similar.positions[at]), int(similar.places[at])
+        if _has_label(snapshot, file, chunk, labels):
+            why = Explanation("vector", score, "cosine of query and chunk, 0 at least")
+            found.append(_Found(file, chunk, score, why))
+    return _ordered(snapshot, found)
+
+
+def _by_file(snapshot: Snapshot, similar: Similar) -> NDArray[np.float32]:
+    """The best cosine of each file among the nearest chunks, from 0 for the worst of those to 1 for the best."""
+    out = np.zeros(len(snapshot.files), np.float32)
+    if not len(similar.scores):
+        return out
+    nearest = np.argsort(-similar.scores, kind="stable")[:_NEAREST]
+    scores = similar.scores[nearest]
+    low, high = float(scores[-1]), float(scores[0])
+    if high > 0:
+        scaled = (scores - low) / (high - low) if high > low else np.ones_like(scores)
+        np.maximum.at(out, similar.positions[nearest], scaled)
+    return out
+
+
+def keyword_search(
+    snapshot: Snapshot,
+    query: Query,
+    pool: int,
+    allowed: CodeFilter,
+    meaning: NDArray[np.float32] | None = None,
+) -> list[_Found]:
     """The best chunks by the signals of `sleuth.code.signals`: files first, then the chunks that speak for them."""
-    ranked = rank_files(snapshot, query, allowed.files)
+    ranked = rank_files(snapshot, query, allowed.files, meaning)
     order = np.argsort(-ranked.scores, kind="stable")
     files = [int(i) for i in order[: max(pool, 10)] if ranked.scores[i] > 0]
     by_file = _chunks_by_file(snapshot, ranked, set(files))

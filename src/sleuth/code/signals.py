@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 Scores = NDArray[np.float32]
 """One number per file of a snapshot, shape (n,), 0 and more."""
 
-FILE_POOL = 3_000
-CHUNK_POOL = 6_000
+FILE_POOL = 1_000
+CHUNK_POOL = 2_000
 _SHARES = (1.0, 1 / 2, 1 / 3)
 _MAX_NAMES = 200
 
