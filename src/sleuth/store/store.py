@@ -127,8 +127,7 @@ class Store:
             What was mended; empty for a healthy index.
         """
         self._views.attach(legs, frozenset(deferred))
-        with self._connection() as connection:
-            problems = mending.problems(connection, self._views)
+        problems = self._problems()
         told = [Repair("record", self._lost)] if self._lost else []
         if not problems:
             return told
@@ -138,7 +137,13 @@ class Store:
             with self._writing(_MEND_TIMEOUT) as writer:
                 return told + self._mend(writer)
         except IndexLockedError as error:
+            problems = self._problems()  # a merge of the other process may have taken files away as we looked
             return told + mending.in_memory(problems, f"process {error.holder.get('pid', '?')} is writing")
+
+    def _problems(self) -> list[mending.Problem]:
+        with self._connection() as connection:
+            connection.execute("BEGIN")
+            return mending.problems(connection, self._views)
 
     def _mend(self, writer: Writer) -> list[Repair]:
         with self._connection() as connection:
