@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, get_args
 from sleuth.errors import ArgumentError
 
 Weighting: TypeAlias = Literal["bm25", "tfidf"]
+_WEIGHTINGS = get_args(Weighting)
 
 K1 = 1.2
 """How soon further occurrences stop counting; 0 for at once."""
@@ -54,5 +55,5 @@ def term_formula(weighting: Weighting) -> str:
 
 def check_weighting(weighting: str) -> None:
     """Raises ArgumentError where there is no such weighting."""
-    if weighting not in get_args(Weighting):
-        raise ArgumentError(f"weighting must be one of {', '.join(get_args(Weighting))}, got {weighting!r}")
+    if weighting not in _WEIGHTINGS:
+        raise ArgumentError(f"weighting must be one of {', '.join(_WEIGHTINGS)}, got {weighting!r}")

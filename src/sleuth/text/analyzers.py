@@ -116,10 +116,16 @@ class Analyzer:
 
     def _learn(self, run: str) -> tuple[str, ...]:
         """The tokens of one run as it stands in a text, remembered."""
-        found = self._expand([run if self._keep_case else _lower(run)])[0]
+        if run.isascii() and run.isalnum() and not self._keep_case:
+            word = run.lower()
+            kept = [word] if self._wanted(word) else []
+            tokens = tuple(self._finish(kept) if self._finish and kept else kept)
+        else:
+            found = self._expand([run if self._keep_case else _lower(run)])[0]
+            tokens = (found,) if isinstance(found, str) else tuple(found)
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
-        tokens = self._known[run] = (found,) if isinstance(found, str) else tuple(found)
+        self._known[run] = tokens
         return tokens
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
@@ -243,7 +249,7 @@ _ANALYZERS = {
     for analyzer in (
         Analyzer("code", 1, extra="_", keep_case=True, find=_find_code),
         Analyzer("code-english", 1, extra="_", keep_case=True, find=_find_code, finish=_stem, stop=LUCENE),
-        Analyzer("english", 2, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
+        Analyzer("english", 3, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
         Analyzer("names", 1, extra="_", keep_case=True, find=_find_names),
         Analyzer("plain", 1, extra="_", find=_find_words),
     )
