@@ -282,3 +282,18 @@ def test_worker_processes_give_what_one_gives(tmp_path: Path) -> None:
                 (report.snapshot, report.chunks, answers(storage, report.repository, "g7 return f8"))
             )
     assert found[0] == found[1]
+
+
+def test_files_that_did_not_change_are_not_read(storage: CodeStorage, tmp_path: Path) -> None:
+    """Size and time of change stand for content, save where the change was too recent to tell."""
+    root = tmp_path / "plain"
+    write(root, {"old.py": "a = 1\n", "new.py": "b = 1\n"})
+    os.utime(root / "old.py", ns=(10**18, 10**18))
+    first = index_path(storage, root)
+    (root / "old.py").write_text("c = 1\n")
+    os.utime(root / "old.py", ns=(10**18, 10**18))
+    (root / "new.py").write_text("d = 1\n")
+    second = index_path(storage, root)
+    navigator = Navigator(opened(storage, first.repository))
+    assert (navigator.read_file("old.py"), navigator.read_file("new.py")) == ("a = 1\n", "d = 1\n")
+    assert second.added == 1

@@ -21,7 +21,7 @@ import numpy as np
 from sleuth.code.analyse import EMPTY, Analysed, analyse_many
 from sleuth.code.labels import category_of
 from sleuth.code.languages import language_of
-from sleuth.code.sources import Listed, Source, source_at
+from sleuth.code.sources import DiskSource, Listed, Source, source_at
 from sleuth.code.storage import CodeStorage
 
 _BATCH_BYTES = 400_000
@@ -95,8 +95,10 @@ def index_source(
     """`index_path` of any source."""
     began = time.perf_counter()
     with storage.writing(timeout):
-        version, listed = source.listing()
         repository = storage.add_repository(str(source.root), source.url)
+        if isinstance(source, DiskSource):
+            source.remembered = storage.file_times(repository.id)
+        version, listed = source.listing()
         report = IndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
         storage.begin(repository.id, version.id, version.commit, version.names)
         try:
@@ -105,6 +107,8 @@ def index_source(
         except BaseException as error:
             storage.fail(repository.id, version.id, f"{type(error).__name__}: {error}")
             raise
+        if isinstance(source, DiskSource):
+            storage.keep_file_times(repository.id, source.seen)
         storage.shelf.merge_all(storage)
     report.seconds = time.perf_counter() - began
     return report

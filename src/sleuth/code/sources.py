@@ -9,17 +9,20 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from sleuth.code import git
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, CodeError
 
 MAX_BYTES = 2_000_000
 """Larger files are listed with a reason and not read."""
 
+_SETTLED_NS = 2_000_000_000
+"""A file that changed less than this before it was read may have changed again within the clock's grain."""
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a submodule"}
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
@@ -112,26 +115,45 @@ class CommitSource:
         return git.blobs(self.root, [f.hash for f in files])
 
 
-class _DiskSource:
-    """Files on disk; contents are read once, for their hash, and kept for `read`."""
+class DiskSource:
+    """Files on disk; contents are read once, for their hash, and kept for `read`.
+
+    Attributes:
+        remembered: size, time of change in ns and hash by path, of an earlier listing: a file whose size and time are
+            the same is not read again.
+        seen: the same of this listing, without files that changed so lately that a further change may not show.
+    """
 
     def __init__(self, root: Path, url: str) -> None:
         self.root = root
         self.url = url
+        self.remembered: dict[str, tuple[int, int, str]] = {}
+        self.seen: dict[str, tuple[int, int, str]] = {}
         self._contents: dict[str, bytes] = {}
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
-        """Contents, in order; each can be read once."""
+        """Contents, in order; each can be read once.
+
+        Raises:
+            CodeError: a file that was not read for the listing is another by now.
+        """
         for file in files:
-            yield self._contents.pop(file.path)
+            content = self._contents.pop(file.path, None)
+            if content is None:
+                content = (self.root / file.path).read_bytes()
+                if object_id(content) != file.hash:
+                    raise CodeError(f"{file.path} changed while it was indexed; index again")
+            yield content
 
     def _list(self, paths: Iterable[bytes]) -> list[Listed]:
         self._contents.clear()
-        base = os.fsencode(self.root)
-        out = [self._listed(os.path.join(base, path), git.text_of(path)) for path in paths]  # noqa: PTH118 - bytes
+        self.seen.clear()
+        base = os.fsencode(self.root) + b"/"
+        settled = time.time_ns() - _SETTLED_NS
+        out = [self._listed(base + path, git.text_of(path), settled) for path in paths]
         return sorted((file for file in out if file is not None), key=lambda f: f.path)
 
-    def _listed(self, full: bytes, name: str) -> Listed | None:
+    def _listed(self, full: bytes, name: str, settled: int) -> Listed | None:
         try:
             status = os.lstat(full)
             if not stat.S_ISREG(status.st_mode):
@@ -140,6 +162,10 @@ class _DiskSource:
                 return Listed(
                     name, f"size-{status.st_size}-{status.st_mtime_ns}", f"larger than {MAX_BYTES} bytes"
                 )
+            before = self.remembered.get(name)
+            if before is not None and before[:2] == (status.st_size, status.st_mtime_ns):
+                self.seen[name] = before
+                return Listed(name, before[2])
             with open(full, "rb") as file:  # noqa: PTH123 - bytes
                 content = file.read()
         except FileNotFoundError:
@@ -147,10 +173,13 @@ class _DiskSource:
         except OSError as error:
             return Listed(name, "", f"cannot be read: {error.strerror}")
         self._contents[name] = content
-        return Listed(name, object_id(content))
+        hash = object_id(content)
+        if status.st_mtime_ns < settled and len(content) == status.st_size:
+            self.seen[name] = (status.st_size, status.st_mtime_ns, hash)
+        return Listed(name, hash)
 
 
-class WorktreeSource(_DiskSource):
+class WorktreeSource(DiskSource):
     """A worktree as it is: tracked files and those git would add, with their present content."""
 
     def __init__(self, root: Path) -> None:
@@ -165,7 +194,7 @@ class WorktreeSource(_DiskSource):
         return Version(content_id(files), head or ""), files
 
 
-class FolderSource(_DiskSource):
+class FolderSource(DiskSource):
     """A plain folder, without hidden files, installed packages and what its `.gitignore` leaves out."""
 
     def __init__(self, root: Path) -> None:

@@ -9,6 +9,7 @@ A run commits file versions in batches, then the snapshot: a killed run leaves n
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
@@ -398,6 +399,21 @@ class CodeStorage:
         return found
 
     # file versions
+
+    def file_times(self, repository: str) -> dict[str, tuple[int, int, str]]:
+        """Size, time of change in ns and hash by path, as the last listing of the worktree saw them."""
+        row = self.connection.execute(
+            "SELECT value FROM meta WHERE name = ?", (f"times {repository}",)
+        ).fetchone()
+        found = json.loads(row[0]) if row is not None else {}
+        return {path: (size, changed, hash) for path, (size, changed, hash) in found.items()}
+
+    def keep_file_times(self, repository: str, seen: Mapping[str, tuple[int, int, str]]) -> None:
+        """Remember them."""
+        with self.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"times {repository}", json.dumps(seen))
+            )
 
     def members(self, repository: str, id: str) -> NDArray[np.int64]:
         """Keys of a snapshot's file versions, ascending."""
