@@ -30,7 +30,7 @@ anything = st.one_of(
     ("name", "text", "tokens"),
     [
         ("english", "The running dogs' tails", ["run", "dog", "tail"]),
-        ("english", "Don't read O'Reilly's book", ["read", "o", "reilli", "book"]),
+        ("english", "Don't read O'Reilly's book", ["read", "reilli", "book"]),
         ("english", "Café résumé CAFE\u0301", ["cafe", "resum", "cafe"]),
         ("english", "it’s “quoted”—twice", ["quot", "twice"]),
         ("plain", "The snake_case of C3PO", ["the", "snake_case", "of", "c3po"]),

@@ -179,7 +179,7 @@ _CLITIC = re.compile(r"(?:n't|'(?:s|ll|re|ve|d|m))$")
 
 
 def _find_english(run: str) -> list[Span]:
-    """Words without accents and clitics: "don't" is "do", "dog's" is "dog", "O'Reilly" is "o" and "reilly"."""
+    """Words without accents and clitics: "don't" is "do", "dog's" is "dog", "rock'n'roll" is "rock", "n" and "roll"."""
     found: list[Span] = []
     for start, end, token in _find_words(run, "wmj'"):
         plain = words.without_accents(token)
