@@ -61,7 +61,7 @@ class EngineModel(RuleBasedStateMachine):
         passages = {
             id: self.analyzer.tokens(d.page_content) for id, d in self.model.items() if d.page_content.strip()
         }
-        expected = bm25(passages, self.analyzer.tokens(query))
+        expected = bm25(passages, self.analyzer.tokens(query), k1=1.5)
         tree = as_filter(filter)
         if tree is not None:
             expected = {id: s for id, s in expected.items() if matches(tree, self.model[id].metadata)}

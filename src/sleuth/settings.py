@@ -23,11 +23,11 @@ class IndexSettings:
     """
 
     analyzer: str = "english"
-    chunk_size: int = 256
-    chunk_overlap: int = 32
+    chunk_size: int = 400
+    chunk_overlap: int = 40
     title_weight: int = 1
     heading_weight: int = 1
-    k1: float = 1.2
+    k1: float = 1.5
     b: float = 0.75
     embedder: str = "wordllama"
 
