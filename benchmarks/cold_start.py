@@ -1,6 +1,6 @@
 """What does a command cost that starts from nothing? `sleuth search` on 10,000 passages beside importing numpy.
 
-    python benchmarks/cold_start.py
+    python -m benchmarks.cold_start
 
 Each is a fresh process; they take turns, and figures are medians.
 """
@@ -15,7 +15,7 @@ import sys
 import time
 from itertools import islice
 
-from passages import CACHE, passages
+from benchmarks.passages import CACHE, passages
 
 RUNS = 21
 

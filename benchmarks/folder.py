@@ -1,6 +1,6 @@
 """From a folder of 10,000 Markdown files to a searchable index: how long, and where does the time go?
 
-    python benchmarks/folder.py [--files 10000] [--profile]
+    python -m benchmarks.folder [--files 10000] [--profile]
 
 The files are made from text found on the machine: a title, and sections of some paragraphs, 4 kB on average.
 """
@@ -14,7 +14,7 @@ import shutil
 import time
 from pathlib import Path
 
-from passages import CACHE, passages
+from benchmarks.passages import CACHE, passages
 
 PASSAGES = 50_000
 

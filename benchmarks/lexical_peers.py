@@ -1,7 +1,7 @@
 """Full-text search against its peers: build time, size, memory, and time per query, in one run.
 
     make bench                                          # 300,000 and 1,000,000 passages, tables into docs/benchmarks.md
-    python benchmarks/lexical_peers.py --passages 50000  # a quick look
+    python -m benchmarks.lexical_peers --passages 50000  # a quick look
 
 Every system runs in a process of its own over the same passages and the same queries (no stemming, no stop words).
 Queries are timed in rounds that visit the systems in turn, so that a noisy minute hurts all of them; figures are
@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from passages import CACHE, passages, queries
+from benchmarks.passages import CACHE, passages, queries
 
 SYSTEMS = ["sleuth", "tantivy", "bm25s", "lancedb", "sqlite", "sklearn"]
 ROUND = 20
@@ -315,7 +315,8 @@ class Worker:
     def __init__(self, name: str, home: Path) -> None:
         self.name = name
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "--serve", name, "--home", str(home)],
+            [sys.executable, "-m", "benchmarks.lexical_peers", "--serve", name, "--home", str(home)],
+            cwd=Path(__file__).parents[1],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -94,7 +94,7 @@ def queries(path: Path, n: int, seed: int = 7) -> list[str]:
     rng = random.Random(seed)
     with path.open(encoding="utf8") as lines:
         chosen = [line for line in lines if rng.random() < 0.05]
-    made = []
+    made: list[str] = []
     while len(made) < n:
         words = re.findall(r"[a-z0-9_]{2,}", rng.choice(chosen).lower())
         if len(words) >= 8:

@@ -1,7 +1,7 @@
 """How good are the rankings, on all test collections at once, beside the peers?
 
     make bench-quality
-    python benchmarks/quality.py --sets scifact cranfield --systems lexical hybrid bm25s
+    python -m benchmarks.quality --sets scifact cranfield --systems lexical hybrid bm25s
 
 Prints nDCG@10 and recall@100 per collection and system, and the paired p of hybrid against lexical. Collections are
 folders in BEIR layout under .data/; those that are absent are left out, and named.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sleuth import ArgumentError, Document, Engine
+from sleuth import ArgumentError, Document, Engine, Ranking
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
 from sleuth.searching import Fusion
 
@@ -19,20 +20,20 @@ DOCUMENTS = [
 
 
 @pytest.fixture
-def engine(tmp_path: Path):
+def engine(tmp_path: Path) -> Iterator[Engine]:
     with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
         opened.add(DOCUMENTS)
         yield opened
 
 
 @pytest.fixture
-def hybrid(tmp_path: Path):
+def hybrid(tmp_path: Path) -> Iterator[Engine]:
     with Engine.open(tmp_path / "hybrid", create=True) as opened:
         opened.add(DOCUMENTS)
         yield opened
 
 
-def sources(ranking) -> list[str]:
+def sources(ranking: Ranking) -> list[str]:
     return [item.metadata["source"] for item in ranking]
 
 

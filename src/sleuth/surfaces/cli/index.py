@@ -24,6 +24,7 @@ from sleuth.surfaces.cli.common import (
 
 if TYPE_CHECKING:
     from sleuth.ingest.jobs import IndexProgress, IndexReport
+    from sleuth.ingest.records import SkipKind
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -33,7 +34,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth index src/ --analyzer code         identifiers split and kept whole
 """
 
-_COUNTED = {"binary": "binary files", "link": "links"}
+_COUNTED: dict[SkipKind, str] = {"binary": "binary files", "link": "links"}
 """Kinds of skipped files of which there may be thousands and nothing is to be done about."""
 
 
@@ -131,7 +132,7 @@ def progress_bar(*, visible: bool) -> Iterator[Callable[[IndexProgress], None] |
 
         def show(now: IndexProgress) -> None:
             rate = human_bytes(now.bytes / now.seconds) if now.seconds else "0 B"
-            bar.update(task, completed=now.files, total=max(now.total_files, now.files), rate=rate)
+            bar.update(task, completed=now.files, total=now.total_files, rate=rate)
 
         yield show
 
