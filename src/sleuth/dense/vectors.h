@@ -3,6 +3,7 @@
  */
 #ifndef SLEUTH_VECTORS_H
 #define SLEUTH_VECTORS_H
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -43,14 +44,24 @@ static inline float widen(uint16_t half) {
     return value;
 }
 
-/* The square of a row's length, in the order of dot_rows. */
-WIDE static float square_row(const uint16_t *row, size_t n) {
+static ALWAYS_INLINE float dot(const float *a, const float *b, size_t n) {
     float lane[LANES] = {0};
-    for (size_t i = 0; i < n; i += LANES)
-        for (size_t k = 0; k < LANES && i + k < n; k++) lane[k] += widen(row[i + k]) * widen(row[i + k]);
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) lane[k] += a[i + k] * b[i + k];
+    for (size_t k = 0; i < n; i++, k++) lane[k] += a[i] * b[i];
     for (size_t half = LANES / 2; half; half /= 2)
         for (size_t k = 0; k < half; k++) lane[k] += lane[k + half];
     return lane[0];
+}
+
+/* cosines[q] = of a row of n halves to query q of m, each of n floats and of length 1; `wide` has room for n floats. */
+WIDE static void cosines_of(const uint16_t *row, const float *queries, size_t m, size_t n, float *wide,
+                            float *cosines) {
+    float square;
+    for (size_t i = 0; i < n; i++) wide[i] = widen(row[i]);
+    square = dot(wide, wide, n);
+    for (size_t q = 0; q < m; q++) cosines[q] = square > 0 ? dot(wide, queries + q * n, n) / sqrtf(square) : 0;
 }
 
 /* scores[j] = query . row rows[j], or row first + j where rows is NULL, of halves of n columns. */

@@ -9,7 +9,7 @@ alone, id of the whole, id of the left, id of the right, place), which is the or
 No token holds "▁" after another character, so merges never cross the start of a word: words are encoded one by one.
 """
 
-from libc.math cimport sqrt, sqrtf
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
@@ -18,9 +18,7 @@ import numpy as np
 
 cdef extern from "vectors.h" nogil:
     void add_row(float* into, const float* row, size_t n)
-    float square_row(const uint16_t* row, size_t n)
-    void dot_rows(const uint16_t* halves, size_t n, const float* query, const uint32_t* rows, size_t first,
-                  size_t m, float* scores)
+    void cosines_of(const uint16_t* row, const float* queries, size_t m, size_t n, float* wide, float* cosines)
 
 cdef enum:
     FIRST_TEXT = 259  # below: unknown, two control tokens, 256 bytes
@@ -136,6 +134,19 @@ cdef inline uint32_t hash_bytes(const uint8_t* p, int64_t n) noexcept nogil:
     return h ^ (h >> 15)
 
 
+cdef class Reader:
+    """Room for one thread to read in, and the words that it met: kept from one call to the next."""
+
+    cdef Scratch scratch
+
+    def __cinit__(self):
+        memset(&self.scratch, 0, sizeof(Scratch))
+        self.scratch.words = <Word*> calloc(WORDS, sizeof(Word))
+
+    def __dealloc__(self):
+        release(&self.scratch)
+
+
 cdef class Vocabulary:
     """Tokens by their bytes.
 
@@ -144,6 +155,7 @@ cdef class Vocabulary:
     """
 
     cdef object _tokens  # keeps the bytes alive
+    cdef list _spare  # readers that no call is using
     cdef const uint8_t** _text
     cdef int32_t* _size
     cdef Slot* _slots
@@ -161,6 +173,7 @@ cdef class Vocabulary:
             raise ValueError(f"tokens must be at most 65,536, got {n}")
         self.size = n
         self._tokens = tokens
+        self._spare = []
         self._mask = 1024
         while self._mask < 4 * <uint32_t> n:
             self._mask *= 2
@@ -195,6 +208,13 @@ cdef class Vocabulary:
         free(self._slots)
         free(self._whole)
         free(self._marks)
+
+    cdef Reader take(self):
+        """A reader of this call's own."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return Reader()
 
     cdef int32_t find(self, const uint8_t* p, int64_t n) noexcept nogil:
         """The id of the token of these bytes, or -1."""
@@ -365,12 +385,10 @@ cdef class Vocabulary:
         cdef const uint8_t** starts
         cdef int64_t* sizes
         cdef bytes text
-        cdef Scratch s
+        cdef Reader reader
+        cdef Scratch* s
         if table.shape[0] != self.size or out.shape[0] != n or out.shape[1] != dimension:
             raise ValueError("table and out must fit the vocabulary and the texts")
-        memset(&s, 0, sizeof(Scratch))
-        if n > 1:
-            s.words = <Word*> calloc(WORDS, sizeof(Word))
         starts = <const uint8_t**> malloc((n + 1) * sizeof(uint8_t*))
         sizes = <int64_t*> malloc((n + 1) * sizeof(int64_t))
         if starts == NULL or sizes == NULL:
@@ -381,9 +399,11 @@ cdef class Vocabulary:
             text = texts[i]
             starts[i] = text
             sizes[i] = len(text)
+        reader = self.take()
+        s = &reader.scratch
         with nogil:
             for i in range(n):
-                count = self.encode_text(&s, starts[i], sizes[i])
+                count = self.encode_text(s, starts[i], sizes[i])
                 if count < 0:
                     break
                 memset(&out[i, 0], 0, dimension * sizeof(float))
@@ -392,7 +412,7 @@ cdef class Vocabulary:
                 scale_row(&out[i, 0], dimension)
         free(starts)
         free(sizes)
-        release(&s)
+        self._spare.append(reader)
         if count < 0:
             raise MemoryError
 
@@ -411,9 +431,11 @@ cdef class Vocabulary:
         """
         cdef int64_t n = len(texts), m = queries.shape[0], dimension = table.shape[1], i, j, q, count, known = 0
         cdef const uint8_t* text
-        cdef float length
-        cdef Scratch s
+        cdef const float* row
+        cdef Reader reader
+        cdef Scratch* s
         cdef int32_t[::1] slots
+        cdef float[::1] wide
         cdef float[:, ::1] near, best
         if table.shape[0] != self.size or queries.shape[1] != dimension:
             raise ValueError("table and queries must fit the vocabulary")
@@ -421,31 +443,29 @@ cdef class Vocabulary:
         near = np.empty((min(self.size, n * most), m), np.float32)
         found = np.full((n, m), -1, np.float32)
         best = found
+        wide = np.empty(dimension, np.float32)
         if m == 0:
             return found
-        memset(&s, 0, sizeof(Scratch))
-        s.words = <Word*> calloc(WORDS, sizeof(Word))
+        reader = self.take()
+        s = &reader.scratch
         try:
             for i in range(n):
                 text = texts[i]
                 count = len(texts[i])
                 with nogil:
-                    count = self.encode_text(&s, text, count)
+                    count = self.encode_text(s, text, count)
                     for j in range(min(count, most)):
                         if slots[s.ids[j]] < 0:
                             slots[s.ids[j]] = known
-                            length = sqrtf(square_row(&table[s.ids[j], 0], dimension))
-                            for q in range(m):
-                                dot_rows(&table[0, 0], dimension, &queries[q, 0], NULL, s.ids[j], 1, &near[known, q])
-                                near[known, q] = near[known, q] / length if length > 0 else 0
+                            cosines_of(&table[s.ids[j], 0], &queries[0, 0], m, dimension, &wide[0], &near[known, 0])
                             known += 1
+                        row = &near[slots[s.ids[j]], 0]
                         for q in range(m):
-                            if near[slots[s.ids[j]], q] > best[i, q]:
-                                best[i, q] = near[slots[s.ids[j]], q]
+                            best[i, q] = row[q] if row[q] > best[i, q] else best[i, q]
                 if count < 0:
                     raise MemoryError
         finally:
-            release(&s)
+            self._spare.append(reader)
         return found
 
 
