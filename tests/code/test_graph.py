@@ -234,3 +234,23 @@ def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Pa
     snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
     assert repository_map(snapshot) == ""
     assert CodeRetriever(storage, None).retrieve("x", report.repository, strategy="keyword") == []
+
+
+def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
+    """Classes that inherit from each other, imports in a circle and names defined by themselves are survived."""
+    write(
+        tmp_path / "round",
+        {
+            "a.py": "from b import B\nclass A(B):\n    def f(self, x: 'X'):\n        X = X.y()\n        self.g()\n        x.h()\n",
+            "b.py": "from a import A\nclass B(A):\n    pass\n",
+            "c.py": "from d import name\n\nname()\n",
+            "d.py": "from c import name\n",
+            "e.py": "class E(E):\n    e: E = E.e.e()\n    def go(self, E: E):\n        E = E.e()\n        return E.e.x()\n",
+        },
+    )
+    report = index_path(storage, tmp_path / "round")
+    repository = storage.repository(report.repository)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    assert resolved(snapshot, "a.py")["B"] == "b.py:B"
+    assert resolved(snapshot, "c.py")["name"] == ""
+    assert resolved(snapshot, "e.py")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import builtins
 import re
+import threading
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -37,6 +38,7 @@ println printf len make string int float bool str
 """
 _BUILTIN = frozenset(dir(builtins)) | frozenset(_COMMON.split())
 _DEPTH = 4
+_REMEMBERED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,40 @@ class Resolver:
         self._snapshot = snapshot
         self._by_name = lru_cache(maxsize=20_000)(snapshot.definitions)
         self._targets = lru_cache(maxsize=50_000)(self._imported)
+        self._known: dict[tuple[int, Reference], Resolved | None] = {}
+        self._local = threading.local()
+        self._places: dict[int, dict[str, list[int]]] = {}
         self._types = lru_cache(maxsize=50_000)(partial(type_of, snapshot))
 
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """What a reference in a file means; None where that is not known."""
+        key = (file.key, reference)
+        found = self._known.get(key, self)
+        if not isinstance(found, Resolver):
+            return found
+        under_way = self._under_way()
+        if key in under_way:
+            return None  # a name that is defined by itself, as in `x = x.y()`
+        under_way.add(key)
+        try:
+            found = self._find(file, reference)
+        finally:
+            under_way.discard(key)
+        if not under_way:
+            # What was found on the way to something else may have been cut short by a circle.
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
+    def _under_way(self) -> set[tuple[int, Reference]]:
+        """What this thread is resolving."""
+        found: set[tuple[int, Reference]] | None = getattr(self._local, "under_way", None)
+        if found is None:
+            found = self._local.under_way = set()
+        return found
+
+    def _find(self, file: FileRow, reference: Reference) -> Resolved | None:
         name, qualifier = reference.name, reference.qualifier
         if reference.role == "import":
             return self._import_itself(file, reference)
@@ -92,7 +124,7 @@ class Resolver:
     def _in_scope(self, file: FileRow, reference: Reference) -> Resolved | None:
         """A definition in the scopes around the use, innermost first."""
         symbols = self._snapshot.detail(file).symbols
-        here = [i for i, s in enumerate(symbols) if s.name == reference.name]
+        here = self._by_place(file).get(reference.name)
         scope = reference.symbol
         while here:
             for i in here:
@@ -110,6 +142,17 @@ class Resolver:
                 break
             scope = symbols[scope].parent
         return None
+
+    def _by_place(self, file: FileRow) -> dict[str, list[int]]:
+        """Places of a file's symbols by name."""
+        found = self._places.get(file.key)
+        if found is None:
+            if len(self._places) >= _REMEMBERED // 100:
+                self._places.clear()
+            found = self._places[file.key] = {}
+            for i, symbol in enumerate(self._snapshot.detail(file).symbols):
+                found.setdefault(symbol.name, []).append(i)
+        return found
 
     def _brought_in(self, file: FileRow, name: str) -> Resolved | None:
         """What the imports of a file bring in under a name."""
