@@ -236,6 +236,24 @@ def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Pa
     assert CodeRetriever(storage, None).retrieve("x", report.repository, strategy="keyword") == []
 
 
+def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> None:
+    """A module of the standard library is not a file of that name inside a package; below src it is found."""
+    write(
+        tmp_path / "plain",
+        {
+            "src/app/__init__.py": "",
+            "src/app/json.py": "def dumps(x): pass\n",
+            "src/app/use.py": "import json\nfrom app import json as own\njson.dumps(1)\nown.dumps(2)\n",
+        },
+    )
+    report = index_path(storage, tmp_path / "plain")
+    repository = storage.repository(report.repository)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    found = resolved(snapshot, "src/app/use.py")
+    assert found["json.dumps"] == ""
+    assert found["own.dumps"] == "src/app/json.py:dumps"
+
+
 def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
     """Classes that inherit from each other, imports in a circle and names defined by themselves are survived."""
     write(

@@ -6,6 +6,8 @@ import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sleuth.code.snapshot import module_steps
+
 if TYPE_CHECKING:
     from sleuth.code.imports import Import
     from sleuth.code.snapshot import Snapshot
@@ -88,9 +90,21 @@ def _python(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int],
         path = "/".join([*base, *rest])
         inside = _module_file(snapshot, f"{path}/{item.name}" if path else item.name) if item.name else []
         return (inside, "") if inside else (_module_file(snapshot, path), item.name)
-    if item.name and (inside := _dotted(snapshot, file, f"{module}.{item.name}")):
+    if item.name and (inside := _absolute(snapshot, file, f"{module}.{item.name}")):
         return inside, ""
-    return _dotted(snapshot, file, module), item.name
+    return _absolute(snapshot, file, module), item.name
+
+
+def _absolute(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
+    """Files of an absolute import: `json` is not `app/json.py` where `app` is a package."""
+    steps = len(module.split("."))
+    found = []
+    for i in snapshot.modules.get(".".join(module.split(".")[-8:]), []):
+        row = snapshot.files[i]
+        above = "/".join(module_steps(row.path)[:-steps])
+        if row.language == "python" and not (above and f"{above}/__init__.py" in snapshot.by_path):
+            found.append(i)
+    return nearest(snapshot, file, found)
 
 
 def _module_file(snapshot: Snapshot, path: str) -> list[int]:

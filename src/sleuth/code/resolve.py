@@ -101,10 +101,19 @@ class Resolver:
         owner = self._owner(file, head, reference)
         if owner is not None:
             return owner
-        if name in _BUILTIN:
+        if name in _BUILTIN or self._is_foreign(file, head):
             return None
         found = [d for d in self._by_name(name) if d.symbol.kind in ("method", "function", "property")]
         return self._only(file, found, 0.35)
+
+    def _is_foreign(self, file: FileRow, head: str) -> bool:
+        """Whether a qualifier begins with a name that is imported from outside the repository."""
+        first = re.split(r"\W", head, maxsplit=1)[0]
+        return any(
+            first in (item.alias, item.module.partition(".")[0] if not item.name else "")
+            and not files_of(self._snapshot, file, item)[0]
+            for item in self._snapshot.detail(file).imports
+        )
 
     def _import_itself(self, file: FileRow, reference: Reference) -> Resolved | None:
         for item in self._snapshot.detail(file).imports:
