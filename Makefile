@@ -43,3 +43,10 @@ $(VENV)/.developed: $(VENV)/.installed
 clean:
 	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src -name '*.so' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
+
+.PHONY: bench-code
+bench-code: $(VENV)/.developed build ## code search: quality over the collections, resolution, speed (SRC=a repository)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks.code_quality --work build/code --peers
+	$(BIN)/python -m benchmarks.code_resolution --work build/code $(wildcard $(VENV)/lib/python3*/site-packages/rich)
+	$(BIN)/python -m benchmarks.code_speed --work build/code $(or $(SRC),$(wildcard $(VENV)/lib/python3*/site-packages))

@@ -125,7 +125,7 @@ def evaluate(cases: list[Case], weights: Floats) -> list[float]:
 
 def fit(collections: dict[str, list[Case]], l2: float = 2e-4) -> Floats:
     """Weights, 0 and more, that give gold files the most of a softmax over candidates; collections count equally."""
-    from scipy.optimize import minimize  # type: ignore[import-untyped]
+    from scipy.optimize import minimize
 
     rows = [
         (c.values.astype(np.float64), c.gold / c.gold.sum(), 1 / len(cases) / len(collections))
@@ -152,7 +152,7 @@ def fit(collections: dict[str, list[Case]], l2: float = 2e-4) -> Floats:
 
 def peer_rows(name: str, work: Path) -> None:
     """bm25s with code tokens over whole files, matching words as ripgrep would, and ours with a vector leg."""
-    import bm25s  # type: ignore[import-untyped]
+    import bm25s
 
     from benchmarks.code_speed import code_tokens
     from sleuth.code import CodeRetriever

@@ -61,7 +61,7 @@ def places(snapshot: Snapshot, sample: int, seed: int) -> list[tuple[FileRow, Re
 
 def judge(root: Path, work: Path, sample: int) -> tuple[Counter[str], Counter[float], Counter[float]]:
     """Counts of outcomes; and by confidence, how many were right and how many there were."""
-    import jedi  # type: ignore[import-untyped]
+    import jedi
 
     outcome: Counter[str] = Counter()
     right: Counter[float] = Counter()

@@ -49,7 +49,7 @@ def contents(root: Path) -> list[tuple[str, bytes]]:
 
 def peer_index(files: list[tuple[str, bytes]], chunks: list[str]) -> Any:
     """A single-process tree-sitter parse, then bm25s of the chunks."""
-    import bm25s  # type: ignore[import-untyped]
+    import bm25s
 
     for path, content in files:
         language = language_of(path)

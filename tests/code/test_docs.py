@@ -1,0 +1,37 @@
+"""docs/code.md shows what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from sleuth.code.filters import KEYS
+from sleuth.code.languages import LANGUAGES
+from sleuth.code.ranking import MEANING, WEIGHTS
+
+TEXT = (Path(__file__).parents[2] / "docs" / "code.md").read_text("utf-8")
+
+
+def test_the_example_prints_what_it_says(tmp_path: Path) -> None:
+    """The example, run in an empty folder, prints the block below it."""
+    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL)
+    assert found is not None
+    done = subprocess.run(
+        [sys.executable, "-c", found[1]], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout == found[2]
+
+
+def test_weights_and_filters_are_those_of_the_code() -> None:
+    """The table of signals has the weights in use; every filter and language is named."""
+    for name, weight in (WEIGHTS | {"meaning": MEANING}).items():
+        assert f"| {name} | {weight:.2f} |" in TEXT
+    for key in KEYS:
+        assert f"`{key}`" in TEXT
+    for name, language in LANGUAGES.items():
+        if language.package:
+            spelled = {"csharp": "C#", "cpp": "C++", "php": "PHP", "tsx": "TSX"}.get(name, name.capitalize())
+            assert spelled.lower() in TEXT.lower()
