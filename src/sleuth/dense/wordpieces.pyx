@@ -26,7 +26,7 @@ cdef enum:
     MARK_BYTES = 3  # "▁" in UTF-8: E2 96 81
     LONGEST_WORD = 26
     MOST_TOKENS = 8
-    WORDS = 1 << 14
+    WORDS = 1 << 16
 
 cdef struct Symbol:
     int32_t start
@@ -51,7 +51,7 @@ cdef struct Word:  # one that was encoded before, and what it came to
     uint16_t[MOST_TOKENS] ids
 
 cdef struct Scratch:
-    Word* words  # by the low bits of the hash, the latest wins; NULL where one text is too few to profit
+    Word* words  # two places for each hash, the latest stay; NULL where one text is too few to profit
     Symbol* symbols
     Candidate* heap
     uint8_t* text
@@ -257,17 +257,20 @@ cdef class Vocabulary:
         """Token ids of the n bytes of one word, and how many; remembered where there is a place for it."""
         cdef int64_t i, count
         cdef uint32_t hashed
+        cdef int way
         cdef Word* word
         if s.words == NULL or n > LONGEST_WORD:
             return self.merge_word(s, p, n, ids)
         hashed = hash_bytes(p, n)
-        word = &s.words[hashed & (WORDS - 1)]
-        if word.size == n and word.hash == hashed and memcmp(word.text, p, n) == 0:
-            for i in range(word.count):
-                ids[i] = word.ids[i]
-            return word.count
+        word = &s.words[hashed & (WORDS - 2)]
+        for way in range(2):
+            if word[way].size == n and word[way].hash == hashed and memcmp(word[way].text, p, n) == 0:
+                for i in range(word[way].count):
+                    ids[i] = word[way].ids[i]
+                return word[way].count
         count = self.merge_word(s, p, n, ids)
         if count <= MOST_TOKENS:
+            word[1] = word[0]
             word.hash, word.size, word.count = hashed, <uint8_t> n, <uint8_t> count
             memcpy(word.text, p, n)
             for i in range(count):
