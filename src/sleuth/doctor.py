@@ -49,6 +49,15 @@ def examine(path: Path, *, full: bool = False) -> list[Finding]:
     return [*environment(), *optional_packages(), *models(), *plugins(), *index(path, full=full)]
 
 
+def mend(path: Path) -> list[Finding]:
+    """Check fully, mend what can be mended, and tell what was."""
+    from sleuth.engine import Engine
+
+    with Engine.open(path) as engine:
+        done = [*engine.repairs, *engine.repair()]
+    return [Finding("warning", repair.what, repair.why) for repair in done]
+
+
 def environment() -> list[Finding]:
     """Versions, and whether the compiled kernels load (each has a stub beside it)."""
     import sleuth

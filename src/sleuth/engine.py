@@ -359,6 +359,10 @@ class Engine(Answering):
         """Prove that every leg covers every passage once; with `full`, also every checksum."""
         return self._store.check(full=full)
 
+    def repair(self) -> list[Repair]:
+        """Check fully and mend what can be mended; documents that lost a part are removed, and named."""
+        return self._store.repair()
+
     def compact(self) -> None:
         """Merge each leg into one segment and give free space back to the disk."""
         self._store.compact()

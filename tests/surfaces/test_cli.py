@@ -161,6 +161,10 @@ def test_status_and_doctor(indexed: Path) -> None:
     record.write_bytes(data[:at] + b"forty" + data[at + 5 :])
     findings = json.loads(sleuth("doctor", "--full", "--json", cwd=indexed).stdout)
     assert any(finding["level"] == "error" and finding["remedy"] for finding in findings)
+    assert "guide.md" in sleuth("doctor", "--repair", cwd=indexed).stdout
+    assert sleuth("doctor", "--full", cwd=indexed).returncode == 0
+    assert sleuth("index", "docs", cwd=indexed).returncode == 0
+    assert sleuth("search", "fifty tokens", cwd=indexed).returncode == 0
 
 
 def test_a_locked_index_names_its_holder(indexed: Path) -> None:

@@ -16,6 +16,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth doctor            environment, optional packages, and that every passage is covered
   sleuth doctor --full     reads every byte and compares checksums
+  sleuth doctor --repair   mends what a full check finds
 """
 
 _STYLES = {"ok": "green", "info": "dim", "warning": "yellow", "error": "bold red"}
@@ -24,13 +25,18 @@ _STYLES = {"ok": "green", "info": "dim", "warning": "yellow", "error": "bold red
 @app.command("doctor", epilog=EXAMPLES)
 def doctor(
     full: Annotated[bool, typer.Option("--full", help="Also verify every checksum.")] = False,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Mend what can be mended first: rebuilds segments, removes torn rows."),
+    ] = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Check the index and the environment; say what to do about each problem."""
-    from sleuth.doctor import examine
+    from sleuth.doctor import examine, mend
 
-    findings = examine(index_path(index), full=full)
+    path = index_path(index)
+    findings = [*(mend(path) if repair else []), *examine(path, full=full)]
     if json:
         print_json([finding.to_dict() for finding in findings])
     else:
