@@ -5,13 +5,33 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 KERNELS := $(shell find src -name '*.pyx' -o -name '*.h')
 
-.PHONY: filters demo test check build clean
+.PHONY: demo test check build bench bench-quality bench-code campaigns filters clean
 
 demo: $(VENV)/.installed build ## index real text, answer three questions
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(VENV)/.developed build check ## lint, types and every test
 	$(BIN)/python -m pytest -n 2
+
+bench: $(VENV)-bench/.installed ## full-text search, folders, cold start and local documents beside their peers
+	for n in 300000 1000000; do $(VENV)-bench/bin/python -m benchmarks.lexical_peers --passages $$n || exit; done
+	for b in folder cold_start local_docs; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
+
+bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .data, beside the peers
+	$(VENV)-bench/bin/python -m benchmarks.quality
+
+bench-code: $(VENV)-bench/.installed ## code retrieval on all collections under .data, and its speed
+	$(VENV)-bench/bin/python -m benchmarks.code_quality --peers
+	$(VENV)-bench/bin/python -m benchmarks.code_speed
+
+$(VENV)-bench/.installed: pyproject.toml setup.py
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet --editable '.[bench,eval]'
+	touch $@
+
+campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, failing calls, 500 runs of the engine's model, 10,000 filters
+	SLEUTH_RUNS=200 SLEUTH_MODEL_RUNS=500 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
+		tests/faults tests/test_engine_model.py tests/testing/test_filters_agree.py
 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree
 	SLEUTH_FILTERS=10000 $(BIN)/python -m pytest tests/testing/test_filters_agree.py
