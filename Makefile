@@ -21,8 +21,8 @@ bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .dat
 	$(VENV)-bench/bin/python -m benchmarks.quality
 
 bench-code: $(VENV)-bench/.installed ## code retrieval on all collections under .data, and its speed
-	$(VENV)-bench/bin/python -m benchmarks.code_quality --peers
-	$(VENV)-bench/bin/python -m benchmarks.code_speed
+	$(VENV)-bench/bin/python -m benchmarks.code_quality --work .data/bench/code --peers
+	$(VENV)-bench/bin/python -m benchmarks.code_speed --work .data/bench/code-speed $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
 
 $(VENV)-bench/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)-bench
