@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _BUSY_SECONDS = 30.0
+_PARAMETERS = 500
 _OPEN = 4
 """Snapshots that stay open."""
 
@@ -501,11 +502,16 @@ class CodeStorage:
 
     def vectors(self, fingerprint: str, keys: Sequence[int]) -> dict[int, NDArray[np.float16]]:
         """Embeddings of the chunks of those file versions that have them; each of shape (chunks, dimension)."""
-        rows = self.connection.execute(
-            "SELECT file, vectors FROM embeddings WHERE fingerprint = ?", (fingerprint,)
-        ).fetchall()
-        wanted = set(keys)
-        return {key: _matrix(blob) for key, blob in rows if key in wanted}
+        found: dict[int, NDArray[np.float16]] = {}
+        for start in range(0, len(keys), _PARAMETERS):
+            some = list(keys[start : start + _PARAMETERS])
+            marks = ",".join("?" * len(some))
+            rows = self.connection.execute(
+                f"SELECT file, vectors FROM embeddings WHERE file IN ({marks}) AND fingerprint = ?",
+                (*some, fingerprint),
+            )
+            found.update((key, _matrix(blob)) for key, blob in rows)
+        return found
 
     def add_vectors(self, fingerprint: str, vectors: Mapping[int, NDArray[np.float16]]) -> None:
         """Keep embeddings of file versions, each of shape (chunks, dimension)."""
