@@ -33,7 +33,7 @@ LEGS = ("lexical", "dense")
 """The legs that rank, in the order in which they are reported."""
 
 WEIGHTS = {"lexical": 1.0, "dense": 0.4}
-"""Of the default fusion, chosen over all test collections at once (docs/quality.md)."""
+"""Of the default fusion, chosen over all test collections at once (docs/hybrid.md)."""
 
 POOL_DEPTH = 5
 """Rows that the dense leg scores exactly for each hit of a pool."""
