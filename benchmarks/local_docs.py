@@ -53,7 +53,8 @@ def main() -> None:
         took: dict[str, list[float]] = {"sklearn": [], "first": [], "again": []}
         for number in range(3 if size > 10_000 else 15):
             query = asked[number]
-            evidence = [{"id": i, "content": line} for i, line in enumerate(lines[:size])]
+            part = lines[number : size + number]  # another list each time: one that was seen is found indexed
+            evidence = [{"id": i, "content": line} for i, line in enumerate(part)]
             took["sklearn"].append(seconds(sklearn, query, evidence))
             took["first"].append(seconds(retrieve_local_docs, query, evidence))
             took["again"] += [seconds(retrieve_local_docs, other, evidence) for other in asked]
