@@ -4,9 +4,12 @@ from __future__ import annotations
 
 # ruff: noqa: E501 - sources of other languages, a line each
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, render_context
 from sleuth.code.query import read_query
@@ -183,3 +186,18 @@ def test_context_fits_the_budget() -> None:
     assert render_context(hits, 0) == ""
     with pytest.raises(ArgumentError, match="budget"):
         render_context(hits, -1)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.text(max_size=300), st.text(alphabet="aZ_.:/\\()<>`'\" \n\t0#@-", max_size=200)))
+def test_any_text_can_be_asked(ask: Ask, query: str) -> None:
+    """No query makes retrieval fail."""
+    assert len(ask(query, limit=3)) <= 3
+
+
+def test_threads_get_the_same_answers(ask: Ask) -> None:
+    """Many threads over one retriever give what one gives."""
+    queries = ["charge an order", "newest order", "Refund.add", "server listens", "ledger"] * 6
+    alone = [ask(query) for query in queries]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, queries)) == alone

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,7 +17,14 @@ from sleuth.code.diff import compare
 from sleuth.code.indexing import index_source
 from sleuth.code.sources import source_at
 from sleuth.codebase import open_code
-from sleuth.errors import ArgumentError, CodeError, IndexLockedError, IndexNotFoundError, UnknownSnapshotError
+from sleuth.errors import (
+    ArgumentError,
+    CodeError,
+    IndexDamagedError,
+    IndexLockedError,
+    IndexNotFoundError,
+    UnknownSnapshotError,
+)
 from tests.code.conftest import SHOP, Git, write
 
 
@@ -297,3 +305,44 @@ def test_files_that_did_not_change_are_not_read(storage: CodeStorage, tmp_path: 
     navigator = Navigator(opened(storage, first.repository))
     assert (navigator.read_file("old.py"), navigator.read_file("new.py")) == ("a = 1\n", "d = 1\n")
     assert second.added == 1
+
+
+def test_missing_segments_are_said(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
+    """An index whose files are gone says so and how to mend it; it does not answer with less."""
+    git.commit({"a.py": "def a(): pass\n"})
+    report = index_path(storage, git.root)
+    for segment in (storage.path / "code").glob("*.seg"):
+        segment.unlink()
+    with open_code(storage.path) as other, pytest.raises(IndexDamagedError, match="index again"):
+        answers(other, report.repository, "a")
+
+
+def test_readers_never_wait_for_a_writer(storage: CodeStorage, git: Git) -> None:
+    """While commits are indexed and merged, every answer is that of one snapshot."""
+    git.commit({"a.py": "def apples(): pass\n"})
+    first = index_path(storage, git.root)
+    expected = answers(storage, first.repository, "apples", first.snapshot)
+    found: list[object] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        with open_code(storage.path) as other:
+            while not stop.is_set():
+                other._snapshots.clear()
+                try:
+                    found.append(answers(other, first.repository, "apples", first.snapshot))
+                except Exception as error:  # noqa: BLE001 - whatever is raised is what the test is about
+                    found.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for n in range(30):
+            git.commit({f"m{n}.py": f"def pears_{n}(): pass\n"})
+            index_path(storage, git.root)
+        storage.compact()
+    finally:
+        stop.set()
+        reader.join()
+    assert len(found) > 3
+    assert all(answer == expected for answer in found), [f for f in found if f != expected][:1]

@@ -16,7 +16,7 @@ from sleuth.code.filters import CodeFilter, read_filter
 from sleuth.code.query import Query, parts_of, read_query
 from sleuth.code.ranking import RankedFiles, rank_files
 from sleuth.code.walker import GraphWalker
-from sleuth.errors import ArgumentError, RetrievalError
+from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ class CodeRetriever:
             UnknownRepositoryError, UnknownSnapshotError: list what there is.
             FilterError: an unknown key or value.
             RetrievalError: every leg failed.
+            IndexDamagedError: the index on disk does not read.
         """
         self._check(query, limit, strategy)
         repository = self.storage.repository(repo_id)
@@ -157,6 +158,8 @@ class CodeRetriever:
             try:
                 vectors = self._similar(snapshot, query, allowed)
                 answers["vector"] = _nearest(snapshot, vectors, pool, allowed.labels)
+            except StoreError:
+                raise  # an index that is damaged is no matter of one leg
             except Exception as error:  # noqa: BLE001 - reported; raised where no other leg answers
                 failure = error
                 reports["vector"] = _failed("vector", error, began)
@@ -167,6 +170,8 @@ class CodeRetriever:
             meaning = None if vectors is None else _by_file(snapshot, vectors)
             try:
                 answers["keyword"] = keyword_search(snapshot, read_query(query), pool, allowed, meaning)
+            except StoreError:
+                raise
             except Exception as error:  # noqa: BLE001 - as above
                 failure = error
                 reports["keyword"] = _failed("keyword", error, began)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MANY = 12
 """Segments of a leg before the small ones are merged."""
+_TRIES = 8
 
 _FILE_FIELDS = ("body", "path", "names", "defines", "uses")
 
@@ -101,6 +102,17 @@ class Shelf:
         return out
 
     def _open_all(self, connection: sqlite3.Connection, leg: WordLeg) -> list[segments.Opened]:
+        for _ in range(_TRIES):
+            with suppress(
+                FileNotFoundError
+            ):  # merged by a writer since the list was read: the list is another now
+                return self._open_listed(connection, leg)
+        raise IndexDamagedError(
+            f"segments of {self._folder} are missing; remove code.db and the folder code beside it, and index again",
+            path=str(self._folder),
+        )
+
+    def _open_listed(self, connection: sqlite3.Connection, leg: WordLeg) -> list[segments.Opened]:
         rows = connection.execute(
             "SELECT name, fingerprint, size, checksum FROM segments WHERE leg = ? ORDER BY first", (leg.name,)
         ).fetchall()
@@ -115,14 +127,7 @@ class Shelf:
             with self._guard:
                 opened = self._opened.get(name)
                 if opened is None:
-                    try:
-                        opened = self._opened[name] = segments.read(self._folder, name, size, checksum)
-                    except FileNotFoundError as error:
-                        raise IndexDamagedError(
-                            f"{self._folder / name} is missing; remove code.db and the folder code beside it, "
-                            "and index again",
-                            path=str(self._folder),
-                        ) from error
+                    opened = self._opened[name] = segments.read(self._folder, name, size, checksum)
             out.append(opened)
         return out
 

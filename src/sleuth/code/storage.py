@@ -528,6 +528,8 @@ class CodeStorage:
 
     def prune(self, repository: str, keep: Sequence[str]) -> int:
         """Forget the snapshots of a repository that `keep` does not name, and what only they hold; how many went."""
+        with self._guard:
+            self._snapshots.clear()
         with self.writing():
             with self.transaction() as connection:
                 rows = connection.execute(
