@@ -291,3 +291,31 @@ def test_a_failed_embedder_leaves_the_words(tmp_path: Path) -> None:
         ]
         with pytest.raises(EmbeddingError):
             engine.retrieve("cats", legs=["dense"])
+
+
+LONG = "\n\n".join(
+    f"## Part {part}\n\n"
+    + " ".join(f"Sentence {n} of part {part} is about topic{part}x{n}." for n in range(40))
+    for part in range(3)
+)
+
+
+def test_passages_grow_on_request(tmp_path: Path) -> None:
+    """Neighbours, section and document are given once, word for word, with their lines."""
+    settings = {"chunk_size": 64, "chunk_overlap": 12}
+    with Engine.open(tmp_path / "i", create=True, embedder="", settings=settings) as engine:
+        engine.add([Document(LONG, {"source": "long.md", "type": "markdown"})])
+        (alone,) = engine.retrieve("topic1x20", 1)
+        (near,) = engine.retrieve("topic1x20", 1, expand=1)
+        (section,) = engine.retrieve("topic1x20", 1, expand="section")
+        (whole,) = engine.retrieve("topic1x20", 5, expand="document")
+        assert alone.text in near.text
+        assert near.text in LONG
+        assert section.text.count("topic1x") == 40
+        assert "topic0x" not in section.text
+        assert whole.text == LONG
+        assert whole.metadata["end_line"] == LONG.count("\n") + 1
+        assert len(engine.retrieve("part", 5, expand="document")) == 1
+        for bad in (0, -1, True, "page"):
+            with pytest.raises(ArgumentError, match="expand must be"):
+                engine.retrieve("part", expand=bad)  # type: ignore[arg-type]

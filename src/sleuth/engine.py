@@ -9,13 +9,15 @@ with Engine.open("index", create=True) as engine:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.answering import Answering
 from sleuth.embedders import CHEAP, RecordCache, open_embedder, spelling_of
 from sleuth.errors import ArgumentError
+from sleuth.expansion import Expansion, check_expansion, grow
 from sleuth.filters import as_filter
 from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.searching import Fusion, Searchers, as_fusion, check_legs
@@ -194,6 +196,7 @@ class Engine(Answering):
         filter: Filter | Mapping[str, Any] | str | None = None,
         legs: Sequence[str] | None = None,
         fusion: Fusion | str | None = None,
+        expand: Expansion = None,
         explain: bool = False,
     ) -> Ranking:
         """The best `k` passages for `query` in the newest committed version.
@@ -205,6 +208,8 @@ class Engine(Answering):
             filter: which passages may answer: a tree, a Mongo-style dict or the text form (`docs/filters.md`).
             legs: "lexical" (words), "dense" (meaning), or both; all that the index has where None.
             fusion: how several legs become one ranking: a `Fusion` or its printed form.
+            expand: give each passage with its neighbours (how many on each side), its "section" or its "document";
+                hits that a better one then holds are left out.
             explain: attach to every item how its score comes about.
 
         Returns:
@@ -218,8 +223,9 @@ class Engine(Answering):
             EmbeddingError: the embedder does not answer, and no other leg was asked.
         """
         check_query(query, k)
+        check_expansion(expand)
         tree, how = as_filter(filter), as_fusion(fusion)
-        with self._store.reader() as snapshot:
+        with self._reading() as snapshot:
             searchers = self._searchers_of(snapshot)
             wanted = check_legs(legs, searchers.legs)
             if not k or not query.strip():
@@ -237,6 +243,8 @@ class Engine(Answering):
             if explain:
                 for i, item in enumerate(items):
                     item.extra["explanation"] = found.explain(i)
+            if expand is not None:
+                items = grow(snapshot, rows, items, expand)
         return Ranking(items, found.parts)
 
     async def aretrieve(
@@ -247,13 +255,14 @@ class Engine(Answering):
         filter: Filter | Mapping[str, Any] | str | None = None,
         legs: Sequence[str] | None = None,
         fusion: Fusion | str | None = None,
+        expand: Expansion = None,
         explain: bool = False,
     ) -> Ranking:
         """`retrieve`, without blocking the event loop."""
         import asyncio
 
         return await asyncio.to_thread(
-            self.retrieve, query, k, filter=filter, legs=legs, fusion=fusion, explain=explain
+            self.retrieve, query, k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain
         )
 
     def nearest(
@@ -277,7 +286,7 @@ class Engine(Answering):
 
         check_query("", k)
         tree = as_filter(filter)
-        with self._store.reader() as snapshot:
+        with self._reading() as snapshot:
             searchers = self._searchers_of(snapshot)
             check_legs(["dense"], searchers.legs)
             dense = searchers.dense
@@ -320,14 +329,14 @@ class Engine(Answering):
 
     def searcher(self, leg: str) -> Any:
         """One leg of the newest version, for measurements: keys and scores, without text."""
-        with self._store.reader() as snapshot:
+        with self._reading() as snapshot:
             searchers = self._searchers_of(snapshot)
         check_legs([leg], searchers.legs)
         return getattr(searchers, leg)
 
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
-        with self._store.reader() as snapshot:
+        with self._reading() as snapshot:
             return self._searchers_of(snapshot).version
 
     def status(self) -> dict[str, Any]:
@@ -381,13 +390,25 @@ class Engine(Answering):
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    @contextmanager
+    def _reading(self) -> Iterator[Snapshot]:
+        """One version, which searchers of this thread may ask for the order of ties."""
+        with self._store.reader() as snapshot:
+            self._held.snapshot = snapshot
+            try:
+                yield snapshot
+            finally:
+                self._held.snapshot = None
+
     def _order(self, keys: NDArray[np.int64]) -> list[tuple[str, int]]:
-        """By what ties break: asked by searchers while this thread holds a snapshot."""
-        snapshot: Snapshot = self._held.snapshot
-        return snapshot.order(keys.tolist())
+        """By what ties break."""
+        held: Snapshot | None = getattr(self._held, "snapshot", None)
+        if held is not None:
+            return held.order(keys.tolist())
+        with self._reading() as snapshot:
+            return snapshot.order(keys.tolist())
 
     def _searchers_of(self, snapshot: Snapshot) -> Searchers:
-        self._held.snapshot = snapshot
         found = self._searchers
         if found is None or found.version != snapshot.version:
             with self._opening:

@@ -93,7 +93,7 @@ def open_index(option: Path | None) -> Engine:
 
     engine = Engine.open(index_path(option))
     for repair in engine.repairs:
-        print(f"sleuth: {repair}", file=sys.stderr)
+        print(f"sleuth: mended {repair.what}: {repair.why}", file=sys.stderr)
     return engine
 
 

@@ -43,14 +43,21 @@ def search(
     fusion: Annotated[
         str | None, typer.Option("--fusion", help='How legs become one, as in "rrf" or "minmax(dense=1)".')
     ] = None,
+    expand: Annotated[
+        str | None,
+        typer.Option("--expand", help="Show more of each: 1, 2 … neighbours, section or document."),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score comes about.")] = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Find the passages that answer a question."""
     question = " ".join(query)
+    expansion: Any = int(expand) if expand and expand.isdigit() else expand
     with open_index(index) as engine:
-        ranking = engine.retrieve(question, k, filter=filter, legs=legs, fusion=fusion, explain=explain)
+        ranking = engine.retrieve(
+            question, k, filter=filter, legs=legs, fusion=fusion, expand=expansion, explain=explain
+        )
         if json:
             items = [item_json(engine, question, item) for item in ranking]
             print_json(
