@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.code.labels import CATEGORIES
 from sleuth.code.signals import Scores, Signals
 
 if TYPE_CHECKING:
@@ -109,4 +110,5 @@ def _factors(snapshot: Snapshot, query: Query) -> NDArray[np.float32]:
         factors["test"] = 1.0
     if query.wants_docs:
         factors["docs"] = 1.0
-    return np.array([factors[row.category] for row in snapshot.files], np.float32)
+    by_number = np.array([factors[name] for name in CATEGORIES], np.float32)
+    return by_number[snapshot.categories]

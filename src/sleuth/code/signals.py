@@ -77,8 +77,7 @@ class Signals:
         self._keep("chunks", self._chunks(query))
         self._keep("defines", self._defines(query))
         self._keep("named", named(snapshot, query))
-        lines = np.array([row.lines for row in snapshot.files], np.float32)
-        self._keep("size", np.log1p(lines))
+        self._keep("size", np.log1p(snapshot.line_counts))
 
     def _keep(self, name: str, scores: Scores) -> None:
         if self._allowed is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.analyse import Detail
+from sleuth.code.labels import CATEGORIES
 from sleuth.code.parse import LineIndex, Symbol
 from sleuth.code.shelf import ranges
 from sleuth.code.storage import CodeStorage, FileRow, Repository, SnapshotInfo
@@ -113,6 +114,17 @@ class Snapshot:
         numbers: dict[str, int] = {}
         found = [numbers.setdefault(row.path.rpartition("/")[0], len(numbers)) for row in self.files]
         return np.array(found, np.int64)
+
+    @cached_property
+    def line_counts(self) -> NDArray[np.float32]:
+        """Lines of each file, shape (n,)."""
+        return np.array([row.lines for row in self.files], np.float32)
+
+    @cached_property
+    def categories(self) -> NDArray[np.int64]:
+        """The category of each file, as its place in `CATEGORIES`, shape (n,)."""
+        numbers = {name: i for i, name in enumerate(CATEGORIES)}
+        return np.array([numbers[row.category] for row in self.files], np.int64)
 
     @cached_property
     def file_words(self) -> tuple[WordSearcher, list[SegmentView]]:
