@@ -11,6 +11,7 @@
 
 #define BLOCK 64
 #define PLANES 4
+#define SPARSE 48 /* where fewer than one row in so many may answer, they are read one by one */
 
 typedef struct {
     const uint64_t *planes; /* shape (PLANES, words) */
@@ -64,6 +65,22 @@ static ALWAYS_INLINE int estimate(const Query *q, const uint64_t *block, const f
 WIDE static int estimate_portable(const Query *q, const uint64_t *block, const float *factors, float base, float least,
                                   float *scores) {
     return estimate(q, block, factors, base, least, scores);
+}
+
+/* The same for some rows of a block, one by one: a narrow filter leaves so few
+ * that the others are not worth reading. */
+WIDE static void estimate_some(const Query *q, const uint64_t *block, const float *factors, float base, uint64_t rows,
+                               float *scores) {
+    for (; rows; rows &= rows - 1) {
+        int r = __builtin_ctzll(rows);
+        uint64_t sum = 0, set = 0;
+        for (size_t w = 0; w < q->words; w++) {
+            const uint64_t x = block[w * BLOCK + r], *p = q->planes + w;
+            for (int b = 0; b < PLANES; b++) sum += (uint64_t)__builtin_popcountll(x & p[b * q->words]) << b;
+            set += (uint64_t)__builtin_popcountll(x);
+        }
+        scores[r] = base + factors[r] * (q->step * (float)(int32_t)sum + q->low * (float)(int32_t)set + q->shift);
+    }
 }
 
 #ifdef CLONED
@@ -175,16 +192,27 @@ static void score_row(Exact *x, const uint16_t *halves, size_t columns, size_t r
     if (x->count == x->k && least > c->least) c->least = least;
 }
 
+WIDE static size_t members(const uint64_t *bitmap, size_t words) {
+    size_t count = 0;
+    for (size_t i = 0; i < words; i++) count += (size_t)__builtin_popcountll(bitmap[i]);
+    return count;
+}
+
 /* Adds the rows of one segment, those in `allowed` where it is not NULL. */
 static void scan_part(const Query *q, const uint64_t *codes, const float *factors, const uint16_t *halves,
                       size_t columns, size_t n, const uint64_t *allowed, float base, uint32_t part, Exact *x,
                       Candidates *c) {
     const Estimate estimate_block = best_estimate();
+    const int sparse = allowed && members(allowed, (n + BLOCK - 1) / BLOCK) * SPARSE < n;
     float scores[BLOCK];
     for (size_t first = 0; first < n; first += BLOCK) {
         uint64_t rows = allowed ? allowed[first / BLOCK] : ~(uint64_t)0;
         if (n - first < BLOCK) rows &= ((uint64_t)1 << (n - first)) - 1;
-        if (!rows || !estimate_block(q, codes + first * q->words, factors + first, base, c->least, scores)) continue;
+        if (!rows) continue;
+        if (sparse)
+            estimate_some(q, codes + first * q->words, factors + first, base, rows, scores);
+        else if (!estimate_block(q, codes + first * q->words, factors + first, base, c->least, scores))
+            continue;
         if (c->count + BLOCK > c->capacity) keep_best(c);
         for (; rows; rows &= rows - 1) {
             int r = __builtin_ctzll(rows);
