@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,10 +63,8 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
     return CodeStorage(path, code_words(), create=create)
 
 
-def default_embedder() -> Embedder | None:
-    """The embedder that needs nothing but an installed package; None where that is missing."""
-    if find_spec("wordllama") is None:
-        return None
+def default_embedder() -> Embedder:
+    """The embedder that needs no model to download."""
     from sleuth.dense.wordllama import WordLlamaEmbedder
 
     return WordLlamaEmbedder()

@@ -52,6 +52,9 @@ def test_search(place: Path) -> None:
     assert len(found["hits"]) <= 2
     prompt = run(place, "search", "ledger", "--budget", "200").stdout
     assert prompt.startswith("### File: shop/ledger.py")
+    assert run(place, "index", "--vectors").returncode == 0
+    hybrid = answer(place, "search", "ledger", "--strategy", "hybrid")
+    assert [part["status"] for part in hybrid["parts"]] == ["ok", "ok"]
     piped = run(place, "search", "-", "--json", stdin="newest order")
     assert json.loads(piped.stdout)["hits"][0]["file_path"] == "shop/latest.py"
 

@@ -83,6 +83,9 @@ def index(
     watch: Annotated[
         bool, typer.Option("--watch", help="Index again after every save, until Ctrl-C.")
     ] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Embed now what a first hybrid search would have to.")
+    ] = False,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes that parse.")] = None,
     timeout: TimeoutOption = 10.0,
     json: JsonOption = False,
@@ -94,6 +97,8 @@ def index(
 
     with open_code(index_path(index), create=True) as storage:
         report = _index_with_bar(storage, path, rev, workers, timeout, quiet=json)
+        if vectors:
+            _embed(storage, report)
         _report(report, json=json)
         if watch:
             for _ in _changes(path, Path(report.path)):
@@ -101,6 +106,16 @@ def index(
                 if again.snapshot != report.snapshot:
                     report = again
                     _report(report, json=json)
+
+
+def _embed(storage: CodeStorage, report: IndexReport) -> None:
+    """Make the vectors of a snapshot with the default embedder."""
+    from sleuth.code.vectors import chunk_vectors
+    from sleuth.codebase import default_embedder
+
+    repository = storage.repository(report.repository)
+    snapshot = storage.snapshot(repository, report.snapshot)
+    chunk_vectors(storage.open_snapshot(repository, snapshot), default_embedder())
 
 
 def _index_with_bar(
