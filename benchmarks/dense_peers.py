@@ -1,10 +1,10 @@
 """Vector search against its peers: time to build, time to search, recall, memory and size, in one run.
 
-python benchmarks/dense_peers.py [--rows 100000] [--queries 200] [--systems sleuth usearch faiss-flat ...]
+python -m benchmarks.dense_peers [--rows 100000] [--queries 200] [--systems sleuth usearch faiss-flat ...]
 
 Every system runs in a process of its own over the same vectors and queries, with one thread where it can be told;
 queries are timed in rounds that visit the systems in turn, so that a noisy minute hurts all of them.
-Rows are those of `dense_recall.py`: passages of the test collections where there are enough, else rows around centres.
+Rows are those of `benchmarks.dense_recall`: passages of the test collections where there are enough, else made.
 A system whose package is missing is left out: pip install usearch faiss-cpu lancedb.
 """
 
@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dense_recall import Vectors, best_ten, real, synthetic
+
+from benchmarks.dense_recall import Vectors, best_ten, real, synthetic
 
 SYSTEMS = ["sleuth", "usearch", "faiss-flat", "faiss-hnsw", "lancedb"]
 ROUND = 20
@@ -203,7 +204,7 @@ def compare(systems: list[str], home: Path) -> None:
     built: dict[str, dict[str, float]] = {}
     memory: dict[str, float] = {}
     for name in systems:  # one after the other, so that none builds while another does
-        command = [sys.executable, __file__, "--home", str(home)]
+        command = [sys.executable, "-m", "benchmarks.dense_peers", "--home", str(home)]
         made = subprocess.run([*command, "--build", name], capture_output=True, text=True, check=False)
         if made.returncode:
             print(f"{name} is left out: {made.stderr.strip().splitlines()[-1]}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """How many of the true best ten does the search by codes find, and what does it cost?
 
-python benchmarks/dense_recall.py [--rows 10000 100000 1000000] [--queries 100] [--corpus .data]
+python -m benchmarks.dense_recall [--rows 10000 100000 1000000] [--queries 100] [--corpus .data]
 
 Vectors: passages of 60 words of the test collections under WordLlama with those collections' queries ("real"), where
 they are; rows around 1,000 centres with queries near rows ("clusters"); and both without any structure ("none"),
