@@ -14,8 +14,8 @@ from sleuth.code.languages import languages_named
 from sleuth.errors import FilterError
 
 if TYPE_CHECKING:
+    from sleuth.code.record import FileRow
     from sleuth.code.snapshot import Snapshot
-    from sleuth.code.storage import FileRow
 
 KEYS = ("path_prefix", "language", "exclude_language", "category", "exclude_category", "labels")
 

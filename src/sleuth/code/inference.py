@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from sleuth.code.parse import CONTAINERS
 
 if TYPE_CHECKING:
+    from sleuth.code.record import FileRow
     from sleuth.code.snapshot import Snapshot
-    from sleuth.code.storage import FileRow
 
 _TYPE = r"(?P<type>[\"']?(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*)"
 _BEFORE_NAME = frozenset({"java", "csharp", "c", "cpp", "php", "go"})

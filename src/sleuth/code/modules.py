@@ -10,8 +10,8 @@ from sleuth.code.snapshot import module_steps
 
 if TYPE_CHECKING:
     from sleuth.code.imports import Import
+    from sleuth.code.record import FileRow
     from sleuth.code.snapshot import Snapshot
-    from sleuth.code.storage import FileRow
 
 _SCRIPT = (
     "",

@@ -20,8 +20,8 @@ from sleuth.code.filters import is_below
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from sleuth.code.record import FileRow
     from sleuth.code.snapshot import Snapshot
-    from sleuth.code.storage import FileRow
 
 _DAMPING = 0.85
 _ROUNDS = 40

@@ -24,8 +24,8 @@ from sleuth.code.parse import CONTAINERS, Reference
 
 if TYPE_CHECKING:
     from sleuth.code.imports import Import
+    from sleuth.code.record import FileRow
     from sleuth.code.snapshot import Definition, Snapshot
-    from sleuth.code.storage import FileRow
 
 _SELF = frozenset({"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"})
 _SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala", "csharp"})

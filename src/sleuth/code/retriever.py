@@ -20,8 +20,8 @@ from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
+    from sleuth.code.record import FileRow, Repository, SnapshotInfo
     from sleuth.code.snapshot import Definition, Snapshot
-    from sleuth.code.storage import FileRow, Repository, SnapshotInfo
     from sleuth.code.vectors import EmbeddingProvider
 
 STRATEGIES = ("hybrid", "vector", "keyword")

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sleuth.code.analyse import Detail
 from sleuth.code.labels import CATEGORIES
 from sleuth.code.parse import LineIndex, Symbol
+from sleuth.code.record import FileRow, Repository, SnapshotInfo
 from sleuth.code.shelf import ranges
-from sleuth.code.storage import CodeStorage, FileRow, Repository, SnapshotInfo
+from sleuth.code.storage import CodeStorage
 from sleuth.code.words import WordLeg, WordSearcher
 from sleuth.errors import ArgumentError
 from sleuth.store.legs import Bitmap, SegmentView, pack

@@ -18,14 +18,14 @@ import uuid
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.analyse import Analysed
+from sleuth.code.record import SCHEMA, FileRow, Repository, SnapshotInfo, snapshot_info
 from sleuth.code.shelf import Shelf
 from sleuth.code.words import Words
 from sleuth.errors import (
@@ -47,97 +47,8 @@ _PARAMETERS = 500
 _OPEN = 4
 """Snapshots that stay open."""
 
-_SCHEMA = """
-CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE repositories(
-    id TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE, url TEXT NOT NULL, created REAL NOT NULL
-);
-CREATE TABLE blobs(hash TEXT NOT NULL UNIQUE, content BLOB NOT NULL);
-CREATE TABLE files(
-    key INTEGER PRIMARY KEY, repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE, path TEXT NOT NULL,
-    hash TEXT NOT NULL, language TEXT NOT NULL, category TEXT NOT NULL, encoding TEXT NOT NULL, lines INTEGER NOT NULL,
-    size INTEGER NOT NULL, skip TEXT NOT NULL, first_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL,
-    detail BLOB NOT NULL, UNIQUE (repository, path, hash)
-);
-CREATE TABLE snapshots(
-    serial INTEGER PRIMARY KEY, id TEXT NOT NULL, repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE,
-    base TEXT NOT NULL, names TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, finished REAL,
-    files INTEGER NOT NULL, members BLOB NOT NULL, error TEXT NOT NULL, holder TEXT NOT NULL,
-    UNIQUE (repository, id)
-);
-CREATE TABLE segments(
-    name TEXT PRIMARY KEY, leg TEXT NOT NULL, fingerprint TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-    rows INTEGER NOT NULL, size INTEGER NOT NULL, checksum INTEGER NOT NULL
-);
-CREATE TABLE embeddings(
-    file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, fingerprint TEXT NOT NULL, vectors BLOB NOT NULL,
-    PRIMARY KEY (file, fingerprint)
-);
-"""
 
 _FILE_COLUMNS = "key, path, hash, language, category, encoding, lines, size, skip, first_chunk, chunks"
-
-
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """A repository of the index.
-
-    Attributes:
-        id: a UUID.
-        path: its folder, absolute.
-        url: of its origin, "" where it has none.
-    """
-
-    id: str
-    path: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotInfo:
-    """A snapshot as it is listed.
-
-    Attributes:
-        id: the commit, or `content-` and a hash.
-        base: the commit it is or is based on, "" outside git.
-        names: branches and tags at that commit when it was indexed.
-        status: indexing, completed or failed.
-        started, finished: seconds since the epoch; `finished` is None until it is.
-        files: how many files it lists, skipped ones included.
-        error: why it failed, "" otherwise.
-    """
-
-    id: str
-    repository: str
-    base: str
-    names: tuple[str, ...]
-    status: str
-    started: float
-    finished: float | None
-    files: int
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileRow:
-    """A file version.
-
-    Attributes:
-        key: its row in the files leg; its chunks are rows `first_chunk` to `first_chunk + chunks - 1` of the other.
-        skip: why it is not searched; "" where it is.
-    """
-
-    key: int
-    path: str
-    hash: str
-    language: str
-    category: str
-    encoding: str
-    lines: int
-    size: int
-    skip: str
-    first_chunk: int
-    chunks: int
 
 
 class CodeStorage:
@@ -236,7 +147,7 @@ class CodeStorage:
         with self.transaction() as connection:
             known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
             if known is None:
-                for statement in _SCHEMA.split(";"):
+                for statement in SCHEMA.split(";"):
                     if statement.strip():
                         connection.execute(statement)
                 connection.execute("INSERT INTO meta VALUES ('format', ?)", (str(FORMAT),))
@@ -298,7 +209,7 @@ class CodeStorage:
             "WHERE repository = ? ORDER BY serial DESC",
             (repository,),
         ).fetchall()
-        return [_snapshot_info(row) for row in rows]
+        return [snapshot_info(row) for row in rows]
 
     def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
         """The completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
@@ -564,11 +475,6 @@ class CodeStorage:
             if packed:
                 found.update(np.frombuffer(zlib.decompress(packed), "<i8").tolist())
         return found
-
-
-def _snapshot_info(row: tuple[Any, ...]) -> SnapshotInfo:
-    id, repository, base, names, status, started, finished, count, error = row
-    return SnapshotInfo(id, repository, base, tuple(names.split()), status, started, finished, count, error)
 
 
 def _commit_named(path: str, name: str) -> str | None:

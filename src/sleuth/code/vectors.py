@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sleuth.errors import EmbeddingError
 
 if TYPE_CHECKING:
+    from sleuth.code.record import FileRow
     from sleuth.code.snapshot import Snapshot
-    from sleuth.code.storage import FileRow
 
 _BATCH = 512
 _MAX_CHARACTERS = 4_000

@@ -10,8 +10,8 @@ from sleuth.code.parse import CONTAINERS, Reference, Symbol
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from sleuth.code.record import FileRow
     from sleuth.code.snapshot import Definition, Snapshot
-    from sleuth.code.storage import FileRow
 
 EXPANSIONS = ("callers", "callees", "siblings", "implementations", "tests")
 _PLAIN = re.compile(r"[\w.$:@\\>-]+$")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,8 @@ from sleuth.surfaces.cli.common import (
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage, RetrievedContext, Snapshot
     from sleuth.code.indexing import IndexReport
-    from sleuth.code.storage import Repository
+    from sleuth.code.record import Repository
+    from sleuth.types import PartReport
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -218,26 +219,25 @@ def search(
             expand=expand or (),
         )
     if json:
-        print_json(
-            {
-                "query": text,
-                "snapshot": snapshot.info.id,
-                "hits": [hit.to_dict() for hit in hits],
-                "parts": [part.to_dict() for part in retriever.last_report],
-            }
-        )
+        parts = [part.to_dict() for part in retriever.last_report]
+        found = [hit.to_dict() for hit in hits]
+        print_json({"query": text, "snapshot": snapshot.info.id, "hits": found, "parts": parts})
     elif budget is not None:
         print(render_context(hits, budget))
     else:
-        for number, hit in enumerate(hits, 1):
-            _print_hit(number, hit, explain=explain)
-        for part in retriever.last_report:
-            if part.status != "ok":
-                console(stderr=True).print(f"sleuth: {part.name} {part.status}: {part.error}", markup=False)
-        if not hits:
-            console(stderr=True).print("Nothing found.")
+        _print_hits(hits, retriever.last_report, explain=explain)
     if not hits:
         raise typer.Exit(1)
+
+
+def _print_hits(hits: list[RetrievedContext], parts: Sequence[PartReport], *, explain: bool) -> None:
+    for number, hit in enumerate(hits, 1):
+        _print_hit(number, hit, explain=explain)
+    for part in parts:
+        if part.status != "ok":
+            console(stderr=True).print(f"sleuth: {part.name} {part.status}: {part.error}", markup=False)
+    if not hits:
+        console(stderr=True).print("Nothing found.")
 
 
 def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
