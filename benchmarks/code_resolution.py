@@ -17,8 +17,8 @@ from pathlib import Path
 
 from sleuth.code.indexing import index_path
 from sleuth.code.parse import Reference
+from sleuth.code.record import FileRow
 from sleuth.code.snapshot import Snapshot
-from sleuth.code.storage import FileRow
 from sleuth.codebase import open_code
 
 
