@@ -127,3 +127,10 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
             killer.cancel()
             process.kill()
             saver.join()
+
+
+def test_indexing_a_repository_as_documents_offers_this(place: Path) -> None:
+    """`sleuth index` on a repository names the command for code."""
+    command = [sys.executable, "-m", "sleuth", "index", ".", "--include", "*.md"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    assert "sleuth code index ." in done.stderr

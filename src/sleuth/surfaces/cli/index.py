@@ -101,6 +101,7 @@ def index(
             print_json(report.to_dict())
         elif not quiet:
             print_report(report, str(engine.path))
+            offer_code(paths)
     print_skipped(report)
     if report.interrupted:
         command = "sleuth index " + " ".join(map(str, paths))
@@ -110,6 +111,16 @@ def index(
         raise typer.Exit(130)
     if report.read == 0 and report.skipped:
         raise typer.Exit(1)
+
+
+def offer_code(paths: list[Path]) -> None:
+    """Say of repositories that there is a command that understands their code."""
+    for path in paths:
+        if (path / ".git").exists():
+            hint = (
+                f"{path} is a git repository; for its code, definitions and history: sleuth code index {path}"
+            )
+            console(stderr=True).print(hint, markup=False, soft_wrap=True)
 
 
 @contextmanager
