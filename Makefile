@@ -7,10 +7,10 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.h')
 
 .PHONY: demo test check build bench bench-quality bench-code campaigns filters clean
 
-demo: $(VENV)/.installed build ## index real text, answer three questions
+demo: $(VENV)/.installed $(VENV)/.kernels ## index real text, answer three questions
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
-test: $(VENV)/.developed build check ## lint, types and every test
+test: $(VENV)/.developed $(VENV)/.kernels check ## lint, types and every test
 	$(BIN)/python -m pytest -n 2
 
 bench: $(VENV)-bench/.installed ## full-text search, folders, cold start and local documents beside their peers
@@ -43,7 +43,8 @@ check: $(VENV)/.developed
 
 build: $(VENV)/.kernels ## recompile changed kernels in place
 
-$(VENV)/.kernels: $(VENV)/.installed $(KERNELS) setup.py
+# An editable install compiles them too, so it counts as a build.
+$(VENV)/.kernels: $(KERNELS) setup.py
 	flock $(VENV)/build.lock $(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@
 
@@ -52,13 +53,12 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.installed: pyproject.toml setup.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
-	$(BIN)/python -m pip install --quiet 'Cython>=3.1' 'setuptools>=77'
-	touch $@
+	$(BIN)/python -m pip install --quiet --editable . 'Cython>=3.1' 'setuptools>=77'
+	touch $@ $(VENV)/.kernels
 
-$(VENV)/.developed: $(VENV)/.installed
+$(VENV)/.developed: pyproject.toml setup.py | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $@
+	touch $@ $(VENV)/.installed $(VENV)/.kernels
 
 clean:
 	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
