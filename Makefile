@@ -20,9 +20,10 @@ bench: $(VENV)-bench/.installed ## full-text search, folders, cold start and loc
 bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .data, beside the peers
 	$(VENV)-bench/bin/python -m benchmarks.quality
 
-bench-code: $(VENV)-bench/.installed ## code retrieval on all collections under .data, and its speed
-	$(VENV)-bench/bin/python -m benchmarks.code_quality --work .data/bench/code --peers
-	$(VENV)-bench/bin/python -m benchmarks.code_speed --work .data/bench/code-speed $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
+bench-code: $(VENV)-bench/.installed ## code search: quality over the collections, resolution, speed (SRC=a repository)
+	$(VENV)-bench/bin/python -m benchmarks.code_quality --work build/code --peers
+	$(VENV)-bench/bin/python -m benchmarks.code_resolution --work build/code $(wildcard $(VENV)-bench/lib/python3*/site-packages/rich)
+	$(VENV)-bench/bin/python -m benchmarks.code_speed --work build/code $(or $(SRC),$(wildcard $(VENV)-bench/lib/python3*/site-packages))
 
 $(VENV)-bench/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)-bench
@@ -63,10 +64,3 @@ $(VENV)/.developed: pyproject.toml setup.py | $(BIN)/python
 clean:
 	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src -name '*.so' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
-
-.PHONY: bench-code
-bench-code: $(VENV)/.developed build ## code search: quality over the collections, resolution, speed (SRC=a repository)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	$(BIN)/python -m benchmarks.code_quality --work build/code --peers
-	$(BIN)/python -m benchmarks.code_resolution --work build/code $(wildcard $(VENV)/lib/python3*/site-packages/rich)
-	$(BIN)/python -m benchmarks.code_speed --work build/code $(or $(SRC),$(wildcard $(VENV)/lib/python3*/site-packages))
