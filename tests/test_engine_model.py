@@ -88,8 +88,11 @@ class EngineModel(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        """What is on disk at this moment is all that is left, as after kill -9."""
+        """What is on disk at this moment is all that is left, as after kill -9. (Copying takes a while: nothing may
+        move meanwhile, so merges and checkpoints are waited for; tests/faults kills in the midst of them.)
+        """
         self.moves += 1
+        self.engine.wait()
         copy = self.root / str(self.moves)
         shutil.copytree(self.engine.path, copy, ignore=shutil.ignore_patterns("*-shm"))
         self.engine.close()

@@ -372,6 +372,10 @@ class Engine(Answering):
         """Check fully and mend what can be mended; documents that lost a part are removed, and named."""
         return self._store.repair()
 
+    def wait(self) -> None:
+        """Wait until merges in the background are done; raises what they raised."""
+        self._store.wait()
+
     def compact(self) -> None:
         """Merge each leg into one segment and give free space back to the disk."""
         self._store.compact()

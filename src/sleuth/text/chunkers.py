@@ -191,7 +191,8 @@ class _Cutter:
         while position < len(text):
             while position >= page_end:
                 page, page_end = page + 1, self._page_end(page_end + 1)
-            cut, within = self._next_cut(position, max(done, position), page_end)
+            fresh = skip_blanks(text, max(done, position))
+            cut, within = self._next_cut(position, fresh, page_end)
             body = text[start:cut].rstrip()
             line += text.count("\n", counted, start)
             counted = start
@@ -215,11 +216,11 @@ class _Cutter:
         found = self.text.find("\f", position) if self.paged else -1
         return found if found >= 0 else len(self.text)
 
-    def _next_cut(self, position: int, done: int, page_end: int) -> tuple[int, bool]:
-        """Where the chunk from `position` ends, beyond `done`, and whether that is within a section."""
+    def _next_cut(self, position: int, fresh: int, page_end: int) -> tuple[int, bool]:
+        """Where the chunk from `position` ends, beyond what is at `fresh`, and whether that is within a section."""
         text, windows = self.text, self.windows
         quarter = _step(windows.quarter, text, position)
-        low = max(quarter, done + 1)
+        low = max(quarter, fresh + 1)
         limit = min(page_end, self.outline.heading_after(low, len(text)))
         half = _step(windows.half, text, quarter)
         high = _step(windows.rest, text, half)
@@ -231,7 +232,7 @@ class _Cutter:
         """The strongest border in [half, high], or the start of a block that `high` would divide if after `low`."""
         text, outline = self.text, self.outline
         if half >= high:
-            return high
+            return max(low, high)
         if self.code:
             found = borders.last_definition(text, half, high)
             return found if found >= 0 else self._weakest(half, high)

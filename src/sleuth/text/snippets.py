@@ -82,10 +82,11 @@ def _widen(text: str, low: int, high: int, width: int) -> tuple[int, int]:
     while end > high and text[end - 1].isspace() and _is_border(text, end - 1):
         end -= 1
     if end <= start:
-        end = min(len(text), width)
-        start = 0
-        while end < len(text) and not _is_boundary(text, end):
-            end += 1
+        start, end = 0, min(len(text), width)
+    while 0 < start < len(text) and not _is_boundary(text, start):
+        start -= 1
+    while 0 < end < len(text) and not _is_boundary(text, end):
+        end += 1
     return start, end
 
 
