@@ -107,10 +107,13 @@ class Fusion:
         return cls(match[1], weights, pool, rank_constant, tokens)  # type: ignore[arg-type]
 
 
+_DEFAULT = Fusion()
+
+
 def as_fusion(value: Fusion | str | None) -> Fusion:
     """A fusion from what users give: one, its printed form, or None for the default."""
     if value is None:
-        return Fusion()
+        return _DEFAULT
     return Fusion.parse(value) if isinstance(value, str) else value
 
 
