@@ -152,6 +152,10 @@ def test_settings_are_the_indexs(tmp_path: Path) -> None:
         Engine.open(tmp_path / "i", settings={"analyzer": "code"})
     with pytest.raises(ArgumentError, match="'analyser'"):
         Engine.open(tmp_path / "i", settings={"analyser": "code"})
+    with pytest.raises(
+        ArgumentError, match="chunk_overlap must be from 0 to a quarter of chunk_size, got 30"
+    ):
+        Engine.open(tmp_path / "j", create=True, settings={"chunk_size": 64, "chunk_overlap": 30})
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,11 @@ class IndexSettings:
     def __post_init__(self) -> None:
         rules: tuple[tuple[str, bool, str], ...] = (
             ("chunk_size", self.chunk_size >= 8, "at least 8"),
-            ("chunk_overlap", 0 <= self.chunk_overlap < self.chunk_size, "from 0 to below chunk_size"),
+            (
+                "chunk_overlap",
+                0 <= self.chunk_overlap <= self.chunk_size // 4,
+                "from 0 to a quarter of chunk_size",
+            ),
             ("title_weight", 0 <= self.title_weight <= 100, "from 0 to 100"),
             ("heading_weight", 0 <= self.heading_weight <= 100, "from 0 to 100"),
             ("k1", self.k1 >= 0, "0 or more"),
