@@ -10,6 +10,7 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
+from sleuth.ingest.jobs import IndexInterrupted, IndexProgress
 from sleuth.searching import Fusion
 
 DOCUMENTS = [
@@ -323,3 +324,24 @@ def test_passages_grow_on_request(tmp_path: Path) -> None:
         for bad in (0, -1, True, "page"):
             with pytest.raises(ArgumentError, match="expand must be"):
                 engine.retrieve("part", expand=bad)  # type: ignore[arg-type]
+
+
+def test_an_interruption_keeps_what_was_read(tmp_path: Path) -> None:
+    """Ctrl-C in the midst of a folder commits what was read and reports it; the next run reads the rest."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(30):
+        (folder / f"{number:02}.txt").write_text(f"text number {number}")
+
+    def stop(now: IndexProgress) -> None:
+        if now.files == 10:
+            raise KeyboardInterrupt
+
+    with Engine.open(tmp_path / "i", create=True, embedder="") as engine:
+        with pytest.raises(IndexInterrupted) as caught:
+            engine.index([folder], progress=stop)
+        kept = engine.status()["documents"]
+        assert caught.value.report.interrupted
+        assert kept == caught.value.report.documents
+        assert 9 <= kept <= 10
+        assert engine.index([folder]).added == 30 - kept

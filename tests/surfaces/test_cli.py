@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -192,3 +194,25 @@ def test_usage_errors_are_exit_code_2(home: Path) -> None:
     done = sleuth("index", "nowhere", cwd=home)
     assert done.returncode == 2
     assert "nowhere" in done.stderr
+
+
+def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    """Ctrl-C is exit code 130; what was committed stays, and running again completes the index."""
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(6_000):
+        (folder / f"note{number}.md").write_text(f"# Note {number}\n\n" + f"word{number} and more. " * 40)
+    command = [sys.executable, "-m", "sleuth", "index", "many"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / ".sleuth" / "record.sqlite").exists():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert sleuth("doctor", cwd=tmp_path).returncode == 0
+    done = json.loads(sleuth("index", "many", "--json", cwd=tmp_path).stdout)
+    assert done["documents"] == 6_000
+    assert done["added"] + done["unchanged"] == 6_000
