@@ -1,6 +1,6 @@
 """How often is a reference resolved to what it means? Truth: jedi, on real projects in Python.
 
-python benchmarks/code_resolution.py --work /tmp/code PACKAGE_FOLDER ...
+python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ...
 
 Of the references (calls, instantiations, bases) that jedi finds inside the project, recall is the share that we resolve
 to the same place; precision is the share of ours that agree with jedi, where jedi says anything at all.
