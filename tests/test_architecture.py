@@ -11,7 +11,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-BASE = {"errors", "types", "results", "protocols"}
+BASE = {"errors", "types", "results", "protocols", "lazy"}
 GROUND = BASE | {"filters", "settings", "text", "store"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
@@ -19,6 +19,7 @@ INTERNAL = {"store", "lexical", "dense", "text"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "lazy": set(),
     "types": {"errors"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},

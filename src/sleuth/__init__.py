@@ -3,8 +3,9 @@
 Names are imported when first used, so that `import sleuth` costs almost nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sleuth.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine as Engine
@@ -37,16 +38,4 @@ _HOMES = {
 
 __version__ = "0.1.0"
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the same names, once
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'sleuth' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

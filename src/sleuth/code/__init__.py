@@ -1,7 +1,8 @@
 """What is this code tied to? Repositories as snapshots, searched, walked and rendered."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sleuth.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sleuth.code.context import RetrievedContext as RetrievedContext
@@ -31,16 +32,4 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the same names, once
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'sleuth.code' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

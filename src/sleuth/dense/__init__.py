@@ -1,7 +1,8 @@
 """Which passages mean this?"""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sleuth.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sleuth.dense.embedding import EmbeddingCache as EmbeddingCache
@@ -27,16 +28,4 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the same names, once
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'sleuth.dense' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

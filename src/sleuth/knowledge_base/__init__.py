@@ -1,7 +1,8 @@
 """What does a hosted knowledge base hold? Retrieval in slices, ingestion, and an index in its place."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sleuth.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sleuth.knowledge_base.clients import set_default_client as set_default_client
@@ -41,18 +42,4 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the same names, once
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(
-            f"module 'sleuth.knowledge_base' has no attribute {name!r}; it has {', '.join(__all__)}"
-        )
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,7 +1,8 @@
 """What does the web say? Search by Tavily, answers kept on disk, and the text of a page behind a hit."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sleuth.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sleuth.web.batch import asearch_web_batch as asearch_web_batch
@@ -35,16 +36,4 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the same names, once
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'sleuth.web' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
