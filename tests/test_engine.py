@@ -53,6 +53,21 @@ def test_the_title_is_searched(engine: Engine) -> None:
     assert sources(engine.retrieve("animals")) == ["cats.md"]
 
 
+def test_a_title_without_text_is_found(hybrid: Engine) -> None:
+    """A document that is nothing but its title is found by it; one that has only a file's name is not."""
+    hybrid.add(
+        [
+            Document(" ", {"title": "Rate limits"}, id="bare"),
+            Document("", {"source": "rate.md", "title": "rate"}),
+        ]
+    )
+    (item,) = hybrid.retrieve("rates", legs=["lexical"])
+    assert (item.id, item.text, item.metadata["title"]) == ("bare#0", "", "Rate limits")
+    assert hybrid.retrieve("rate limits", 1)[0].id == "bare#0"
+    assert [neighbour.id for neighbour in hybrid.retrieve("rates", 1, expand="document")] == ["bare#0"]
+    assert all(finding.level == "ok" for finding in hybrid.check(full=True))
+
+
 def test_adding_again_costs_nothing(engine: Engine) -> None:
     """Unchanged documents are counted as such and make no new version."""
     version = engine.refresh()

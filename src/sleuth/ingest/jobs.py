@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.errors import ArgumentError
@@ -229,7 +229,7 @@ class _Adder:
                 self.report.added += 1
             else:
                 self.report.updated += 1
-            chunks = self.chunker.split(document)
+            chunks = self.chunker.split(document) or _title_alone(document)
             if state.modified_ns is None and _is_plain(chunks, document):
                 passages.append((id, digest, document))
             else:
@@ -270,6 +270,13 @@ class _Adder:
         self.flush()
         self.report.version = self.writer.commit()
         self.committed = time.monotonic()
+
+
+def _title_alone(document: Document) -> list[Chunk]:
+    """What a document without text is found by: one empty passage under its title, unless a file's name stands in."""
+    title = str(document.metadata.get("title") or "").strip()
+    file = PurePath(str(document.metadata.get("source") or ""))
+    return [Chunk("", 0, 0, 1, 1)] if title and title not in (file.name, file.stem) else []
 
 
 def _is_plain(chunks: Sequence[Chunk], document: Document) -> bool:
