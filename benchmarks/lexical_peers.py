@@ -312,10 +312,12 @@ def throughput(call: Callable[[str, int], Any], asked: list[str], k: int, thread
 
 
 class Worker:
-    def __init__(self, name: str, home: Path) -> None:
+    """A process of a benchmark that serves one system."""
+
+    def __init__(self, name: str, home: Path, module: str = "benchmarks.lexical_peers", *more: str) -> None:
         self.name = name
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.lexical_peers", "--serve", name, "--home", str(home)],
+            [sys.executable, "-m", module, "--serve", name, "--home", str(home), *more],
             cwd=Path(__file__).parents[1],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
