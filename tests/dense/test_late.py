@@ -39,8 +39,8 @@ def slow_match(query: str, text: str) -> float:
         near = [
             float(rows[token] @ rows[other]) / (length * float(np.linalg.norm(rows[other]))) for other in read
         ]
-        total += length * max(near)
-        weights += length
+        total += length**1.5 * max(near)
+        weights += length**1.5
     return total / weights
 
 

@@ -20,9 +20,12 @@ MOST_TOKENS = 512
 """Of a query or a passage; what comes after is not read."""
 
 
-WEIGHT = 0.25
+WEIGHT = 0.35
 READ = 30
-"""Hits that are read, and what the best match among them gains, of the best score (docs/hybrid.md has the table)."""
+"""Hits that are read, and what the best match among them gains, of the best score (docs/quality.md has the table)."""
+
+RARITY = 1.5
+"""The power of a vector's length by which its token counts: lengths grow with how rare a token is, but slowly."""
 
 
 class TokenReranker:
@@ -80,13 +83,13 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
     """How well each text matches the query's tokens, shape (len(texts),): 1 if it holds all of them, 0 if empty.
 
     The mean over the query's tokens of the greatest cosine to a token of the text, weighted by how often a token
-    comes and by the length of its vector.
+    comes and by the length of its vector to the power of `RARITY`.
     """
     vocabulary, table = load_model()
     asked, times = np.unique(vocabulary.encode(utf8(query))[:MOST_TOKENS], return_counts=True)
     vectors = table[asked].astype(np.float32)
     lengths = np.linalg.norm(vectors, axis=1)
-    weights = lengths.astype(np.float64) * times
+    weights = lengths.astype(np.float64) ** RARITY * times
     if not weights.any():
         return np.zeros(len(texts))
     lengths[lengths == 0] = 1
