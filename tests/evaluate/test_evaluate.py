@@ -89,6 +89,16 @@ def test_a_document_has_the_score_of_its_best_passage() -> None:
     assert document_of("x#1#2") == "x#1"
 
 
+def test_the_order_of_a_ranking_is_judged() -> None:
+    """Documents that tie are judged in the order in which they were found, whatever their ids."""
+    tied = [RetrievedItem(id=f"{id}#0", text="", score=0.7) for id in ("a", "c", "b")]
+    found = best_passages(Ranking(tied), 3)
+    assert score({"q": found}, {"q": {"a": 1}}, ["RR"]).means["RR"] == 1
+    assert score({"q": found}, {"q": {"b": 1}}, ["RR"]).means["RR"] == pytest.approx(1 / 3)
+    assert found["a"] == 0.7
+    assert list(found.values()) == pytest.approx([0.7] * 3)
+
+
 def test_randomisation_agrees_with_all_sign_changes() -> None:
     """p by sampling is near p by enumeration."""
     differences = np.array([0.3, 0.1, -0.05, 0.2, 0.15, 0.0, 0.25, -0.1])

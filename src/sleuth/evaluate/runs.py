@@ -58,7 +58,23 @@ def best_passages(ranking: Ranking, k: int) -> dict[str, float]:
             if len(scores) == k:
                 break
             scores[id] = -float(place) if item.score is None else item.score
-    return scores
+    return in_order(scores)
+
+
+def in_order(scores: Mapping[str, float]) -> dict[str, float]:
+    """The scores, lowered as little as makes each less than the one before it in single precision.
+
+    TREC's tools read scores and not order, and put equal ones in reverse order of id: they would judge a ranking that
+    nobody was shown.
+    """
+    import numpy as np
+
+    found: dict[str, float] = {}
+    last = np.float32(np.inf)
+    for id, score in scores.items():
+        last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
+        found[id] = score if np.float32(score) == last else float(last)
+    return found
 
 
 def write_run(run: Run, path: str | Path, tag: str = "sleuth") -> None:
