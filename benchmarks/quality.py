@@ -4,7 +4,8 @@
     python -m benchmarks.quality --sets scifact cranfield --systems lexical hybrid bm25s
 
 Prints nDCG@10 and recall@100 per collection and system, and the paired p of hybrid against lexical. Collections are
-folders in BEIR layout under .data/; those that are absent are left out, and named.
+folders in BEIR layout under .data/; those that are absent are left out, and named, as are peers that are not installed.
+A peer that needs an environment of its own is measured there with --json FILE; --add FILE puts it in the tables here.
 """
 
 from __future__ import annotations
@@ -18,26 +19,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.quality_peers import PEERS, K
 from sleuth import Engine
 from sleuth.evaluate.collections import Collection, open_collection
 from sleuth.evaluate.measures import Scores, compare, score
 from sleuth.evaluate.runs import Run, make_run
 from sleuth.surfaces.cli.eval import Configured
 
+MEASURES = ("nDCG@10", "R@100")
 DATA = Path(__file__).parents[1] / ".data"
 SETS = [
     "scifact", "nfcorpus_reduced", "cranfield", "cisi", "cacm", "checkthat2020", "climatefever_sents",
     "birco_wtb_dev", "birco_dorismae_dev", "xquad_en", "arxiv_title2abs",
 ]  # fmt: skip
-K = 100
-
-
-def texts_of(collection: Collection) -> tuple[list[str], list[str]]:
-    ids, texts = [], []
-    for document in collection.documents():
-        ids.append(str(document.id))
-        texts.append(f"{document.metadata.get('title', '')} {document.page_content}".strip())
-    return ids, texts
 
 
 def sleuth(legs: list[str] | None, fusion: str | None = None) -> Callable[[Collection], Run]:
@@ -51,82 +45,12 @@ def sleuth(legs: list[str] | None, fusion: str | None = None) -> Callable[[Colle
     return run
 
 
-def bm25s(collection: Collection) -> Run:
-    """bm25s with its defaults (Lucene variant, k1 1.5, b .75), English stop words and the Snowball stemmer."""
-    import bm25s as peer
-    import Stemmer
-
-    ids, texts = texts_of(collection)
-    stemmer = Stemmer.Stemmer("english")
-    model = peer.BM25()
-    model.index(
-        peer.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False
-    )
-    asked = peer.tokenize(
-        list(collection.queries.values()), stopwords="en", stemmer=stemmer, show_progress=False
-    )
-    found = model.retrieve(asked, k=min(K, len(ids)), show_progress=False)
-    return {
-        query: {ids[i]: float(s) for i, s in zip(row, scores, strict=True) if s > 0}
-        for query, row, scores in zip(collection.queries, found.documents, found.scores, strict=True)
-    }
-
-
-def tfidf(collection: Collection) -> Run:
-    """scikit-learn's TfidfVectorizer and cosine: what document 001 describes."""
-    import numpy as np
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    ids, texts = texts_of(collection)
-    vectorizer = TfidfVectorizer()
-    matrix = vectorizer.fit_transform(texts)
-    run: Run = {}
-    for query, text in collection.queries.items():
-        scores = np.asarray((matrix @ vectorizer.transform([text]).T).todense()).ravel()
-        best = np.argsort(-scores, kind="stable")[:K]
-        run[query] = {ids[i]: float(scores[i]) for i in best if scores[i] > 0}
-    return run
-
-
-def ensemble(collection: Collection) -> Run:
-    """LangChain's EnsembleRetriever (reciprocal ranks, equal weights) over its BM25Retriever and our vectors."""
-    from langchain_classic.retrievers import EnsembleRetriever
-    from langchain_community.retrievers import BM25Retriever
-    from langchain_core.documents import Document
-    from langchain_core.vectorstores import InMemoryVectorStore
-
-    from sleuth.dense.wordllama import WordLlamaEmbedder
-
-    ids, texts = texts_of(collection)
-    documents = [Document(text, id=id, metadata={"id": id}) for id, text in zip(ids, texts, strict=True)]
-
-    class Embeddings:
-        def embed_documents(self, wanted: list[str]) -> list[list[float]]:
-            return [list(map(float, v)) for v in WordLlamaEmbedder().embed_documents(wanted)]
-
-        def embed_query(self, text: str) -> list[float]:
-            return list(map(float, WordLlamaEmbedder().embed_query(text)))
-
-    store = InMemoryVectorStore(Embeddings())  # type: ignore[arg-type]
-    store.add_documents(documents)
-    both = EnsembleRetriever(
-        retrievers=[BM25Retriever.from_documents(documents, k=K), store.as_retriever(search_kwargs={"k": K})],
-        weights=[0.5, 0.5],
-    )
-    return {
-        query: {str(d.metadata["id"]): -float(place) for place, d in enumerate(both.invoke(text)[:K])}
-        for query, text in collection.queries.items()
-    }
-
-
 SYSTEMS: dict[str, Callable[[Collection], Run]] = {
     "lexical": sleuth(["lexical"]),
     "dense": sleuth(["dense"]),
     "hybrid": sleuth(None),
     "rrf": sleuth(None, "rrf"),
-    "bm25s": bm25s,
-    "tfidf": tfidf,
-    "langchain": ensemble,
+    **PEERS,
 }
 
 
@@ -138,31 +62,43 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=list(SYSTEMS))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--fresh", action="store_true", help="index again")
+    parser.add_argument("--add", type=Path, nargs="*", default=[], help="figures that --json kept elsewhere")
     options = parser.parse_args()
     if options.fresh:
         shutil.rmtree(DATA / "bench" / "quality", ignore_errors=True)
     results: dict[str, dict[str, Scores]] = {}
+    missing: dict[str, str] = {}
     for name in options.sets:
-        if not (DATA / name).is_dir():
+        if (DATA / name).is_dir():
+            results[name] = measure(open_collection(DATA / name), options.systems, missing)
+        else:
             print(f"{name} is not there and left out", file=sys.stderr)
-            continue
-        collection = open_collection(DATA / name)
-        results[name] = {}
-        for system in options.systems:
-            started = time.perf_counter()
-            try:
-                run = SYSTEMS[system](collection)
-            except ImportError as error:
-                print(f"{system} is left out: {error}", file=sys.stderr)
-                continue
-            results[name][system] = score(run, collection.qrels, ["nDCG@10", "R@100"])
-            means = results[name][system].means
-            print(f"{name} {system}: {means} in {time.perf_counter() - started:.1f} s", file=sys.stderr)
-    for measure in ("nDCG@10", "R@100"):
-        print(table(results, measure))
+    for path in options.add:
+        for name, row in json.loads(path.read_text()).items():
+            results.setdefault(name, {}).update({s: Scores(values) for s, values in row.items()})
+    for wanted in MEASURES:
+        print(table(results, wanted))
+    for system, reason in missing.items():
+        print(f"{system} is left out: {reason}")
     if options.json:
-        told = {name: {s: found.means for s, found in row.items()} for name, row in results.items()}
-        options.json.write_text(json.dumps(told, indent=1))
+        told = {name: {s: found.per_query for s, found in row.items()} for name, row in results.items()}
+        options.json.write_text(json.dumps(told))
+
+
+def measure(collection: Collection, systems: list[str], missing: dict[str, str]) -> dict[str, Scores]:
+    """The scores of every system; one that is not installed is told in `missing`, with the reason."""
+    found: dict[str, Scores] = {}
+    for system in systems:
+        started = time.perf_counter()
+        try:
+            run = SYSTEMS[system](collection)
+        except ImportError as error:
+            missing[system] = str(error)
+            continue
+        found[system] = score(run, collection.qrels, MEASURES)
+        seconds = time.perf_counter() - started
+        print(f"{collection.name} {system}: {found[system].means} in {seconds:.1f} s", file=sys.stderr)
+    return found
 
 
 def table(results: dict[str, dict[str, Scores]], measure: str) -> str:
