@@ -221,7 +221,10 @@ class Searchers:
         self, fused: Fused, query: str, k: int, texts: Texts, *, weight: float, parts: tuple[PartReport, ...]
     ) -> Found:
         """The best `k` of a fused ranking, after the first of them were read."""
-        values = late.match(query, texts(fused.keys[: late.READ].tolist()))
+        read = fused.keys[: late.READ]
+        values = self.dense.match(query, read) if self.dense else None
+        if values is None:
+            values = late.match(query, texts(read.tolist()))
         scores = fused.scores.copy()
         scores[: len(values)] = late.lift(scores[: len(values)], values, weight)
         places = best_places(fused.keys, scores, min(k, len(scores)), self._order).tolist()

@@ -5,13 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense import TokenReranker
+from sleuth.dense import DenseLeg, DenseSearcher, TokenReranker, WordLlamaEmbedder
 from sleuth.dense.late import match
-from sleuth.dense.wordllama import load_model
+from sleuth.dense.wordllama import MOST_TOKENS, load_model
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Reranker
+from sleuth.store.legs import SegmentView
 from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
+from tests.dense.strategies import HashEmbedder, rows_of, view_of
 
 TEXTS = st.lists(st.sampled_from(["dog", "puppy", "bank rates", "", "naïve", "x1"]), max_size=4).map(" ".join)
 
@@ -50,6 +52,58 @@ def test_match_equals_its_definition(query: str, texts: list[str]) -> None:
     """The match is the weighted mean of the best cosines, token by token."""
     expected = [slow_match(query, text) for text in texts]
     assert np.allclose(match(query, texts), expected, atol=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    TEXTS,
+    st.lists(st.lists(st.tuples(TEXTS, st.booleans()), max_size=90), min_size=1, max_size=3),
+    st.integers(0, 1000),
+)
+def test_kept_tokens_match_as_texts_do(query: str, segments: list[list[tuple[str, bool]]], seed: int) -> None:
+    """Rows match by the tokens kept in their segments as their texts do, before a merge and after it."""
+    leg, views, first = DenseLeg(WordLlamaEmbedder()), [], 1
+    texts: dict[int, str] = {}
+    for number, rows in enumerate(segments):
+        live = np.array([alive for _, alive in rows], bool)
+        views.append(view_of(leg, rows_of([text for text, _ in rows], first), live, f"s{number}"))
+        texts |= {first + i: text for i, (text, alive) in enumerate(rows) if alive}
+        first += len(rows)
+    merged = leg.merge(views)
+    keys = np.array(list(texts), np.int64)
+    whole = SegmentView("m", keys, None, None, merged.arrays, merged.meta)
+    wanted = np.random.default_rng(seed).permutation(keys)
+    expected = match(query, [texts[key] for key in wanted.tolist()])
+    for searcher in (DenseSearcher(leg, views), DenseSearcher(leg, [whole])):
+        found = searcher.match(query, wanted)
+        assert found is not None
+        assert np.allclose(found, expected, atol=1e-6)
+
+
+def test_only_the_first_tokens_count() -> None:
+    """A text matches by its first tokens only."""
+    values = match("puppy", ["puppy " + "dog " * MOST_TOKENS, "dog " * MOST_TOKENS + "puppy"])
+    assert values[0] == pytest.approx(1, abs=1e-6)
+    assert values[1] < 0.999
+
+
+def test_a_long_query_is_matched_whole() -> None:
+    """A query of more than 64 distinct tokens is matched as one of few."""
+    query = " ".join(map(chr, range(33, 127)))
+    assert len(set(load_model().vocabulary.encode(query.encode()).tolist())) > 64
+    texts = [query, "dog", query[100:], "number " + query[:20]]
+    assert match(query, texts) == pytest.approx([slow_match(query, text) for text in texts], abs=1e-5)
+
+
+def test_rows_whose_tokens_are_not_kept() -> None:
+    """There is no match for a row that no segment holds, nor over another embedder."""
+    leg = DenseLeg(WordLlamaEmbedder())
+    view = view_of(leg, rows_of(["a dog", "a puppy"]))
+    assert DenseSearcher(leg, [view]).match("dog", np.array([1, 3])) is None
+    other = DenseLeg(HashEmbedder())
+    assert DenseSearcher(other, [view_of(other, rows_of(["a dog"]))]).match("dog", np.array([1])) is None
+    assert leg.fingerprint.endswith("|tokens")
+    assert not other.fingerprint.endswith("|tokens")
 
 
 def test_a_text_matches_itself() -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sleuth.dense import codes
 from sleuth.dense.leg import DenseLeg
-from sleuth.dense.search import DenseSearcher, ordinals, query_planes, top
+from sleuth.dense.search import DenseSearcher, query_planes
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.store.legs import SegmentView, pack, unpack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
@@ -98,14 +98,16 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
             v.arrays["codes"],
             v.arrays["factors"],
             v.arrays["vectors"].view(np.uint16),
+            v.arrays["centre"],
+            v.tie_ranks,
             len(v),
             searcher._mask(i, allowed[i]),
-            0.0,
         )
         for i, v in enumerate(segments)
         if len(v)
     ]
-    owners, rows, _ = codes.scan(*query_planes(searcher.embed("q"))[:4], parts, 1000)
+    query = searcher.embed("q")
+    owners, rows, _ = codes.scan(*query_planes(query)[:4], parts, query, 1000, 1000)
     filled = [view for view in segments if len(view)]
     keys = [int(filled[owner].keys[row]) for owner, row in zip(owners, rows, strict=True)]
     assert sorted(keys) == sorted(key for key, _ in expected)
@@ -128,10 +130,11 @@ def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth:
     assert np.isclose(spread, np.sqrt((left_out**2).mean()), rtol=1e-3, atol=1e-3)
     bound = 2.2 * query.std() or np.abs(query).max()
     levels = np.clip(np.rint((query + bound) / (2 * bound / 15)), 0, 15) * (2 * bound / 15) - bound
-    expected = 0.5 + factor * (np.where(centred > 0, 1, -1) @ levels)
-    owners, rows, scores = codes.scan(
-        *query_planes(query)[:4], [(bits, factors, vectors.view(np.uint16), n, None, 0.5)], depth
-    )
+    expected = centre @ query + factor * (np.where(centred > 0, 1, -1) @ levels)
+    part = (bits, factors, vectors.view(np.uint16), centre, None, n, None)
+    owners, rows, scores = codes.scan(*query_planes(query)[:4], [part], query, depth, depth, exact=False)
+    rows, scores = rows[:depth], scores[:depth]
+    owners = owners[:depth]
     assert len(rows) == min(depth, n)
     assert not owners.any()
     assert np.allclose(scores, expected[rows], rtol=1e-3, atol=1e-3)
@@ -287,21 +290,6 @@ def test_wrong_mask() -> None:
     leg, segments = index(1, [100], 16)
     with pytest.raises(ArgumentError, match="allowed must hold 2 words for 100 rows, got 1"):
         DenseSearcher(leg, segments).search("q", allowed=[np.zeros(1, np.uint64)])
-
-
-@given(st.lists(st.booleans(), max_size=300))
-def test_ordinals(mask: list[bool]) -> None:
-    """The members of a bitmap are the places of True in its mask."""
-    members = np.array(mask, bool)
-    assert ordinals(pack(members)).tolist() == np.flatnonzero(members).tolist()
-
-
-@given(st.lists(st.integers(0, 5)), st.integers(1, 10))
-def test_top(values: list[int], k: int) -> None:
-    """The best k and whatever equals the last of them."""
-    scores = np.array(values, np.float32)
-    least = sorted(values, reverse=True)[:k][-1] if values else 0
-    assert sorted(top(scores, k).tolist()) == [i for i, value in enumerate(values) if value >= least]
 
 
 def test_halves_are_widened_exactly() -> None:

@@ -7,11 +7,15 @@
  */
 #ifndef SLEUTH_CODES_H
 #define SLEUTH_CODES_H
+#include <stdlib.h>
+
 #include "vectors.h"
+#ifdef CLONED
+#include <immintrin.h>
+#endif
 
 #define BLOCK 64
 #define PLANES 4
-#define SPARSE 48 /* where fewer than one row in so many may answer, they are read one by one */
 
 typedef struct {
     const uint64_t *planes; /* shape (PLANES, words) */
@@ -39,55 +43,92 @@ typedef struct {
     float margin;
 } Exact;
 
-typedef int (*Estimate)(const Query *, const uint64_t *, const float *, float, float, float *);
+/* One segment, as a query sees it. */
+typedef struct {
+    const uint64_t *codes;
+    const float *factors;
+    const uint16_t *halves;
+    const uint64_t *allowed; /* NULL for all */
+    const uint32_t *ties;    /* NULL where rows are in order of id */
+    size_t n, members;
+    float base; /* what to add to estimates */
+} Part;
 
-/* Estimates for the 64 rows of one block; the number of them above `least`. */
-static ALWAYS_INLINE int estimate(const Query *q, const uint64_t *block, const float *factors, float base, float least,
-                                  float *scores) {
-    uint64_t sum[BLOCK] = {0}, set[BLOCK] = {0};
-    int above = 0;
-    for (size_t w = 0; w < q->words; w++) {
-        const uint64_t *x = block + w * BLOCK;
-        const uint64_t p0 = q->planes[w], p1 = q->planes[q->words + w], p2 = q->planes[2 * q->words + w],
-                       p3 = q->planes[3 * q->words + w];
-        for (int r = 0; r < BLOCK; r++) {
-            sum[r] += (uint64_t)__builtin_popcountll(x[r] & p0) + 2 * (uint64_t)__builtin_popcountll(x[r] & p1) +
-                      4 * (uint64_t)__builtin_popcountll(x[r] & p2) + 8 * (uint64_t)__builtin_popcountll(x[r] & p3);
-            set[r] += (uint64_t)__builtin_popcountll(x[r]);
-        }
-    }
-    for (int r = 0; r < BLOCK; r++)
-        scores[r] = base + factors[r] * (q->step * (float)(int32_t)sum[r] + q->low * (float)(int32_t)set[r] + q->shift);
-    for (int r = 0; r < BLOCK; r++) above += scores[r] > least;
-    return above;
+typedef uint64_t (*Estimate)(const Query *, const uint64_t *, const float *, float, float, uint64_t, float *);
+
+static ALWAYS_INLINE float estimate_of(const Query *q, float base, float factor, uint64_t sum, uint64_t set) {
+    return base + factor * (q->step * (float)(int32_t)sum + q->low * (float)(int32_t)set + q->shift);
 }
 
-WIDE static int estimate_portable(const Query *q, const uint64_t *block, const float *factors, float base, float least,
-                                  float *scores) {
-    return estimate(q, block, factors, base, least, scores);
-}
-
-/* The same for some rows of a block, one by one: a narrow filter leaves so few
- * that the others are not worth reading. */
-WIDE static void estimate_some(const Query *q, const uint64_t *block, const float *factors, float base, uint64_t rows,
-                               float *scores) {
-    for (; rows; rows &= rows - 1) {
-        int r = __builtin_ctzll(rows);
-        uint64_t sum = 0, set = 0;
+/* Estimates for some of the 64 rows of a block; those of them that are above `least`. Where few are asked for they are
+ * read one by one. */
+WIDE static uint64_t estimate_portable(const Query *q, const uint64_t *block, const float *factors, float base,
+                                       float least, uint64_t rows, float *scores) {
+    uint64_t sum[BLOCK] = {0}, set[BLOCK] = {0}, above = 0;
+    const uint64_t *p0 = q->planes, *p1 = p0 + q->words, *p2 = p1 + q->words, *p3 = p2 + q->words;
+    if (__builtin_popcountll(rows) > 8) {
         for (size_t w = 0; w < q->words; w++) {
-            const uint64_t x = block[w * BLOCK + r], *p = q->planes + w;
-            for (int b = 0; b < PLANES; b++) sum += (uint64_t)__builtin_popcountll(x & p[b * q->words]) << b;
-            set += (uint64_t)__builtin_popcountll(x);
+            const uint64_t *x = block + w * BLOCK;
+            for (int r = 0; r < BLOCK; r++) {
+                sum[r] += (uint64_t)__builtin_popcountll(x[r] & p0[w]) +
+                          2 * (uint64_t)__builtin_popcountll(x[r] & p1[w]) +
+                          4 * (uint64_t)__builtin_popcountll(x[r] & p2[w]) +
+                          8 * (uint64_t)__builtin_popcountll(x[r] & p3[w]);
+                set[r] += (uint64_t)__builtin_popcountll(x[r]);
+            }
         }
-        scores[r] = base + factors[r] * (q->step * (float)(int32_t)sum + q->low * (float)(int32_t)set + q->shift);
-    }
+    } else
+        for (uint64_t left = rows; left; left &= left - 1) {
+            int r = __builtin_ctzll(left);
+            for (size_t w = 0; w < q->words; w++) {
+                const uint64_t x = block[w * BLOCK + r];
+                for (int b = 0; b < PLANES; b++)
+                    sum[r] += (uint64_t)__builtin_popcountll(x & p0[b * q->words + w]) << b;
+                set[r] += (uint64_t)__builtin_popcountll(x);
+            }
+        }
+    for (int r = 0; r < BLOCK; r++) scores[r] = estimate_of(q, base, factors[r], sum[r], set[r]);
+    for (int r = 0; r < BLOCK; r++) above |= (uint64_t)(scores[r] > least) << r;
+    return above & rows;
 }
 
 #ifdef CLONED
-/* Population counts of vectors: six times as fast, and out of reach of target_clones, which knows no such target. */
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq"))) static int estimate_vpopcnt(
-    const Query *q, const uint64_t *block, const float *factors, float base, float least, float *scores) {
-    return estimate(q, block, factors, base, least, scores);
+/* Population counts of vectors, eight rows at a time, out of reach of target_clones, which knows no such target. Eight rows
+ * of which none is asked for are not read, so that a filter that keeps few costs less than none. */
+#define VPOPCNT __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq")))
+VPOPCNT static ALWAYS_INLINE uint64_t estimate_eights(const Query *q, size_t words, const uint64_t *block,
+                                                      const float *factors, float base, float least, uint64_t rows,
+                                                      float *scores) {
+    const __m256 step = _mm256_set1_ps(q->step), low = _mm256_set1_ps(q->low), shift = _mm256_set1_ps(q->shift);
+    uint64_t above = 0;
+    for (int g = 0; g < BLOCK; g += 8) {
+        __m512i count[PLANES], set = _mm512_setzero_si512();
+        if (!(rows >> g & 0xff)) continue;
+        for (int b = 0; b < PLANES; b++) count[b] = _mm512_setzero_si512();
+        for (size_t w = 0; w < words; w++) {
+            const __m512i x = _mm512_loadu_si512(block + w * BLOCK + g);
+            for (int b = 0; b < PLANES; b++) {
+                const __m512i plane = _mm512_set1_epi64((int64_t)q->planes[b * words + w]);
+                count[b] = _mm512_add_epi64(count[b], _mm512_popcnt_epi64(_mm512_and_si512(x, plane)));
+            }
+            set = _mm512_add_epi64(set, _mm512_popcnt_epi64(x));
+        }
+        for (int b = PLANES - 1; b > 0; b--) /* 2 * the higher plane, and the one below */
+            count[b - 1] = _mm512_add_epi64(count[b - 1], _mm512_slli_epi64(count[b], 1));
+        const __m256 sums = _mm512_cvtepi64_ps(count[0]), sets = _mm512_cvtepi64_ps(set);
+        __m256 found = _mm256_add_ps(_mm256_mul_ps(step, sums), _mm256_mul_ps(low, sets));
+        found = _mm256_mul_ps(_mm256_loadu_ps(factors + g), _mm256_add_ps(found, shift));
+        found = _mm256_add_ps(_mm256_set1_ps(base), found);
+        _mm256_storeu_ps(scores + g, found);
+        above |= (uint64_t)_mm256_cmp_ps_mask(found, _mm256_set1_ps(least), _CMP_GT_OQ) << g;
+    }
+    return above & rows;
+}
+
+VPOPCNT static uint64_t estimate_vpopcnt(const Query *q, const uint64_t *block, const float *factors, float base,
+                                         float least, uint64_t rows, float *scores) {
+    if (q->words == 4) return estimate_eights(q, 4, block, factors, base, least, rows, scores);
+    return estimate_eights(q, q->words, block, factors, base, least, rows, scores);
 }
 #endif
 
@@ -198,30 +239,91 @@ WIDE static size_t members(const uint64_t *bitmap, size_t words) {
     return count;
 }
 
-/* Adds the rows of one segment, those in `allowed` where it is not NULL. */
-static void scan_part(const Query *q, const uint64_t *codes, const float *factors, const uint16_t *halves,
-                      size_t columns, size_t n, const uint64_t *allowed, float base, uint32_t part, Exact *x,
-                      Candidates *c) {
+/* Adds the rows of one segment that may answer. */
+static void scan_part(const Query *q, const Part *part, uint32_t number, size_t columns, Exact *x, Candidates *c) {
     const Estimate estimate_block = best_estimate();
-    const int sparse = allowed && members(allowed, (n + BLOCK - 1) / BLOCK) * SPARSE < n;
     float scores[BLOCK];
-    for (size_t first = 0; first < n; first += BLOCK) {
-        uint64_t rows = allowed ? allowed[first / BLOCK] : ~(uint64_t)0;
-        if (n - first < BLOCK) rows &= ((uint64_t)1 << (n - first)) - 1;
+    for (size_t first = 0; first < part->n; first += BLOCK) {
+        uint64_t rows = part->allowed ? part->allowed[first / BLOCK] : ~(uint64_t)0;
+        if (part->n - first < BLOCK) rows &= ((uint64_t)1 << (part->n - first)) - 1;
         if (!rows) continue;
-        if (sparse)
-            estimate_some(q, codes + first * q->words, factors + first, base, rows, scores);
-        else if (!estimate_block(q, codes + first * q->words, factors + first, base, c->least, scores))
-            continue;
+        rows = estimate_block(q, part->codes + first * q->words, part->factors + first, part->base, c->least, rows, scores);
+        if (!rows) continue;
         if (c->count + BLOCK > c->capacity) keep_best(c);
         for (; rows; rows &= rows - 1) {
             int r = __builtin_ctzll(rows);
             if (scores[r] > c->least) {
                 Candidate *at = &c->at[c->count++];
-                at->score = scores[r], at->part = part, at->row = (uint32_t)(first + (size_t)r);
-                if (x->count < x->k || (x->k && scores[r] > x->scores[0])) score_row(x, halves, columns, at->row, c);
+                at->score = scores[r], at->part = number, at->row = (uint32_t)(first + (size_t)r);
+                if (x->count < x->k || (x->k && scores[r] > x->scores[0])) score_row(x, part->halves, columns, at->row, c);
             }
         }
+    }
+}
+
+/* Adds all rows of one segment that may answer; there is room for them. */
+static void take_part(const Part *part, uint32_t number, Candidates *c) {
+    for (size_t first = 0; first < part->n; first += BLOCK) {
+        uint64_t rows = part->allowed ? part->allowed[first / BLOCK] : ~(uint64_t)0;
+        if (part->n - first < BLOCK) rows &= ((uint64_t)1 << (part->n - first)) - 1;
+        for (; rows; rows &= rows - 1) {
+            Candidate *at = &c->at[c->count++];
+            at->part = number, at->row = (uint32_t)(first + (size_t)__builtin_ctzll(rows));
+        }
+    }
+}
+
+/* Puts exact scores in the place of estimates. */
+static void score_candidates(const Part *parts, const float *query, size_t columns, Candidates *c) {
+    const size_t ahead = 8;
+    for (size_t i = 0; i < c->count; i++) {
+        if (i + ahead < c->count) {
+            const Candidate *next = &c->at[i + ahead];
+            const uint16_t *row = parts[next->part].halves + next->row * columns;
+            for (size_t line = 0; line < columns; line += 32) FETCH(row + line);
+        }
+        dot_rows(parts[c->at[i].part].halves, columns, query, NULL, c->at[i].row, 1, &c->at[i].score);
+    }
+}
+
+/* Whether a comes before b: by score, then by segment, then by tie rank. */
+static inline int comes_before(const Part *parts, const Candidate *a, const Candidate *b) {
+    const uint32_t *ties = parts[a->part].ties;
+    if (a->score != b->score) return a->score > b->score;
+    if (a->part != b->part) return a->part < b->part;
+    return ties ? ties[a->row] < ties[b->row] : a->row < b->row;
+}
+
+static void sift(const Part *parts, Candidate *at, size_t i, size_t n) {
+    const Candidate moved = at[i];
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && comes_before(parts, &at[child], &at[child + 1])) child++;
+        if (!comes_before(parts, &moved, &at[child])) break;
+        at[i] = at[child];
+    }
+    at[i] = moved;
+}
+
+/* Leaves the best k, and what ties with the last of them, in order (heapsort: the last in order lies on top). */
+static void sort_best(const Part *parts, Candidates *c, size_t k) {
+    const size_t n = c->count;
+    size_t kept = 0;
+    if (n > k) {
+        Candidates best = {c->at, n, c->capacity, k, -INFINITY};
+        Candidate *all = malloc(n * sizeof *all);
+        if (all) {
+            memcpy(all, c->at, n * sizeof *all);
+            keep_best(&best);
+            for (size_t i = 0; i < n; i++)
+                if (all[i].score >= best.least) c->at[kept++] = all[i];
+            c->count = kept;
+            free(all);
+        }
+    }
+    for (size_t i = c->count / 2; i-- > 0;) sift(parts, c->at, i, c->count);
+    for (size_t i = c->count; i-- > 1;) {
+        swap_candidates(&c->at[0], &c->at[i]);
+        sift(parts, c->at, 0, i);
     }
 }
 

@@ -3,7 +3,15 @@ from numpy.typing import NDArray
 
 from sleuth.store.legs import Bitmap
 
-Part = tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.uint16], int, Bitmap | None, float]
+Part = tuple[
+    NDArray[np.uint64],
+    NDArray[np.float32],
+    NDArray[np.uint16],
+    NDArray[np.float32],
+    NDArray[np.uint32] | None,
+    int,
+    Bitmap | None,
+]
 
 def dots(
     halves: NDArray[np.uint16], query: NDArray[np.float32], rows: NDArray[np.uint32] | None = None
@@ -18,8 +26,10 @@ def scan(
     low: float,
     shift: float,
     parts: list[Part],
+    query: NDArray[np.float32],
+    k: int,
     depth: int,
-    query: NDArray[np.float32] | None = None,
-    k: int = 0,
-    margin: float = 0,
+    margin: float = -1,
+    few: int = 0,
+    exact: bool = True,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]: ...

@@ -45,10 +45,22 @@ cdef extern from "codes.h" nogil:
         size_t count
         float margin
 
+    ctypedef struct Part:
+        const uint64_t* codes
+        const float* factors
+        const uint16_t* halves
+        const uint64_t* allowed
+        const uint32_t* ties
+        size_t n
+        size_t members
+        float base
+
+    size_t members(const uint64_t* bitmap, size_t words)
     void keep_best(Candidates* c)
-    void scan_part(const Query* q, const uint64_t* codes, const float* factors, const uint16_t* halves,
-                   size_t columns, size_t n, const uint64_t* allowed, float base, uint32_t part, Exact* x,
-                   Candidates* c)
+    void scan_part(const Query* q, const Part* part, uint32_t number, size_t columns, Exact* x, Candidates* c)
+    void take_part(const Part* part, uint32_t number, Candidates* c)
+    void score_candidates(const Part* parts, const float* query, size_t columns, Candidates* c)
+    void sort_best(const Part* parts, Candidates* c, size_t k)
 
 
 def dots(const uint16_t[:, ::1] halves, const float[::1] query, const uint32_t[::1] rows=None):
@@ -122,58 +134,97 @@ def mean(const uint16_t[:, ::1] halves):
     return (sums / max(n, 1)).astype(np.float32)
 
 
-def scan(const uint64_t[:, ::1] planes, float step, float low, float shift, list parts, int64_t depth,
-         const float[::1] query=None, int64_t k=0, float margin=0):
-    """The rows whose estimates are best, over several segments. Releases the GIL while it reads one.
+cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t words) except? 0:
+    """Where the arrays of each segment lie, which `given` keeps alive; rows that may answer."""
+    cdef const uint64_t[:, :, ::1] codes
+    cdef const float[::1] factors
+    cdef const uint16_t[:, ::1] halves
+    cdef const float[::1] centre
+    cdef const uint64_t[::1] allowed
+    cdef const uint32_t[::1] ties
+    cdef int64_t n, i, number
+    cdef size_t total = 0
+    cdef float base
+    for number, (codes, factors, halves, centre, ties, n, allowed) in enumerate(given):
+        if (<size_t> codes.shape[1] != words or codes.shape[0] * BLOCK < n or factors.shape[0] < n
+                or halves.shape[0] < n or halves.shape[1] != query.shape[0]
+                or centre.shape[0] != query.shape[0]):
+            raise ValueError("codes, factors, centre and vectors must fit the query and n")
+        if allowed is not None and allowed.shape[0] * 64 < n or ties is not None and ties.shape[0] < n:
+            raise ValueError("allowed must hold a bit per row, ties a number")
+        base = 0
+        for i in range(query.shape[0]):
+            base += query[i] * centre[i]
+        parts[number].n, parts[number].members, parts[number].base = n, n, base
+        parts[number].allowed = parts[number].ties = NULL
+        if n == 0:
+            continue
+        parts[number].codes, parts[number].factors = &codes[0, 0, 0], &factors[0]
+        parts[number].halves = &halves[0, 0]
+        if ties is not None:
+            parts[number].ties = &ties[0]
+        if allowed is not None:
+            parts[number].allowed = &allowed[0]
+            parts[number].members = members(&allowed[0], (n + 63) // 64)
+        total += parts[number].members
+    return total
+
+
+def scan(const uint64_t[:, ::1] planes, float step, float low, float shift, list parts, const float[::1] query,
+         size_t k, size_t depth, float margin=-1, size_t few=0, bint exact=True):
+    """The best rows of several segments: the best by estimate, scored exactly. Releases the GIL.
 
     Args:
         planes: the query's bits, shape (4, words).
         step, low, shift: the query's product with a code is step * (sum over planes b of 2^b * common bits) +
             low * (bits set) + shift.
-        parts: for each segment (codes, factors, halves, n, allowed, base): arrays as of `encode` and `dots`, the number
-            of rows, a bitmap or None, and what to add to its estimates.
-        depth: how many rows at most, 1 or more.
-        query, k, margin: where k is above 0, rows whose estimate is below the k-th best exact score by `margin` and
-            more are left out; `query` is the vector of shape (dimension,).
+        parts: for each segment (codes, factors, halves, centre, ties, n, allowed): arrays as of `encode` and `dots`,
+            tie ranks or None, the number of rows, a bitmap or None.
+        query: the vector, shape (dimension,).
+        k: rows wanted, 1 or more.
+        depth: how many rows to score exactly, at most.
+        margin: where 0 or more, rows whose estimate is below the k-th best exact score by it are left out as well.
+        few: where no more rows than this may answer, all are scored.
+        exact: whether scores are exact; otherwise they are estimates.
 
     Returns:
-        parts, shape (m,), uint32, rows, shape (m,), uint32, and their estimates, float32; in no order.
+        parts, shape (m,), uint32, rows, shape (m,), uint32, and scores, float32: the best k and what ties with the last
+        of them, best first, ties by segment and tie rank.
     """
     cdef Query q
     cdef Candidates found
-    cdef const uint64_t[:, :, ::1] codes
-    cdef const float[::1] factors
-    cdef const uint64_t[::1] allowed
-    cdef const uint16_t[:, ::1] halves
-    cdef const uint64_t* bitmap
     cdef Exact x
-    cdef int64_t n, i, part = 0
-    cdef float base
-    if planes.shape[0] != PLANES or depth < 1 or (k > 0 and query is None):
-        raise ValueError("planes must have 4 rows, depth must be 1 or more, and a k needs a query")
+    cdef size_t n = len(parts), total = 0
+    cdef uint32_t number
+    cdef int64_t i
+    cdef Part* places
+    if planes.shape[0] != PLANES or depth < 1 or k < 1 or query.shape[0] > 64 * planes.shape[1]:
+        raise ValueError("planes must have 4 rows of a bit per dimension, k and depth must be 1 or more")
     q = Query(&planes[0, 0], planes.shape[1], step, low, shift)
-    found.depth, found.capacity, found.count, found.least = depth, 2 * depth + 4 * BLOCK, 0, -float("inf")
-    found.at = <Candidate*> malloc(found.capacity * sizeof(Candidate))
-    x.query, x.k, x.count, x.margin = &query[0] if k else NULL, k, 0, margin
-    x.scores = <float*> malloc((k + 1) * sizeof(float))
+    x.query, x.k, x.count, x.margin, x.scores = &query[0], k if margin >= 0 else 0, 0, margin, NULL
+    found.at, found.count, found.depth, found.least = NULL, 0, max(k, depth), -float("inf")
+    places = <Part*> malloc((n + 1) * sizeof(Part))
     try:
+        if places == NULL:
+            raise MemoryError
+        total = read_parts(parts, places, query, planes.shape[1])
+        x.k = min(x.k, total)
+        found.capacity = total if total <= few else min(total, 2 * found.depth) + 4 * BLOCK
+        found.at = <Candidate*> malloc((found.capacity + 1) * sizeof(Candidate))
+        x.scores = <float*> malloc((x.k + 1) * sizeof(float))
         if found.at == NULL or x.scores == NULL:
             raise MemoryError
-        for codes, factors, halves, n, allowed, base in parts:
-            if (codes.shape[1] != planes.shape[1] or codes.shape[0] * BLOCK < n or factors.shape[0] < n
-                    or halves.shape[0] < n or (k and halves.shape[1] != query.shape[0])):
-                raise ValueError("codes and factors must fit the query and n")
-            if allowed is not None and allowed.shape[0] * 64 < n:
-                raise ValueError("allowed must hold a bit per row")
-            if n:
-                bitmap = &allowed[0] if allowed is not None else NULL
-                with nogil:
-                    scan_part(&q, &codes[0, 0, 0], &factors[0], &halves[0, 0], halves.shape[1], n, bitmap, base,
-                              part, &x, &found)
-            part += 1
         with nogil:
-            if found.count:
+            for number in range(<uint32_t> n):
+                if places[number].members and total <= few:
+                    take_part(&places[number], number, &found)
+                elif places[number].members:
+                    scan_part(&q, &places[number], number, query.shape[0], &x, &found)
+            if total > few and found.count:
                 keep_best(&found)
+            if exact:
+                score_candidates(places, &query[0], query.shape[0], &found)
+            sort_best(places, &found, k)
         where = np.empty(found.count, np.uint32)
         rows = np.empty(found.count, np.uint32)
         scores = np.empty(found.count, np.float32)
@@ -182,6 +233,7 @@ def scan(const uint64_t[:, ::1] planes, float step, float low, float shift, list
             rows[i] = found.at[i].row
             scores[i] = found.at[i].score
     finally:
+        free(places)
         free(found.at)
         free(x.scores)
     return where, rows, scores

@@ -8,17 +8,15 @@ WordLlama's static vectors, whose lengths say how much a token matters. It needs
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense.wordllama import load_model, utf8
+from sleuth.dense import matching
+from sleuth.dense.wordllama import MOST_TOKENS, load_model, utf8
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation, RetrievedItem
-
-MOST_TOKENS = 512
-"""Of a query or a passage; what comes after is not read."""
-
 
 WEIGHT = 0.35
 READ = 30
@@ -85,15 +83,29 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
     The mean over the query's tokens of the greatest cosine to a token of the text, weighted by how often a token
     comes and by the length of its vector to the power of `RARITY`.
     """
+    places = np.arange(len(texts), dtype=np.int64)
+    tokens, sizes = load_model().vocabulary.read([utf8(text) for text in texts], MOST_TOKENS)
+    found = match_rows(query, [(places, tokens, sizes, begins_of(sizes))], places)
+    return cast("NDArray[np.float64]", found)  # every place is there
+
+
+def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """The same for rows whose tokens are kept; None where a key is in no part."""
     vocabulary, table = load_model()
-    asked, times = np.unique(vocabulary.encode(utf8(query))[:MOST_TOKENS], return_counts=True)
-    vectors = table[asked].astype(np.float32)
-    lengths = np.linalg.norm(vectors, axis=1)
-    weights = lengths.astype(np.float64) ** RARITY * times
-    if not weights.any():
-        return np.zeros(len(texts))
-    lengths[lengths == 0] = 1
-    directions = vectors / lengths[:, None]
-    best = vocabulary.match([utf8(text) for text in texts], table.view(np.uint16), directions, MOST_TOKENS)
-    found: NDArray[np.float64] = np.where(best[:, 0] == -1, 0.0, best @ weights / weights.sum())
+    halves = table.view(np.uint16)
+    asked, times, lengths, directions = matching.distinct(
+        vocabulary.encode(utf8(query))[:MOST_TOKENS], halves
+    )
+    weights = lengths**RARITY * times
+    total = weights.sum()
+    best = matching.match(asked, directions, halves, parts, keys)
+    if best is None or not total:
+        return None if best is None else np.zeros(len(keys))
+    found: NDArray[np.float64] = np.where(best[:, 0] == -1, 0.0, best @ weights / total)
     return found
+
+
+def begins_of(sizes: NDArray[np.uint16]) -> NDArray[np.uint64]:
+    """Where every 64th of sets of these sizes begins, when they lie one after the other."""
+    ends = np.cumsum(sizes, dtype=np.uint64)
+    return np.concatenate([np.zeros(1, np.uint64), ends[:-1]])[::64] if len(sizes) else ends

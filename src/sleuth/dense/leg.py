@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from sleuth.dense import codes
 from sleuth.dense.embedding import EmbeddingCache, Progress, check_embedder, embed_texts, unit
+from sleuth.dense.late import begins_of
+from sleuth.dense.wordllama import Reading, WordLlamaEmbedder
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
@@ -25,6 +28,9 @@ class DenseLeg:
     per dimension and row around that mean, `codes` and `factors` (see codes.h). Half precision costs less
     recall than can be measured over the exact product, and half the bytes; the mean belongs to the segment,
     so nothing is trained and a merge takes it anew.
+
+    Over the default embedder it also holds the tokens of each row, which fusion matches with those of a query
+    (late.py): `tokens`, one set after the other, `sizes`, their bytes, and `begins`, where every 64th begins.
 
     Attributes:
         name: "dense".
@@ -70,7 +76,12 @@ class DenseLeg:
     @property
     def fingerprint(self) -> str:
         """Format, embedder and fields."""
-        return f"dense-{FORMAT}|{self.embedder.fingerprint}|{','.join(self.fields)}"
+        kept = "|tokens" if self._keeps_tokens else ""
+        return f"dense-{FORMAT}|{self.embedder.fingerprint}|{','.join(self.fields)}{kept}"
+
+    @property
+    def _keeps_tokens(self) -> bool:
+        return isinstance(self.embedder, WordLlamaEmbedder)
 
     def texts(self, rows: Rows) -> list[str]:
         """What is embedded of each row."""
@@ -81,6 +92,9 @@ class DenseLeg:
 
     def build(self, rows: Rows) -> SegmentData:
         """Vectors and codes of these rows; raises EmbeddingError where the embedder fails."""
+        if isinstance(self.embedder, WordLlamaEmbedder):
+            read = self._read(self.embedder, self.texts(rows))
+            return self.pack(read.vectors.astype(np.float16), (read.tokens, read.sizes))
         vectors = embed_texts(
             self.embedder,
             self.texts(rows),
@@ -94,19 +108,30 @@ class DenseLeg:
     def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
         """Vectors and codes of the live rows of these segments, in order."""
         parts: list[NDArray[np.float16]] = []
+        tokens: list[NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
+        sizes: list[NDArray[np.uint16]] = [np.zeros(0, np.uint16)]
         for view in segments:
             self.check(view)
-            if len(view):
-                vectors = view.arrays["vectors"]
-                parts.append(vectors if view.live is None else vectors[unpack(view.live, len(view))])
-        return self.pack(np.concatenate(parts) if parts else np.zeros((0, 0), np.float16))
+            if not len(view):
+                continue
+            live = None if view.live is None else unpack(view.live, len(view))
+            vectors = view.arrays["vectors"]
+            parts.append(vectors if live is None else vectors[live])
+            if self._keeps_tokens:
+                sets, each = view.arrays["tokens"], view.arrays["sizes"]
+                tokens.append(sets if live is None else sets[np.repeat(live, each)])
+                sizes.append(each if live is None else each[live])
+        merged = np.concatenate(parts) if parts else np.zeros((0, 0), np.float16)
+        return self.pack(merged, (np.concatenate(tokens), np.concatenate(sizes)))
 
     def check(self, view: SegmentView) -> None:
         """Raises EmbedderMismatchError where another embedder made this segment."""
         check_embedder(str(view.meta["embedder"]), self.embedder.fingerprint)
 
-    def pack(self, vectors: NDArray[np.float16]) -> SegmentData:
-        """Arrays of these vectors, shape (n, dimension), of length 1."""
+    def pack(
+        self, vectors: NDArray[np.float16], kept: tuple[NDArray[np.uint8], NDArray[np.uint16]] | None = None
+    ) -> SegmentData:
+        """Arrays of these vectors, shape (n, dimension), of length 1, and of rows' sets of tokens with sizes."""
         halves = np.ascontiguousarray(vectors).view(np.uint16)
         centre = codes.mean(halves)
         bits, factors, spread = codes.encode(halves, centre)
@@ -116,5 +141,22 @@ class DenseLeg:
             "codes": bits,
             "factors": factors,
         }
+        if kept is not None and self._keeps_tokens:
+            arrays |= {"tokens": kept[0], "sizes": kept[1], "begins": begins_of(kept[1])}
         facts = {"embedder": self.embedder.fingerprint, "dimension": vectors.shape[1], "spread": spread}
         return SegmentData(arrays, facts)
+
+    def _read(self, embedder: WordLlamaEmbedder, texts: Sequence[str]) -> Reading:
+        """Vectors and tokens, in batches, which are so fast that no cache would help."""
+        size = max(self._batch_size, 1024)
+        batches = [texts[start : start + size] for start in range(0, len(texts), size)]
+        if len(batches) <= 1 or self._threads == 1:
+            read = [embedder.read(batch) for batch in batches or [texts]]
+        else:
+            with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
+                read = list(pool.map(embedder.read, batches))
+        if self._progress is not None:
+            self._progress(len(texts), len(texts))
+        if len(read) == 1:
+            return read[0]
+        return Reading(*map(np.concatenate, zip(*read, strict=True)))

@@ -15,12 +15,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense import codes
+from sleuth.dense import codes, late
 from sleuth.dense.embedding import as_vectors, unit
 from sleuth.dense.leg import DenseLeg
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.store.hits import merge_hits, no_hits
-from sleuth.store.legs import Bitmap, Hits, SegmentView, count
+from sleuth.store.legs import Bitmap, Hits, SegmentView
 from sleuth.types import Explanation
 
 Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
@@ -63,6 +63,21 @@ class DenseSearcher:
         self._segments = tuple(segments)
         self._ids: Ids = ids or _by_key
         self._halves = [view.arrays["vectors"].view(np.uint16) for view in segments]
+        self._by_size = sorted(
+            (i for i, view in enumerate(segments) if len(view)), key=lambda i: -len(segments[i])
+        )
+        self._spread = max((float(segments[i].meta["spread"]) for i in self._by_size), default=0.0)
+        self._arrays = [
+            (
+                view.arrays["codes"],
+                view.arrays["factors"],
+                halves,
+                view.arrays["centre"],
+                view.tie_ranks,
+                len(view),
+            )
+            for view, halves in zip(segments, self._halves, strict=True)
+        ]
 
     def __len__(self) -> int:
         return sum(map(len, self._segments))
@@ -101,17 +116,17 @@ class DenseSearcher:
         vector = self.embed(query) if isinstance(query, str) else self._prepare(query)
         if k == 0 or not vector.any():
             return no_hits()
-        masks = [self._mask(i, None if allowed is None else allowed[i]) for i in range(len(self._segments))]
-        sizes = [
-            len(view) if mask is None else count(mask)
-            for view, mask in zip(self._segments, masks, strict=True)
+        parts = [
+            (*self._arrays[i], self._mask(i, None if allowed is None else allowed[i])) for i in self._by_size
         ]
-        if sum(sizes) <= max(EXACT_BELOW, 2 * max(k, depth or 0)):
-            rows = [None if mask is None else ordinals(mask) for mask in masks]
+        planes = query_planes(vector)
+        few = max(EXACT_BELOW, 2 * max(k, depth or 0))
+        if depth is not None:
+            found = codes.scan(*planes[:4], parts, vector, k, depth, few=few)
         else:
-            rows = self._candidates(vector, masks, sizes, k, depth)
-        parts = [self._score(i, vector, rows[i], k) for i, size in enumerate(sizes) if size]
-        return merge_hits(parts, k, self._ids)
+            margin = margin_of(self._spread, planes.error, len(vector))
+            found = codes.scan(*planes[:4], parts, vector, k, max(MOST_DEPTH, 2 * k), margin, few)
+        return self._hits(*found, k)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""
@@ -127,6 +142,18 @@ class DenseSearcher:
         for i, places, rows in self._locate(keys):
             found[places] = self._segments[i].arrays["vectors"][rows]
         return found
+
+    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """How well rows match the tokens of a query (`late.match`), shape (len(keys),); None where the tokens of one
+        are not kept.
+        """
+        if any("tokens" not in view.arrays for view in self._segments):
+            return None
+        parts = [
+            (view.keys, view.arrays["tokens"], view.arrays["sizes"], view.arrays["begins"])
+            for view in self._segments
+        ]
+        return late.match_rows(query, parts, np.ascontiguousarray(keys))
 
     def explain(self, query: str | Vector, key: int) -> Explanation:
         """Why the row has its score."""
@@ -162,40 +189,16 @@ class DenseSearcher:
             )
         return allowed if view.live is None else allowed & view.live
 
-    def _candidates(
-        self, vector: Vector, masks: Sequence[Bitmap | None], sizes: Sequence[int], k: int, depth: int | None
-    ) -> list[NDArray[np.uint32] | None]:
-        """Per segment, the rows to score exactly, ascending."""
-        chosen = sorted((i for i, size in enumerate(sizes) if size), key=lambda i: -sizes[i])
-        parts: list[codes.Part] = []
-        for i in chosen:
-            view = self._segments[i]
-            base = float(vector @ view.arrays["centre"])
-            parts.append(
-                (view.arrays["codes"], view.arrays["factors"], self._halves[i], len(view), masks[i], base)
-            )
-        planes = query_planes(vector)
-        if depth is not None:
-            owners, rows, _ = codes.scan(*planes[:4], parts, max(k, depth))
-        else:
-            spread = max(float(self._segments[i].meta["spread"]) for i in chosen)
-            margin = margin_of(spread, planes.error, len(vector))
-            owners, rows, _ = codes.scan(*planes[:4], parts, max(MOST_DEPTH, 2 * k), vector, k, margin)
-        found: list[NDArray[np.uint32] | None] = [np.zeros(0, np.uint32) for _ in sizes]
-        for place, i in enumerate(chosen):
-            found[i] = np.sort(rows[owners == place])
-        return found
-
-    def _score(self, i: int, vector: Vector, rows: NDArray[np.uint32] | None, k: int) -> Hits:
-        """The best `k` of these rows of segment i, by exact score, ties by tie rank."""
-        view = self._segments[i]
-        scores = codes.dots(self._halves[i], vector, rows)
-        best = top(scores, k)
-        places = best if rows is None else rows[best]
-        ties = places if view.tie_ranks is None else view.tie_ranks[places]
-        order = np.lexsort((ties, -scores[best]))[:k]
-        found = view.keys[places[order]]
-        return Hits(found, scores[best[order]], np.full(len(found), i, np.int32))
+    def _hits(
+        self, owners: NDArray[np.uint32], rows: NDArray[np.uint32], scores: NDArray[np.float32], k: int
+    ) -> Hits:
+        """The best `k` of what the kernel found, ties by id."""
+        parts: list[Hits] = []
+        for place, i in enumerate(self._by_size):
+            here = slice(k) if len(self._by_size) == 1 else np.flatnonzero(owners == place)
+            keys = self._segments[i].keys[rows[here]]
+            parts.append(Hits(keys, scores[here], np.full(len(keys), i, np.int32)))
+        return parts[0] if len(parts) == 1 else merge_hits(parts, k, self._ids)
 
     def _locate(self, keys: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]]:
         """Per segment that holds some of `keys`: its number, their places in `keys`, and their rows in it."""
@@ -253,22 +256,6 @@ def margin_of(spread: float, error: float, dimension: int) -> float:
     what is left out of it.
     """
     return CERTAINTY * math.sqrt(spread**2 + error**2 * (spread**2 + 1 / dimension))
-
-
-def ordinals(bitmap: Bitmap) -> NDArray[np.uint32]:
-    """The members of a bitmap, ascending; costs little where they are few."""
-    words = np.flatnonzero(bitmap)
-    bits = np.flatnonzero(np.unpackbits(bitmap[words].view(np.uint8), bitorder="little"))
-    rows: NDArray[np.uint32] = (words[bits >> 6] * 64 + (bits & 63)).astype(np.uint32)
-    return rows
-
-
-def top(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-    """Places of the best `k` scores and of all that equal the last of them, in no order."""
-    if len(scores) <= k:
-        return np.arange(len(scores))
-    last = np.partition(scores, len(scores) - k)[len(scores) - k]
-    return np.flatnonzero(scores >= last)
 
 
 def _by_key(keys: NDArray[np.int64]) -> list[str]:

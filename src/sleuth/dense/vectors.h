@@ -55,13 +55,17 @@ static ALWAYS_INLINE float dot(const float *a, const float *b, size_t n) {
     return lane[0];
 }
 
-/* cosines[q] = of a row of n halves to query q of m, each of n floats and of length 1; `wide` has room for n floats. */
-WIDE static void cosines_of(const uint16_t *row, const float *queries, size_t m, size_t n, float *wide,
+/* cosines[q] = of a row of n halves to query q, for each bit q of `asked`, queries of n floats and of length 1; `wide` has
+ * room for n floats. */
+WIDE static void cosines_of(const uint16_t *row, const float *queries, uint64_t asked, size_t n, float *wide,
                             float *cosines) {
     float square;
     for (size_t i = 0; i < n; i++) wide[i] = widen(row[i]);
     square = dot(wide, wide, n);
-    for (size_t q = 0; q < m; q++) cosines[q] = square > 0 ? dot(wide, queries + q * n, n) / sqrtf(square) : 0;
+    for (; asked; asked &= asked - 1) {
+        const int q = __builtin_ctzll(asked);
+        cosines[q] = square > 0 ? dot(wide, queries + q * n, n) / sqrtf(square) : 0;
+    }
 }
 
 /* scores[j] = query . row rows[j], or row first + j where rows is NULL, of halves of n columns. */

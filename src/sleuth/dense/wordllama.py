@@ -19,11 +19,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense.wordpieces import Vocabulary, scale
+from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError, MissingPackageError
 
 VOCABULARY = "tokenizers/l2_supercat_tokenizer_config.json"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
+
+MOST_TOKENS = 512
+"""Of a text that are kept, or compared with others; the vector is of all."""
 
 
 class Model(NamedTuple):
@@ -31,6 +34,20 @@ class Model(NamedTuple):
 
     vocabulary: Vocabulary
     table: NDArray[np.float16]  # shape (32000, 256), memory-mapped
+
+
+class Reading(NamedTuple):
+    """What texts say.
+
+    Attributes:
+        vectors: shape (n, dimension), float32, of length 1 or zero.
+        tokens: the set of the first tokens of each text, one after the other, uint8 (matching.h).
+        sizes: bytes of each set, shape (n,), uint16.
+    """
+
+    vectors: NDArray[np.float32]
+    tokens: NDArray[np.uint8]
+    sizes: NDArray[np.uint16]
 
 
 class WordLlamaEmbedder:
@@ -46,17 +63,24 @@ class WordLlamaEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """One vector, shape (256,)."""
         vocabulary, table = load_model()
-        rows = table[vocabulary.encode(utf8(text))].astype(np.float32)
-        vector: NDArray[np.float32] = np.add.reduce(rows, axis=0)
-        scale(vector[None])
-        return vector
+        return vocabulary.embed(utf8(text), table.view(np.uint16))
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One vector per text, shape (len(texts), 256). Releases the GIL for most of its work."""
+        return self._read(texts, 0).vectors
+
+    def read(self, texts: Sequence[str]) -> Reading:
+        """Vectors and tokens, for the price of vectors. Releases the GIL for most of its work."""
+        return self._read(texts, MOST_TOKENS)
+
+    def _read(self, texts: Sequence[str], most: int) -> Reading:
         vectors = np.empty((len(texts), self.dimension), np.float32)
-        if len(texts):
-            load_model().vocabulary.pool([utf8(text) for text in texts], _single_precision(), vectors)
-        return vectors
+        if not len(texts):
+            return Reading(vectors, np.zeros(0, np.uint8), np.zeros(0, np.uint16))
+        read = load_model().vocabulary.read(
+            [utf8(text) for text in texts], most, _single_precision(), vectors
+        )
+        return Reading(vectors, *read)
 
 
 def utf8(text: str) -> bytes:

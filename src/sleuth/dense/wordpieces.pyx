@@ -18,7 +18,10 @@ import numpy as np
 
 cdef extern from "vectors.h" nogil:
     void add_row(float* into, const float* row, size_t n)
-    void cosines_of(const uint16_t* row, const float* queries, size_t m, size_t n, float* wide, float* cosines)
+    float widen(uint16_t half)
+
+cdef extern from "matching.h" nogil:
+    size_t pack_ids(const int32_t* ids, size_t n, uint64_t* seen, uint8_t* out)
 
 cdef enum:
     FIRST_TEXT = 259  # below: unknown, two control tokens, 256 bytes
@@ -376,100 +379,98 @@ cdef class Vocabulary:
         release(&s)
         return ids
 
-    def pool(self, list texts, const float[:, ::1] table, float[:, ::1] out):
-        """The sum of each text's token vectors, scaled to length 1; zeros where it has none. Releases the GIL.
-
-        Args:
-            texts: n texts, UTF-8.
-            table: a vector per token, shape (size, dimension).
-            out: shape (n, dimension), overwritten.
-        """
-        cdef int64_t n = len(texts), i, j, count = 0, dimension = table.shape[1]
-        cdef const uint8_t** starts
-        cdef int64_t* sizes
-        cdef bytes text
+    def embed(self, bytes text, const uint16_t[:, ::1] table):
+        """What `read` gives one text, from a table of halves: shape (dimension,), float32."""
+        cdef int64_t count, i, j, n = len(text), dimension = table.shape[1]
+        cdef const uint8_t* p = text
         cdef Reader reader
-        cdef Scratch* s
-        if table.shape[0] != self.size or out.shape[0] != n or out.shape[1] != dimension:
-            raise ValueError("table and out must fit the vocabulary and the texts")
-        starts = <const uint8_t**> malloc((n + 1) * sizeof(uint8_t*))
-        sizes = <int64_t*> malloc((n + 1) * sizeof(int64_t))
-        if starts == NULL or sizes == NULL:
-            free(starts)
-            free(sizes)
-            raise MemoryError
-        for i in range(n):
-            text = texts[i]
-            starts[i] = text
-            sizes[i] = len(text)
+        if table.shape[0] != self.size:
+            raise ValueError("table must fit the vocabulary")
+        vector = np.zeros(dimension, np.float32)
+        cdef float[::1] out = vector
         reader = self.take()
-        s = &reader.scratch
         with nogil:
-            for i in range(n):
-                count = self.encode_text(s, starts[i], sizes[i])
-                if count < 0:
-                    break
-                memset(&out[i, 0], 0, dimension * sizeof(float))
-                for j in range(count):
-                    add_row(&out[i, 0], &table[s.ids[j], 0], dimension)
-                scale_row(&out[i, 0], dimension)
-        free(starts)
-        free(sizes)
+            count = self.encode_text(&reader.scratch, p, n)
+            for i in range(count):
+                for j in range(dimension):
+                    out[j] += widen(table[reader.scratch.ids[i], j])
+            scale_row(&out[0], dimension)
         self._spare.append(reader)
         if count < 0:
             raise MemoryError
+        return vector
 
-
-    def match(self, list texts, const uint16_t[:, ::1] table, const float[:, ::1] queries, int64_t most):
-        """The greatest cosine of each query vector to a token of each text. Releases the GIL while it reads a text.
+    def read(self, list texts, int64_t most, const float[:, ::1] table=None, float[:, ::1] out=None):
+        """The tokens of texts, and where a table is given the sums of their vectors. Releases the GIL.
 
         Args:
             texts: n texts, UTF-8.
-            table: a vector per token, shape (size, dimension), the bits of float16.
-            queries: shape (m, dimension), of length 1.
-            most: tokens of a text to read.
+            most: tokens to keep of a text; sums are over all.
+            table: a vector per token, shape (size, dimension).
+            out: shape (n, dimension), overwritten: sums scaled to length 1; zeros where a text has no tokens.
 
         Returns:
-            Shape (n, m), float32; -1 for a text without tokens.
+            The set of tokens of each text (matching.h), one after the other, uint8; and their sizes in bytes, shape (n,),
+            uint16.
         """
-        cdef int64_t n = len(texts), m = queries.shape[0], dimension = table.shape[1], i, j, q, count, known = 0
-        cdef const uint8_t* text
-        cdef const float* row
+        cdef int64_t n = len(texts), i, j, count = 0, bytes_in = 0, dimension = 0 if table is None else table.shape[1]
+        cdef size_t size = 0
+        cdef const uint8_t** starts
+        cdef int64_t* lengths
+        cdef uint64_t* seen
+        cdef uint8_t* packed = NULL
+        cdef bytes text
         cdef Reader reader
         cdef Scratch* s
-        cdef int32_t[::1] slots
-        cdef float[::1] wide
-        cdef float[:, ::1] near, best
-        if table.shape[0] != self.size or queries.shape[1] != dimension:
-            raise ValueError("table and queries must fit the vocabulary")
-        slots = np.full(self.size, -1, np.int32)  # where a token's cosines are, made when it is first met
-        near = np.empty((min(self.size, n * most), m), np.float32)
-        found = np.full((n, m), -1, np.float32)
-        best = found
-        wide = np.empty(dimension, np.float32)
-        if m == 0:
-            return found
-        reader = self.take()
-        s = &reader.scratch
+        if table is not None and (
+            table.shape[0] != self.size or out is None or out.shape[0] != n or out.shape[1] != dimension
+        ):
+            raise ValueError("table and out must fit the vocabulary and the texts")
+        if not 0 <= most <= 1 << 14:
+            raise ValueError(f"most must be at most 16,384, got {most}")
+        sizes = np.zeros(n, np.uint16)
+        cdef uint16_t[::1] each = sizes
+        cdef uint8_t[::1] view
+        starts = <const uint8_t**> malloc((n + 1) * sizeof(uint8_t*))
+        lengths = <int64_t*> malloc((n + 1) * sizeof(int64_t))
+        seen = <uint64_t*> calloc(self.size // 64 + 1, sizeof(uint64_t))
         try:
+            if starts == NULL or lengths == NULL or seen == NULL:
+                raise MemoryError
             for i in range(n):
                 text = texts[i]
-                count = len(texts[i])
-                with nogil:
-                    count = self.encode_text(s, text, count)
-                    for j in range(min(count, most)):
-                        if slots[s.ids[j]] < 0:
-                            slots[s.ids[j]] = known
-                            cosines_of(&table[s.ids[j], 0], &queries[0, 0], m, dimension, &wide[0], &near[known, 0])
-                            known += 1
-                        row = &near[slots[s.ids[j]], 0]
-                        for q in range(m):
-                            best[i, q] = row[q] if row[q] > best[i, q] else best[i, q]
-                if count < 0:
-                    raise MemoryError
-        finally:
+                starts[i], lengths[i] = text, len(text)
+                bytes_in += 3 * min(most, lengths[i] + MARK_BYTES)  # a token is a byte at least, in the text or put before it
+            packed = <uint8_t*> malloc(bytes_in + 1)
+            if packed == NULL:
+                raise MemoryError
+            reader = self.take()
+            s = &reader.scratch
+            with nogil:
+                for i in range(n):
+                    count = self.encode_text(s, starts[i], lengths[i])
+                    if count < 0:
+                        break
+                    each[i] = <uint16_t> pack_ids(s.ids, min(count, most), seen, packed + size)
+                    size += each[i]
+                    if dimension:
+                        memset(&out[i, 0], 0, dimension * sizeof(float))
+                        for j in range(count):
+                            add_row(&out[i, 0], &table[s.ids[j], 0], dimension)
+                        scale_row(&out[i, 0], dimension)
             self._spare.append(reader)
-        return found
+            if count < 0:
+                raise MemoryError
+            tokens = np.empty(size, np.uint8)
+            if size:
+                view = tokens
+                memcpy(&view[0], packed, size)
+        finally:
+            free(starts)
+            free(lengths)
+            free(seen)
+            free(packed)
+        return tokens, sizes
 
 
 cdef inline bint is_mark(const uint8_t* p, int64_t n) noexcept nogil:
@@ -486,10 +487,3 @@ cdef void scale_row(float* row, int64_t n) noexcept nogil:
         length = <float> sqrt(square)
         for i in range(n):
             row[i] = row[i] / length
-
-
-def scale(float[:, ::1] rows):
-    """Every row to length 1, in place; zeros stay."""
-    cdef int64_t i
-    for i in range(rows.shape[0]):
-        scale_row(&rows[i, 0], rows.shape[1])

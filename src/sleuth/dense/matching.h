@@ -1,0 +1,106 @@
+/* How near is each token of a query to the tokens of a row, where a row is the set of its tokens?
+ *
+ * A set is kept as its ids in ascending order, each as its distance from the one before less one, in 7 bits per byte, the
+ * lowest first, the eighth set where more follow (LEB128): 1.3 bytes a token, as common tokens have small ids.
+ */
+#ifndef SLEUTH_MATCHING_H
+#define SLEUTH_MATCHING_H
+#include <stdlib.h>
+
+#include "vectors.h"
+
+/* Writes the set of these ids; `seen`, a bit per token of the vocabulary, is clear before and after. Returns bytes
+ * written, three for each id at most. */
+static size_t pack_ids(const int32_t *ids, size_t n, uint64_t *seen, uint8_t *out) {
+    uint8_t *at = out;
+    size_t low = (size_t)-1, high = 0;
+    int32_t before = -1;
+    for (size_t i = 0; i < n; i++) {
+        const size_t word = (size_t)ids[i] >> 6;
+        seen[word] |= (uint64_t)1 << (ids[i] & 63);
+        low = word < low ? word : low;
+        high = word > high ? word : high;
+    }
+    for (size_t word = low; n && word <= high; word++) {
+        for (uint64_t bits = seen[word]; bits; bits &= bits - 1) {
+            const int32_t id = (int32_t)(word * 64) + __builtin_ctzll(bits);
+            uint32_t gap = (uint32_t)(id - before - 1);
+            for (; gap >= 128; gap >>= 7) *at++ = (uint8_t)(gap | 128);
+            *at++ = (uint8_t)gap;
+            before = id;
+        }
+        seen[word] = 0;
+    }
+    return (size_t)(at - out);
+}
+
+/* The ids of a set of `size` bytes, at most as many; how many, or -1 where one is not below `most`. */
+static int64_t unpack_ids(const uint8_t *in, size_t size, uint32_t most, uint16_t *ids) {
+    uint64_t id = 0, gap = 0;
+    int64_t n = 0;
+    int shift = 0;
+    for (size_t i = 0; i < size; i++) {
+        gap |= (uint64_t)(in[i] & 127) << shift;
+        shift += 7;
+        if (in[i] & 128 && shift < 28) continue;
+        id += gap;
+        if (id >= most) return -1;
+        ids[n++] = (uint16_t)id++;
+        gap = 0, shift = 0;
+    }
+    return n;
+}
+
+typedef struct {
+    const uint16_t *table; /* a vector of halves per token */
+    const float *queries;  /* m vectors of length 1 */
+    const uint16_t *asked; /* their tokens */
+    size_t m, columns, tokens;
+} Match;
+
+/* best[row * m + query] = the greatest cosine of a query's token to one of the row's, rows of ids ids[starts[row]] up to
+ * ids[starts[row + 1]]; -1 where there are none. Queries `first` to `first + count`, 64 at most. A row that holds a token
+ * has cosine 1 to it, so that only what it does not hold is compared; each pair of tokens once. False without memory. */
+static int match_some(const Match *x, const uint16_t *ids, const size_t *starts, size_t rows, size_t first, size_t count,
+                      float *best) {
+    const uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
+    uint16_t *slots = calloc(2 * x->tokens, sizeof *slots), *number = slots + x->tokens; /* by token, from 1; 0 for none */
+    uint64_t *missing = malloc((rows + 1) * sizeof *missing), *need = malloc((starts[rows] + 1) * sizeof *need);
+    uint16_t *known = malloc((starts[rows] + 1) * sizeof *known);
+    float *wide = malloc(x->columns * sizeof *wide), *near = NULL;
+    size_t met = 0;
+    int done = slots && missing && need && known && wide;
+    for (size_t q = 0; done && q < count; q++) number[x->asked[first + q]] = (uint16_t)(q + 1);
+    for (size_t row = 0; done && row < rows; row++) {
+        missing[row] = all;
+        for (size_t i = starts[row]; i < starts[row + 1]; i++)
+            if (number[ids[i]]) missing[row] &= ~((uint64_t)1 << (number[ids[i]] - 1));
+        for (size_t i = starts[row]; missing[row] && i < starts[row + 1]; i++) {
+            if (!slots[ids[i]]) known[met] = ids[i], need[met] = 0, slots[ids[i]] = (uint16_t)++met;
+            need[slots[ids[i]] - 1] |= missing[row];
+        }
+    }
+    done = done && (near = malloc((met * count + 1) * sizeof *near));
+    for (size_t i = 0; done && i < met; i++) {
+        if (i + 4 < met)
+            for (size_t line = 0; line < x->columns; line += 32) FETCH(x->table + known[i + 4] * x->columns + line);
+        cosines_of(x->table + known[i] * x->columns, x->queries + first * x->columns, need[i], x->columns, wide,
+                   near + i * count);
+    }
+    for (size_t row = 0; done && row < rows; row++) {
+        float *to = best + row * x->m + first;
+        const int filled = starts[row] < starts[row + 1];
+        for (size_t q = 0; q < count; q++) to[q] = filled && !(missing[row] >> q & 1) ? 1 : -1;
+        for (size_t i = starts[row]; missing[row] && i < starts[row + 1]; i++) {
+            const float *from = near + (size_t)(slots[ids[i]] - 1) * count;
+            for (uint64_t left = missing[row]; left; left &= left - 1) {
+                const int q = __builtin_ctzll(left);
+                to[q] = from[q] > to[q] ? from[q] : to[q];
+            }
+        }
+    }
+    free(slots), free(missing), free(need), free(known), free(wide), free(near);
+    return done;
+}
+
+#endif
