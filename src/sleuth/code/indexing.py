@@ -1,16 +1,15 @@
 """How does a version of a repository become a snapshot?
 
-Files whose path and content are known cost nothing. The rest are taken apart in worker processes and committed in
-batches; then the snapshot is, in one transaction.
+Files whose path and content are known cost nothing. The rest are taken apart in worker threads, which parse without the
+interpreter's lock, and committed in batches; then the snapshot is, in one transaction.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sleuth.code.analyse import EMPTY, Analysed, analyse_many
+from sleuth.code.analyse import Analysed, analyse_many
 from sleuth.code.labels import category_of
 from sleuth.code.languages import language_of
 from sleuth.code.sources import DiskSource, Listed, Source, source_at
@@ -27,7 +26,7 @@ from sleuth.code.storage import CodeStorage
 _BATCH_BYTES = 400_000
 _COMMIT_FILES = 4_000
 _ALONE = 40
-"""Fewer new files than this are not worth starting worker processes."""
+"""Fewer new files than this are not worth starting workers."""
 
 
 @dataclass(slots=True)
@@ -70,7 +69,7 @@ def index_path(
 
     Args:
         revision: a commit, branch or tag; read from git, the worktree is not touched.
-        workers: processes that parse; one per core where None.
+        workers: threads that parse; one per core where None.
         progress: called with (files done, files to do).
         timeout: seconds to wait for another run.
 
@@ -152,7 +151,7 @@ def _unread(file: Listed) -> Analysed:
     language = language_of(file.path)
     name = language.name if language else ""
     return Analysed(
-        file.path, name, category_of(file.path, name or None), "", 0, 0, file.skip, b"", EMPTY.pack(), {}, {}
+        file.path, name, category_of(file.path, name or None), "", 0, 0, file.skip, b"", b"", {}, {}
     )
 
 
@@ -161,8 +160,7 @@ def _analysed(
 ) -> Iterator[tuple[str, Analysed]]:
     """Files taken apart, in order; a bounded number of batches is under way at once."""
     alone = workers < 2 or len(pending) < _ALONE
-    context = multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
-    pool = nullcontext(None) if alone else ProcessPoolExecutor(workers, mp_context=context)
+    pool = nullcontext(None) if alone else ThreadPoolExecutor(workers, "sleuth-parse")
     with pool as executor:
         waiting: list[tuple[list[str], Future[list[Analysed]] | list[Analysed]]] = []
         for hashes, files in _batches(source, pending):

@@ -3,9 +3,9 @@
 Each language is one entry: its file names, its grammar (a wheel of its own, loaded when first needed) and a query in
 tree-sitter's query language. The captures of a query have one meaning in every language:
 
-- `def.<kind>`: the node of a definition; its name is the field `name` or what `Language.name_of` finds.
+- `def.<kind>`: the node of a definition; its name is its field `name`, or the first `name` captured in it.
 - `ref.call`, `ref.new`, `ref.base`, `ref.name`: a name that is called, instantiated, inherited from, or mentioned.
-- `import`: a whole import statement, read by `sleuth.code.imports`.
+- `import`, `require`: a whole import statement, read by `sleuth.code.imports`.
 - `doc`: a string that documents the definition around it.
 """
 
@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sleuth.code.queries import QUERIES
+from sleuth.code.queries import CAPTURES, QUERIES
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from tree_sitter import Language as Grammar
-    from tree_sitter import Parser, Query
+    from sleuth.code.syntax import Grammar
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,26 +178,38 @@ def languages_named(name: str) -> list[str]:
     )
 
 
+_FACTS = {
+    "call": 4, "method_invocation": 4, "member_call_expression": 4, "scoped_call_expression": 4,
+    "function_definition": 8, "companion_object": 16, "reference_declarator": 32, "call_expression": 64,
+}  # fmt: skip
+"""What symbols are for `extract.h`, as bits; 1 for wrappers, 2 for what may stand before the wrapped."""
+
+
 @cache
 def grammar(name: str) -> Grammar:
-    """The tree-sitter grammar of a language that has one."""
-    from tree_sitter import Language as Grammar
+    """The grammar of a language that has one, with its patterns. Safe to share between threads."""
+    import numpy as np
+
+    from sleuth.code.patterns import compile_patterns, read_patterns
+    from sleuth.code.syntax import Grammar
 
     language = LANGUAGES[name]
-    return Grammar(getattr(importlib.import_module(language.package), language.entry)())
-
-
-@cache
-def parser(name: str) -> Parser:
-    """A parser of a language, one per process: parsers are not shared between threads by this package."""
-    from tree_sitter import Parser
-
-    return Parser(grammar(name))
-
-
-@cache
-def query(name: str) -> Query:
-    """The compiled query of a language."""
-    from tree_sitter import Query
-
-    return Query(grammar(name), QUERIES[name])
+    made = Grammar(getattr(importlib.import_module(language.package), language.entry)())
+    steps = compile_patterns(read_patterns(QUERIES[name]), made.symbol, made.field, CAPTURES)
+    facts = [
+        _FACTS.get(symbol, 0)
+        | (symbol in language.wrappers)
+        | 2 * symbol.endswith(("_spec", "declarator", "_declaration"))
+        for symbol in made.symbols()
+    ]
+    made.give(
+        np.array(steps.rows, np.int32),
+        np.array(steps.starts, np.int32),
+        list(steps.words),
+        np.array(facts, np.uint8),
+        comment=language.comment,
+        capitals=name in ("python", "kotlin", "scala"),
+        ruby=name == "ruby",
+        receivers=name == "go",
+    )
+    return made

@@ -1,60 +1,86 @@
-r"""What does this file define, what does it refer to, and where may it be cut?
+r"""What does this file define, what does it refer to, and where is it cut?
 
-`parse_source` turns text into symbols, references and imports; `sleuth.code.chunks` cuts it. Lines are those that
-`\n` ends, numbered from 1. A tree with errors is used for what it still shows: tree-sitter keeps the sound parts.
+`parse_source` turns text into a `Detail`: tables of spans, as `sleuth.code.syntax` found them. They are kept as they
+are; names, signatures, docs and labels are read out of the text when somebody asks. Lines are those that `\n` ends,
+numbered from 1. A tree with errors is used for what it still shows: tree-sitter keeps the sound parts.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sleuth.code.chunks import CONTAINER_LINES, KINDS_OF_CHUNKS, PART_LINES, WHOLE_LINES, Chunk
 from sleuth.code.imports import Import, imports_of
-from sleuth.code.languages import LANGUAGES, Language, parser, query
+from sleuth.code.languages import LANGUAGES, grammar
+from sleuth.code.queries import KINDS
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
+Table = NDArray[np.int32]
 
 CONTAINERS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "module"})
-_TYPES = CONTAINERS - {"module", "impl"}
-_CALLS_WITH_PARTS = frozenset(
-    {"method_invocation", "call", "member_call_expression", "scoped_call_expression"}
-)
+_METHOD_HOLDERS = CONTAINERS - {"module"}
+_ROLES = {3: "inheritance", 4: "instantiation", 5: "call", 6: "reference"}
+_PLAIN, _ODD_PARTS, _ODD_TEXT = range(3)
+_WIDTHS = (15, 8, 4, 4)
+"""Columns of the tables of definitions, references, imports and chunks."""
 _SEPARATORS = re.compile(r"\.|::|->|\\|\?\.")
 _GENERIC = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _MAX_SIGNATURE = 300
 _MAX_QUALIFIER = 80
 
 
-class Symbol(NamedTuple):
+class Symbol:
     """A definition.
 
     Attributes:
         name: as written; `qualified` joins it to its containers with dots.
         kind: class, interface, struct, enum, trait, impl, module, function, method, property, constant, attribute,
             type or macro.
-        signature: the head of the definition on one line, at most 300 characters.
-        doc: its docstring or the comment before it, without comment marks.
         start, end: lines, 1-based, inclusive; decorators and the comment before it belong to it.
         line: where its name stands.
         parent: position of its container in the list of symbols, -1 where it has none.
-        labels: what kind of code this is, for people and filters.
     """
 
-    name: str
-    qualified: str
-    kind: str
-    signature: str
-    doc: str
-    start: int
-    end: int
-    line: int
-    parent: int
-    labels: tuple[str, ...]
+    __slots__ = ("_at", "_detail", "_labels", "end", "kind", "line", "name", "parent", "qualified", "start")
+
+    def __init__(self, detail: Detail, at: int, row: Sequence[int], outer: Symbol | None) -> None:
+        self._detail = detail
+        self._at = at
+        self._labels: tuple[str, ...] | None = None
+        self.start, self.line, self.end, self.parent = row[6], row[7], row[8], row[9]
+        self.kind, self.name, self.qualified = _named(detail, row, outer)
+
+    def __repr__(self) -> str:
+        return f"Symbol({self.kind} {self.qualified}, lines {self.start} to {self.end})"
+
+    @property
+    def signature(self) -> str:
+        """The head of the definition on one line, at most 300 characters."""
+        return self._detail.signature(self._at)
+
+    @property
+    def doc(self) -> str:
+        """Its docstring or the comment before it, without comment marks."""
+        return self._detail.doc(self._at)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What kind of code this is, for people and filters."""
+        if self._labels is None:
+            chain = [self._at]
+            symbols = self._detail.symbols
+            while (above := symbols[chain[-1]].parent) >= 0 and symbols[above]._labels is None:
+                chain.append(above)
+            for at in reversed(chain):
+                symbols[at]._labels = self._detail.labels(at)
+        return self._labels or ()
 
 
 class Reference(NamedTuple):
@@ -73,52 +99,235 @@ class Reference(NamedTuple):
     symbol: int
 
 
-@dataclass(slots=True)
-class Parsed:
-    """A file, taken apart.
+class _Odd(NamedTuple):
+    """A reference that is not plain: its place in the table and what it says."""
+
+    at: int
+    name: str
+    qualifier: str
+    role: str
+
+
+class Detail:
+    """What parsing found in a file.
 
     Attributes:
+        source: the file's text as UTF-8.
+        language: the one whose grammar was used, "" for none.
         sound: False where the tree holds errors.
-        cuts, root: per symbol the node it came from, and the tree's root, for cutting.
     """
 
-    language: str
-    symbols: list[Symbol] = field(default_factory=list)
-    references: list[Reference] = field(default_factory=list)
-    imports: list[Import] = field(default_factory=list)
-    sound: bool = True
-    cuts: list[Node] = field(default_factory=list)
-    root: Node | None = None
+    def __init__(
+        self,
+        source: bytes,
+        language: str,
+        path: str,
+        tables: tuple[Table, Table, Table, Table],
+        odd: list[_Odd] | None = None,
+        *,
+        sound: bool = True,
+    ) -> None:
+        self.source = source
+        self.language = language
+        self.path = path
+        self.sound = sound
+        self._definitions, self._references, self._imports, self._chunks = tables
+        self._rows: list[list[int]] = self._definitions.tolist()
+        self._odd = self._read_odd() if odd is None else odd
+
+    # kept
+
+    def pack(self) -> bytes:
+        """What is kept beside the text; read back by `read`."""
+        from sleuth.code.syntax import pack_rows
+
+        tables = (self._definitions, self._references, self._imports, self._chunks)
+        odd = json.dumps(self._odd, separators=(",", ":")).encode("utf-8", "replace") if self._odd else b""
+        language = list(LANGUAGES).index(self.language) + 1 if self.language else 0
+        head = np.array([[self.sound, language, *map(len, tables)]], np.int32)
+        return b"".join([pack_rows(head), *map(pack_rows, tables), odd])
+
+    @classmethod
+    def read(cls, packed: bytes, source: bytes, path: str) -> Detail:
+        """The inverse of `pack`, with the text that was parsed."""
+        from sleuth.code.syntax import unpack_rows
+
+        head, at = unpack_rows(packed, 0, 1, 6)
+        sound, language, *lengths = head[0].tolist()
+        tables = []
+        for length, width in zip(lengths, _WIDTHS, strict=True):
+            table, at = unpack_rows(packed, at, length, width)
+            tables.append(table)
+        a, b, c, d = tables
+        odd = [_Odd(*item) for item in json.loads(packed[at:])] if at < len(packed) else []
+        name = list(LANGUAGES)[language - 1] if language else ""
+        return cls(source, name, path, (a, b, c, d), odd, sound=bool(sound))
+
+    # definitions
+
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """Definitions, in order of place, containers first."""
+        out: list[Symbol] = []
+        for at, row in enumerate(self._rows):
+            out.append(Symbol(self, at, row, out[row[9]] if row[9] >= 0 else None))
+        return out
+
+    def text(self, start: int, end: int) -> str:
+        """The text of bytes `start` to `end`."""
+        return self.source[start:end].decode("utf-8", "replace")
+
+    def signature(self, at: int) -> str:
+        """`Symbol.signature`."""
+        row = self._rows[at]
+        body = row[2] + row[10] if row[10] >= 0 else -1
+        start = row[2] + row[1]
+        end = body if body >= 0 else row[3]
+        text = self.source[start : min(end, start + 4 * _MAX_SIGNATURE)]
+        if body < 0:
+            text = text.split(b"{", 1)[0] if KINDS[row[0]] in CONTAINERS else text.split(b"\n", 1)[0]
+        return " ".join(text.decode("utf-8", "replace").split()).rstrip("{:= ")[:_MAX_SIGNATURE]
+
+    def doc(self, at: int) -> str:
+        """`Symbol.doc`."""
+        row = self._rows[at]
+        if row[12]:
+            return clean_doc(self.source[row[2] + row[11] : row[2] + row[11] + row[12]])
+        begins = self.source.rfind(b"\n", 0, row[2]) + 1
+        starts = begins
+        for _ in range(self.source.count(b"\n", 0, begins) + 1 - row[6]):
+            starts = self.source.rfind(b"\n", 0, starts - 1) + 1
+        lines = self.source[starts:begins].split(b"\n")[:-1]
+        return clean_comment([line.strip().decode("utf-8", "replace") for line in lines])
+
+    def labels(self, at: int) -> tuple[str, ...]:
+        """`Symbol.labels`, where those of its containers are known."""
+        from sleuth.code.labels import labels_of
+
+        row = self._rows[at]
+        symbol = self.symbols[at]
+        outer = self.symbols[symbol.parent] if symbol.parent >= 0 else None
+        head = self.source[row[2] : row[2] + row[4]]
+        return labels_of(symbol.kind, symbol.name, self.language, self.path, head, outer, symbol.signature)
+
+    # references
+
+    @cached_property
+    def references(self) -> list[Reference]:
+        """Used names, in order of line."""
+        return self.references_between(1, 1 << 31)
+
+    def references_between(self, first: int, last: int) -> list[Reference]:
+        """Those in lines `first` to `last`, in order of line."""
+        table = self._references
+        at = np.flatnonzero((table[:, 0] >= first) & (table[:, 0] <= last))
+        odd = {item.at: item for item in self._odd}
+        found: list[tuple[int, int, Reference]] = []
+        for i, row in zip(at.tolist(), table[at].tolist(), strict=True):
+            line, name, size, before, length, role, symbol, kind = row
+            if kind == _PLAIN:
+                qualifier = _short(self.source[name - before : name - before + length]) if length else ""
+                made = Reference(self.text(name, name + size), qualifier, _ROLES[role], line, symbol)
+            elif i in odd:
+                made = Reference(odd[i].name, odd[i].qualifier, odd[i].role, line, symbol)
+            else:
+                continue
+            found.append((line, role, made))
+        for (line, *_, symbol), items in zip(self._imports.tolist(), self._imported, strict=True):
+            if first <= line <= last:
+                for item in items:
+                    module = item.module if item.name else ""
+                    made = Reference(item.name or item.module, module, "import", line, symbol)
+                    found.append((line, 7, made))
+        found.sort(key=lambda item: item[:2])
+        return [made for _, _, made in found]
+
+    def _read_odd(self) -> list[_Odd]:
+        """The references whose text does not say at once what they name."""
+        out = []
+        at = np.flatnonzero(self._references[:, 7])
+        for i, row in zip(at.tolist(), self._references[at].tolist(), strict=True):
+            _, start, size, before, length, role, _, kind = row
+            if kind == _ODD_TEXT:
+                name, qualifier = used_name(self.source[start : start + size])
+            else:
+                name = self.text(start, start + size)
+                qualifier = _short(self.source[start - before : start - before + length]) if length else ""
+            if not name:
+                continue
+            real = _ROLES[role]
+            if real == "call" and self.language in ("python", "kotlin", "scala"):
+                real = "instantiation" if name[0].isupper() and not name.isupper() else real
+            elif real == "call" and name == "new" and self.language == "ruby" and qualifier:
+                qualifier, _, name = qualifier.rpartition("::")
+                real = "instantiation"
+            out.append(_Odd(i, name, qualifier, real))
+        return out
+
+    @property
+    def odd_names(self) -> list[str]:
+        """The names of references that are not plain."""
+        return [item.name for item in self._odd]
+
+    # imports and chunks
+
+    @cached_property
+    def _imported(self) -> list[list[Import]]:
+        return [
+            imports_of(self.text(start, end), self.language) for _, start, end, _ in self._imports.tolist()
+        ]
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        """What imports bring in, in order of place."""
+        return [
+            item._replace(line=row[0])
+            for row, items in zip(self._imports.tolist(), self._imported, strict=True)
+            for item in items
+        ]
+
+    @property
+    def imported_names(self) -> list[str]:
+        """What imports bring in, or from where."""
+        return [item.name or item.module for items in self._imported for item in items]
+
+    @property
+    def spans(self) -> Table:
+        """First and last line of each chunk, shape (n, 2)."""
+        return np.ascontiguousarray(self._chunks[:, :2])
+
+    @cached_property
+    def chunks(self) -> list[Chunk]:
+        """Where it is cut, in order of lines."""
+        return [Chunk(a, b, symbol, KINDS_OF_CHUNKS[kind]) for a, b, symbol, kind in self._chunks.tolist()]
 
 
-class _Definition(NamedTuple):
-    start: int
-    end: int
-    kind: str
-    node: Node
-    name: str
-    name_byte: int
+def no_tables() -> tuple[Table, Table, Table, Table]:
+    """The tables of a file in which nothing was found."""
+    a, b, c, d = (np.zeros((0, width), np.int32) for width in _WIDTHS)
+    return a, b, c, d
 
 
-def parse_source(source: bytes, language: str, path: str = "") -> Parsed:
-    """The symbols, references and imports of a file in a language that has a grammar.
+def parse_source(source: bytes, language: str, path: str = "") -> Detail:
+    """The symbols, references, imports and chunks of a file in a language that has a grammar.
 
     Args:
         source: UTF-8.
         language: a name in `LANGUAGES` with a package.
         path: decides what counts as a test or an entry point.
     """
-    from tree_sitter import QueryCursor
+    return parse_with_names(source, language, path)[0]
 
-    root = parser(language).parse(source).root_node
-    captures = QueryCursor(query(language)).captures(root)
-    lines = LineIndex(source)
-    definitions = _definitions(captures, source, LANGUAGES[language])
-    docs = [(n.start_byte, source[n.start_byte : n.end_byte]) for n in captures.get("doc", ())]
-    parsed = Parsed(language, sound=not root.has_error, root=root)
-    spans = _symbols(parsed, definitions, docs, source, lines, path)
-    _references(parsed, captures, spans, source, lines)
-    return parsed
+
+def parse_with_names(source: bytes, language: str, path: str) -> tuple[Detail, str]:
+    """`parse_source`, and all names that are used, a space between."""
+    from sleuth.code.syntax import Tree
+
+    tree = Tree(grammar(language), source)
+    chunks = tree.chunks(WHOLE_LINES, CONTAINER_LINES, PART_LINES)
+    tables = (tree.definitions(), tree.references(), tree.imports(), chunks)
+    detail = Detail(source, language, path, tables, sound=tree.sound)
+    return detail, " ".join([tree.used_names(), *detail.odd_names, *detail.imported_names])
 
 
 class LineIndex:
@@ -147,169 +356,32 @@ class LineIndex:
         return last - 1 if self.starts[-1] == self.size else last
 
 
-def _definitions(captures: dict[str, list[Node]], source: bytes, language: Language) -> list[_Definition]:
-    names = sorted((n.start_byte, n.end_byte) for n in captures.get("name", ()))
-    name_starts = [start for start, _ in names]
-    found: dict[tuple[int, int], _Definition] = {}
-    for capture, nodes in captures.items():
-        if not capture.startswith("def."):
-            continue
-        kind = capture[4:]
-        for node in nodes:
-            start, end = node.start_byte, node.end_byte
-            earlier = found.get((start, end))
-            if earlier is not None and (kind in ("constant", "type", "attribute") or earlier.kind == kind):
-                continue
-            at = _name_span(node, kind)
-            if at is None:
-                i = bisect_right(name_starts, start - 1)
-                if i == len(names) or names[i][0] >= end:
-                    continue
-                at = names[i]
-            text = source[at[0] : at[1]].decode("utf-8", "replace").strip("\"'`@")
-            found[start, end] = _Definition(start, end, kind, node, text, at[0])
-    out = []
-    for d in found.values():
-        start, end = d.start, d.end
-        parent = d.node.parent if language.wrappers else None
-        while parent is not None and parent.type in language.wrappers and _sole(parent, start):
-            start, end = parent.start_byte, max(end, parent.end_byte)
-            parent = parent.parent
-        out.append(d._replace(start=start, end=end))
-    out.sort(key=lambda d: (d.start, -d.end))
-    return out
-
-
-def _sole(wrapper: Node, start: int) -> bool:
-    """Whether the definition at `start` is what the wrapper wraps: no other definition stands before it."""
-    return not any(
-        child.end_byte <= start and child.type.endswith(("_spec", "declarator", "_declaration"))
-        for child in wrapper.named_children[:8]
-    )
-
-
-def _name_span(node: Node, kind: str) -> tuple[int, int] | None:
-    name = node.child_by_field_name("name")
-    if name is None and kind == "impl":
-        name = node.child_by_field_name("type")
-    if name is None and node.type == "companion_object":
-        return node.start_byte, node.start_byte + 9
-    if name is None:
-        name = node.child_by_field_name("declarator") if node.type == "function_definition" else None
-        while name is not None:
-            inner = name.child_by_field_name("declarator")
-            if inner is None and name.type == "reference_declarator":
-                inner = name.named_children[-1] if name.named_children else None
-            if inner is None:
-                break
-            name = inner
-    return None if name is None else (name.start_byte, name.end_byte)
-
-
-def _symbols(  # noqa: PLR0917 - one pass over what parsing gave
-    parsed: Parsed,
-    definitions: list[_Definition],
-    docs: list[tuple[int, bytes]],
-    source: bytes,
-    lines: LineIndex,
-    path: str,
-) -> list[tuple[int, int]]:
-    """Fills symbols and cuts; the byte span of each symbol, in order."""
-    from sleuth.code.labels import labels_of
-
-    spans = [(d.start, d.end) for d in definitions]
-    doc_of = _docs_by_symbol(spans, docs)
-    comment = LANGUAGES[parsed.language].comment
-    stack: list[int] = []
-    for i, d in enumerate(definitions):
-        while stack and definitions[stack[-1]].end < d.end:
-            stack.pop()
-        parent = stack[-1] if stack else -1
-        outer = parsed.symbols[parent] if parent >= 0 else None
-        kind, name, qualified = _named(d, outer, source, parsed.language)
-        first, lead = _leading_comment(source, lines, d.start, comment)
-        doc = clean_doc(doc_of[i]) if i in doc_of else clean_comment(lead)
-        signature = _signature(d, source)
-        end = lines.line(max(d.start, d.end - 1))
-        head = source[d.start : d.name_byte]
-        labels = labels_of(kind, name, parsed.language, path, head, outer, signature)
-        parsed.symbols.append(
-            Symbol(name, qualified, kind, signature, doc, first, end, lines.line(d.name_byte), parent, labels)
-        )
-        parsed.cuts.append(d.node)
-        stack.append(i)
-    return spans
-
-
-def _named(d: _Definition, outer: Symbol | None, source: bytes, language: str) -> tuple[str, str, str]:
+def _named(detail: Detail, row: Sequence[int], outer: Symbol | None) -> tuple[str, str, str]:
     """Kind, name and qualified name of a definition inside `outer`."""
-    kind = d.kind
-    parts = [p for p in _SEPARATORS.split(_GENERIC.sub("", d.name)) if p and p not in ("prototype", "self")]
-    name = parts[-1] if parts else d.name
-    scope = ".".join(parts[:-1])
-    if kind == "function" and outer is not None and outer.kind in _TYPES | {"impl"}:
-        kind = "method"
-    if kind == "function" and language == "ruby" and outer is not None and outer.kind == "module":
-        kind = "method"
-    if language == "go" and kind == "method":
-        receiver = d.node.child_by_field_name("receiver")
-        if receiver is not None:
-            words = re.findall(rb"\w+", source[receiver.start_byte : receiver.end_byte].split(b"[")[0])
-            scope = words[-1].decode() if words else ""
-    elif scope and kind == "function" and language == "cpp":
-        kind = "method"
+    kind = KINDS[row[0]]
+    at = row[2] + row[4]
+    name = detail.source[at : at + row[5]].decode("utf-8", "replace")
+    scope = ""
+    if not name.isidentifier() or name in ("prototype", "self"):
+        whole = name.strip("\"'`@")
+        parts = [
+            p for p in _SEPARATORS.split(_GENERIC.sub("", whole)) if p and p not in ("prototype", "self")
+        ]
+        name = parts[-1] if parts else whole
+        scope = ".".join(parts[:-1])
+    if kind == "function":
+        holder = outer.kind if outer is not None else ""
+        in_module = holder == "module" and detail.language == "ruby"
+        if holder in _METHOD_HOLDERS or in_module or (scope and detail.language == "cpp"):
+            kind = "method"
+    if row[14]:
+        at = row[2] + row[13]
+        words = re.findall(rb"\w+", detail.source[at : at + row[14]].split(b"[")[0])
+        scope = words[-1].decode() if words else ""
     prefix = outer.qualified if outer is not None else ""
-    return kind, name[:120], ".".join(p for p in (prefix, scope, name) if p)[:300]
-
-
-def _docs_by_symbol(spans: list[tuple[int, int]], docs: list[tuple[int, bytes]]) -> dict[int, bytes]:
-    """The innermost symbol around each docstring."""
-    starts = [s for s, _ in spans]
-    out: dict[int, bytes] = {}
-    for at, text in docs:
-        i = bisect_right(starts, at) - 1
-        while i >= 0 and spans[i][1] < at:
-            i -= 1
-        if i >= 0:
-            out.setdefault(i, text)
-    return out
-
-
-def _signature(d: _Definition, source: bytes) -> str:
-    body = d.node.child_by_field_name("body")
-    if body is None and d.kind in ("function", "method"):
-        value = d.node.child_by_field_name("value") or d.node.child_by_field_name("right")
-        body = value.child_by_field_name("body") if value is not None else None
-    end = body.start_byte if body is not None else d.end
-    start = d.node.start_byte
-    text = source[start : min(end, start + 4 * _MAX_SIGNATURE)]
-    if body is None:
-        text = text.split(b"\n", 1)[0] if d.kind not in CONTAINERS else text.split(b"{", 1)[0]
-    return " ".join(text.decode("utf-8", "replace").split()).rstrip("{:= ")[:_MAX_SIGNATURE]
-
-
-def _leading_comment(source: bytes, lines: LineIndex, start: int, comment: str) -> tuple[int, list[str]]:
-    """The first line of the comment that ends right above the line of byte `start`, and its text."""
-    line = lines.line(start)
-    if line < 2 or source[lines.start(line) : start].strip():
-        return line, []
-    mark = comment.encode()
-    found: list[str] = []
-    block = False
-    first = line
-    while first > 1 and line - first < 80:
-        text = source[lines.start(first - 1) : lines.stop(first - 1)].strip()
-        if block:
-            block = not text.startswith(b"/*")
-        elif text.endswith(b"*/") and mark == b"//":
-            block = not text.startswith(b"/*")
-            if block and not text.startswith(b"*"):
-                break
-        elif not (text.startswith((mark, b"///", b"#[", b"@")) and not text.startswith((b"#!", b"#include"))):
-            break
-        found.append(text.decode("utf-8", "replace"))
-        first -= 1
-    return (line, []) if block else (first, found[::-1])
+    if prefix or scope:
+        return kind, name[:120], ".".join(p for p in (prefix, scope, name) if p)[:300]
+    return kind, name[:120], name[:300]
 
 
 _MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?!?|#|--)?\s?|\*/\s*$")
@@ -329,84 +401,8 @@ def clean_doc(text: bytes) -> str:
     return inspect.cleandoc(doc).strip()
 
 
-def _references(
-    parsed: Parsed,
-    captures: dict[str, list[Node]],
-    spans: list[tuple[int, int]],
-    source: bytes,
-    lines: LineIndex,
-) -> None:
-    owner = _Owner(spans)
-    seen: set[tuple[int, int]] = set()
-    capitals = parsed.language in ("python", "kotlin", "scala")
-    for capture, role in _ROLES:
-        for node in captures.get(capture, ()):
-            start = node.start_byte
-            place = (start, node.end_byte)
-            if place in seen:
-                continue
-            seen.add(place)
-            name, qualifier = _used_name(node, source)
-            if name:
-                real = role
-                if role == "call" and capitals and name[0].isupper() and not name.isupper():
-                    real = "instantiation"
-                elif role == "call" and name == "new" and parsed.language == "ruby" and qualifier:
-                    qualifier, _, name = qualifier.rpartition("::")
-                    real = "instantiation"
-                parsed.references.append(Reference(name, qualifier, real, lines.line(start), owner(start)))
-    nodes = captures.get("import", []) + captures.get("require", [])
-    for node in sorted(nodes, key=lambda n: n.start_byte):
-        scope = node.parent if node.type == "call_expression" else node
-        text = source[(scope or node).start_byte : node.end_byte].decode("utf-8", "replace")
-        line = lines.line(node.start_byte)
-        at = owner(node.start_byte)
-        for item in imports_of(text, parsed.language):
-            parsed.imports.append(item._replace(line=line))
-            name = item.name or item.module
-            parsed.references.append(Reference(name, item.module if item.name else "", "import", line, at))
-    parsed.references.sort(key=lambda r: r.line)
-
-
-_ROLES = (
-    ("ref.base", "inheritance"),
-    ("ref.new", "instantiation"),
-    ("ref.call", "call"),
-    ("ref.name", "reference"),
-)
-
-
-class _Owner:
-    """The innermost span around a byte; spans are sorted by start and nest."""
-
-    def __init__(self, spans: list[tuple[int, int]]) -> None:
-        self._spans = spans
-        self._starts = [start for start, _ in spans]
-
-    def __call__(self, byte: int) -> int:
-        i = bisect_right(self._starts, byte) - 1
-        steps = 0
-        while i >= 0 and self._spans[i][1] <= byte:
-            i -= 1
-            steps += 1
-            if steps > 400:
-                return -1
-        return i
-
-
-def _used_name(node: Node, source: bytes) -> tuple[str, str]:
-    """The last part of a used name and what stands before it."""
-    if node.type in _CALLS_WITH_PARTS:
-        part = node.child_by_field_name("name") or node.child_by_field_name("method")
-        if part is None:
-            return "", ""
-        before = node.child_by_field_name("object") or node.child_by_field_name("receiver")
-        before = before or node.child_by_field_name("scope")
-        name = source[part.start_byte : part.end_byte].decode("utf-8", "replace")
-        return name, "" if before is None else _short(source[before.start_byte : before.end_byte])
-    text = source[node.start_byte : node.end_byte]
-    if text.isalnum():
-        return text.decode("utf-8", "replace"), ""
+def used_name(text: bytes) -> tuple[str, str]:
+    """The last part of a used name and what stands before it; "" where the text names nothing."""
     whole = _short(text) if len(text) <= _MAX_QUALIFIER else _short(text[-_MAX_QUALIFIER:])
     whole = _GENERIC.sub("", whole) if "<" in whole else whole
     separators = list(_SEPARATORS.finditer(whole))

@@ -285,6 +285,22 @@ _BASH = """
 (command name: (command_name) @ref.call)
 """
 
+KINDS = (
+    "class", "interface", "struct", "enum", "trait", "impl", "module", "function", "method", "property", "macro",
+    "constant", "attribute", "type",
+)  # fmt: skip
+"""What definitions can be, as `extract.h` numbers them: first what holds members; the last three yield to others."""
+
+CAPTURES = {
+    name: bit
+    for bit, names in enumerate([
+        ("name",), ("doc",), ("import", "require"), ("ref.base",), ("ref.new",), ("ref.call",), ("ref.name",),
+        *((f"def.{kind}",) for kind in KINDS),
+    ])
+    for name in names
+}  # fmt: skip
+"""Bits that nodes are marked with, by capture; as `extract.h` numbers them."""
+
 QUERIES: dict[str, str] = {
     "python": _PYTHON,
     "javascript": _JAVASCRIPT,

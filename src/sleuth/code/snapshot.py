@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.analyse import Detail
 from sleuth.code.labels import CATEGORIES
-from sleuth.code.parse import LineIndex, Symbol
+from sleuth.code.parse import Detail, LineIndex, Symbol
 from sleuth.code.record import FileRow, Repository, SnapshotInfo
 from sleuth.code.shelf import ranges
 from sleuth.code.storage import CodeStorage
@@ -178,7 +177,7 @@ class Snapshot:
         with self._guard:
             found = self._details.get(file.key)
         if found is None:
-            found = Detail.read(self.storage.detail(file.key))
+            found = Detail.read(self.storage.detail(file.key), self.source(file), file.path)
             with self._guard:
                 self._details[file.key] = found
                 if len(self._details) > _REMEMBERED:

@@ -41,7 +41,7 @@ from sleuth.store.lock import WriterLock
 if TYPE_CHECKING:
     from sleuth.code.snapshot import Snapshot
 
-FORMAT = 1
+FORMAT = 2
 _BUSY_SECONDS = 30.0
 _PARAMETERS = 500
 _OPEN = 4

@@ -51,7 +51,7 @@ class GraphWalker:
 
     def references_in(self, file: FileRow, first: int, last: int) -> list[Reference]:
         """References between two lines, in order."""
-        return [r for r in self._snapshot.detail(file).references if first <= r.line <= last]
+        return self._snapshot.detail(file).references_between(first, last)
 
     def _described(self, file: FileRow, reference: Reference, name: str) -> dict[str, Any]:
         out: dict[str, Any] = {"name": name, "role": reference.role}
