@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Which rows may be near a query, and how near are they? See codes.h for the estimate and its source."""
 
-from libc.math cimport sqrt
+from libc.math cimport fabs, isfinite, rint, sqrt
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -132,6 +132,60 @@ def mean(const uint16_t[:, ::1] halves):
             for j in range(dimension):
                 total[j] += widen(halves[i, j])
     return (sums / max(n, 1)).astype(np.float32)
+
+
+def unit(const float[::1] vector):
+    """The vector scaled to length 1, shape (dimension,), zeros where it is zero; None where it is not finite."""
+    cdef int64_t n = vector.shape[0], i
+    cdef double square = 0, value
+    scaled = np.empty(n, np.float32)
+    cdef float[::1] out = scaled
+    for i in range(n):
+        value = vector[i]
+        square += value * value
+    if not isfinite(square):
+        return None
+    square = sqrt(square) if square > 0 else 1
+    for i in range(n):
+        out[i] = <float> (vector[i] / square)
+    return scaled
+
+
+def planes(const float[::1] vector, double spread, int levels):
+    """A query in levels, as `scan` takes it.
+
+    Args:
+        vector: shape (dimension,).
+        spread: standard deviations on either side of 0 that the levels span.
+        levels: of the highest, at most 15.
+
+    Returns:
+        bits, shape (4, words), uint64; the width of a level, and the value of level 0; the sum of the levels' values; and
+        the length of the difference between them and the query.
+    """
+    cdef int64_t n = vector.shape[0], i, level
+    cdef int plane
+    cdef double total = 0, squares = 0, greatest = 0, bound, width, cut, left = 0
+    bits = np.zeros((PLANES, (n + 63) // 64), np.uint64)
+    cdef uint64_t[:, ::1] out = bits
+    for i in range(n):
+        total += vector[i]
+        greatest = max(greatest, fabs(vector[i]))
+    for i in range(n):
+        squares += (vector[i] - total / n) ** 2
+    bound = spread * sqrt(squares / n)
+    if not bound > 0:
+        bound = greatest
+    width, total = 2 * bound / levels, 0
+    for i in range(n):
+        level = <int64_t> rint((vector[i] + bound) / width)
+        level = min(max(level, 0), levels)
+        for plane in range(PLANES):
+            out[plane, i // 64] |= <uint64_t> (level >> plane & 1) << (i % 64)
+        cut = level * width - bound
+        total += cut
+        left += (vector[i] - cut) ** 2
+    return bits, width, -bound, total, sqrt(left)
 
 
 cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t words) except? 0:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes, late
-from sleuth.dense.embedding import as_vectors, unit
+from sleuth.dense.embedding import as_vectors
 from sleuth.dense.leg import DenseLeg
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.store.hits import merge_hits, no_hits
@@ -44,6 +44,10 @@ class DenseSearcher:
 
     A score is the product of the query's and the row's vectors, both of length 1. It depends on the two
     alone: equal rows get bit-equal scores, however they lie in segments.
+
+    Attributes:
+        leg: the leg that built the segments.
+        dimension: of the vectors; 0 where there are no rows.
     """
 
     def __init__(self, leg: DenseLeg, segments: Sequence[SegmentView], *, ids: Ids | None = None) -> None:
@@ -63,6 +67,7 @@ class DenseSearcher:
         self._segments = tuple(segments)
         self._ids: Ids = ids or _by_key
         self._halves = [view.arrays["vectors"].view(np.uint16) for view in segments]
+        self.dimension = max((halves.shape[1] for halves in self._halves), default=0)
         self._by_size = sorted(
             (i for i, view in enumerate(segments) if len(view)), key=lambda i: -len(segments[i])
         )
@@ -82,15 +87,12 @@ class DenseSearcher:
     def __len__(self) -> int:
         return sum(map(len, self._segments))
 
-    @property
-    def dimension(self) -> int:
-        """Of the vectors; 0 where there are no rows."""
-        return max((halves.shape[1] for halves in self._halves), default=0)
-
     def embed(self, query: str) -> Vector:
         """The vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
-        made = as_vectors([self.leg.embedder.embed_query(query)], 1, self.leg.embedder)
-        return self._prepare(made[0])
+        made = self.leg.embedder.embed_query(query)
+        if not isinstance(made, np.ndarray) or made.dtype != np.float32 or not np.isfinite(made).all():
+            made = as_vectors([made], 1, self.leg.embedder)[0]
+        return self._prepare(made)
 
     def search(
         self,
@@ -173,9 +175,9 @@ class DenseSearcher:
                 f"{self.leg.embedder.fingerprint!r}), got shape {given.shape}",
                 service=self.leg.embedder.fingerprint,
             )
-        if not np.isfinite(given).all():
+        prepared = codes.unit(given)
+        if prepared is None:
             raise ArgumentError("query must be finite, got a vector that is not")
-        prepared: Vector = unit(given[None])[0]
         return prepared
 
     def _mask(self, i: int, allowed: Bitmap | None) -> Bitmap | None:
@@ -237,15 +239,8 @@ def query_planes(vector: Vector) -> Planes:
     A value q becomes the level u of 16 with q ~ u * width - bound; then q . s over signs s is twice the sum of q over
     the bits set, less the sum of all q.
     """
-    bound = float(SPREAD * vector.std()) or float(np.abs(vector).max())
-    width = 2 * bound / LEVELS
-    levels = np.clip(np.rint((vector + bound) / width), 0, LEVELS).astype(np.uint8)
-    padded = np.zeros(-(-len(vector) // 64) * 64, np.uint8)
-    padded[: len(vector)] = levels
-    bits = np.stack([np.packbits((padded >> bit) & 1, bitorder="little").view(np.uint64) for bit in range(4)])
-    cut = levels * np.float32(width) - np.float32(bound)
-    error = float(np.linalg.norm(vector - cut))
-    return Planes(bits, 2 * width, -2 * bound, -float(cut.sum(dtype=np.float64)), error)
+    bits, width, least, total, error = codes.planes(vector, SPREAD, LEVELS)
+    return Planes(bits, 2 * width, 2 * least, -total, error)
 
 
 def margin_of(spread: float, error: float, dimension: int) -> float:
