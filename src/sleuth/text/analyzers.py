@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError
@@ -47,6 +48,7 @@ class Analyzer:
         extra: str = "",
         keep_case: bool = False,
         find: Callable[[str], list[Span]],
+        cut: Callable[[str], list[str]] | None = None,
         finish: Callable[[list[str]], list[str]] | None = None,
         stop: frozenset[str] = frozenset(),
     ) -> None:
@@ -58,6 +60,7 @@ class Analyzer:
             extra: ASCII characters besides letters and digits that belong to a run.
             keep_case: leave ASCII capitals to `find`.
             find: the tokens of one run, with their places in it; called once per distinct run.
+            cut: what `find` finds in an ASCII run, without the places, for indexing.
             finish: what becomes of the tokens at last, all at once (stemming); keeps length and order.
             stop: tokens, before `finish`, that are left out.
         """
@@ -67,6 +70,7 @@ class Analyzer:
         self._extra = extra
         self._keep_case = keep_case
         self._find = find
+        self._cut = cut
         self._finish = finish
         self._stop = stop
         self._known: dict[str, tuple[str, ...]] = {}
@@ -130,10 +134,14 @@ class Analyzer:
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """The tokens of each run: a str for one, a tuple for any other number."""
-        stop, find = self._stop, self._find
+        stop, find, cut = self._stop, self._find, self._cut
         out: list[str | tuple[str, ...]] = []
         for run in runs:
-            if run.isascii() and run.isalnum() and not self._keep_case:
+            if cut is not None and run.isascii():
+                out.append(
+                    tuple([token for token in cut(run) if token not in stop and len(token) <= MAX_TOKEN])
+                )
+            elif run.isascii() and run.isalnum() and not self._keep_case:
                 out.append(run if run not in stop and len(run) <= MAX_TOKEN else ())
             else:
                 out.append(tuple(token for _, _, token in find(run) if self._wanted(token)))
@@ -149,9 +157,14 @@ class Analyzer:
 def _finished(
     expanded: list[str | tuple[str, ...]], finish: Callable[[list[str]], list[str]]
 ) -> list[str | tuple[str, ...]]:
-    flat = [t for e in expanded for t in ((e,) if isinstance(e, str) else e)]
+    flat: list[str] = []
+    for e in expanded:
+        if isinstance(e, str):
+            flat.append(e)
+        else:
+            flat += e
     done = iter(finish(flat))
-    return [next(done) if isinstance(e, str) else tuple(next(done) for _ in e) for e in expanded]
+    return [next(done) if isinstance(e, str) else tuple(islice(done, len(e))) for e in expanded]
 
 
 _CAPITALS = {ord(c): c.lower() for c in _LETTERS.upper()}
@@ -223,6 +236,15 @@ def _identifier(name: str, base: int) -> list[Span]:
     return [whole] if len(parts) == 1 else [whole, *parts]
 
 
+def _cut_identifier(run: str) -> list[str]:
+    """The tokens of `_identifier`."""
+    bare = run.strip("_")
+    parts = _PART.findall(bare)
+    if len(parts) == 1:
+        return [bare.lower()]
+    return [bare.lower(), *[part.lower() for part in parts]] if parts else []
+
+
 def _accented(name: str, base: int, token: str) -> list[Span]:
     """An identifier with letters beyond ASCII: whole, and its parts between underscores."""
     whole = token.strip("_")
@@ -247,8 +269,17 @@ def _stem(tokens: list[str]) -> list[str]:
 _ANALYZERS = {
     analyzer.name: analyzer
     for analyzer in (
-        Analyzer("code", 1, extra="_", keep_case=True, find=_find_code),
-        Analyzer("code-english", 1, extra="_", keep_case=True, find=_find_code, finish=_stem, stop=LUCENE),
+        Analyzer("code", 1, extra="_", keep_case=True, find=_find_code, cut=_cut_identifier),
+        Analyzer(
+            "code-english",
+            1,
+            extra="_",
+            keep_case=True,
+            find=_find_code,
+            cut=_cut_identifier,
+            finish=_stem,
+            stop=LUCENE,
+        ),
         Analyzer("english", 3, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
         Analyzer("names", 1, extra="_", keep_case=True, find=_find_names),
         Analyzer("plain", 1, extra="_", find=_find_words),
