@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
@@ -48,7 +49,7 @@ class Pool(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fused:
     """A fused ranking, best first, with what each leg gave to it.
 
@@ -56,23 +57,50 @@ class Fused:
         keys: shape (m,), int64.
         scores: shape (m,), float64.
         legs: names, in the order of the rows of the arrays below.
-        shares: shape (legs, m), float64: what each leg added; a column sums to its score, save for "combmnz", which
-            multiplies the sum, and "max", which takes the greatest.
-        ranks: shape (legs, m), int64: 1 for the leg's best; 0 where it did not find the key.
-        raw: shape (legs, m), float64: the leg's own score; NaN where it did not find the key.
         weights: shape (legs,), float64.
         method, rank_constant: as asked for.
+        given: each leg's pool, the place of each of its hits among all, and what it adds for each.
+        best: the places of `keys`, shape (m,).
     """
 
     keys: NDArray[np.int64]
     scores: NDArray[np.float64]
     legs: tuple[str, ...]
-    shares: NDArray[np.float64]
-    ranks: NDArray[np.int64]
-    raw: NDArray[np.float64]
     weights: NDArray[np.float64]
     method: Method
     rank_constant: float
+    given: tuple[tuple[Pool, NDArray[np.int64], NDArray[np.float64]], ...]
+    best: NDArray[np.int64]
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """Shape (legs, m): 1 for the leg's best; 0 where it did not find the key."""
+        ranks = np.zeros((len(self.legs), len(self.best)), np.int64)
+        for leg, (_, place, _) in enumerate(self.given):
+            rank = np.zeros(max(place.max(initial=-1), self.best.max(initial=-1)) + 1, np.int64)
+            rank[place] = np.arange(1, len(place) + 1)
+            ranks[leg] = rank[self.best]
+        return ranks
+
+    @cached_property
+    def raw(self) -> NDArray[np.float64]:
+        """Shape (legs, m): the leg's own score; NaN where it did not find the key."""
+        return self._of_legs([pool.scores for pool, _, _ in self.given], np.nan)
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Shape (legs, m): what each leg added; a column sums to its score, save for "combmnz", which multiplies the
+        sum, and "max", which takes the greatest.
+        """
+        return self._of_legs([share for _, _, share in self.given], 0.0)
+
+    def _of_legs(self, values: Sequence[NDArray[Any]], otherwise: float) -> NDArray[np.float64]:
+        """Values of each leg's hits at `best`, shape (legs, m)."""
+        found = np.full(self.ranks.shape, otherwise)
+        for leg, value in enumerate(values):
+            here = np.flatnonzero(self.ranks[leg])
+            found[leg, here] = value[self.ranks[leg, here] - 1]
+        return found
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -125,13 +153,14 @@ def fuse_hits(
     checked = _check(legs, weights, method, rank_constant)
     pools = [hits_by_leg[name] for name in legs]
     keys, places = union([np.asarray(pool.keys, np.int64) for pool in pools])
-    shares = np.zeros((len(legs), len(keys)))
-    for leg, (pool, place) in enumerate(zip(pools, places, strict=True)):
-        shares[leg, place] = checked[leg] * normalise(pool.scores, method, rank_constant)
-    scores = _combine(shares, places, method)
+    shares = [
+        weight * normalise(pool.scores, method, rank_constant)
+        for weight, pool in zip(checked.tolist(), pools, strict=True)
+    ]
+    scores = _combine(shares, places, len(keys), method)
     best = best_places(keys, scores, len(keys) if k is None else min(k, len(keys)), order)
-    ranks, raw = _trace(pools, places, len(keys), best)
-    return Fused(keys[best], scores[best], legs, shares[:, best], ranks, raw, checked, method, rank_constant)
+    given = tuple(zip(pools, places, shares, strict=True))
+    return Fused(keys[best], scores[best], legs, checked, method, rank_constant, given, best)
 
 
 def normalise(
@@ -170,21 +199,14 @@ def _check(
 
 
 def _combine(
-    shares: NDArray[np.float64], places: Sequence[NDArray[np.int64]], method: Method
+    shares: Sequence[NDArray[np.float64]], places: Sequence[NDArray[np.int64]], n: int, method: Method
 ) -> NDArray[np.float64]:
-    """Scores of all keys, shape (m,), from what each leg adds, shape (legs, m)."""
-    if method == "max":
-        present = np.full(shares.shape, -np.inf)
-        for leg, place in enumerate(places):
-            present[leg, place] = shares[leg, place]
-        greatest: NDArray[np.float64] = present.max(axis=0, initial=-np.inf)
-        return greatest
-    scores: NDArray[np.float64] = shares.sum(axis=0)
+    """Scores of all n keys, from what each leg adds for its own."""
+    scores = np.full(n, -np.inf if method == "max" else 0.0)
+    for share, place in zip(shares, places, strict=True):
+        scores[place] = np.maximum(scores[place], share) if method == "max" else scores[place] + share
     if method == "combmnz":
-        found = np.zeros(len(scores), np.int64)
-        for place in places:
-            found[place] += 1
-        scores *= found
+        scores *= np.bincount(np.concatenate(places), minlength=n) if places else 1
     return scores
 
 
@@ -209,18 +231,3 @@ def best_places(
         names = keys[tied] if order is None else order(keys[tied])
         ranked[start : end + 2] = tied[sorted(range(len(tied)), key=names.__getitem__)]
     return ranked[:k]
-
-
-def _trace(
-    pools: Sequence[Pool], places: Sequence[NDArray[np.int64]], n: int, best: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Ranks and raw scores of the best, each of shape (legs, m)."""
-    ranks = np.zeros((len(pools), len(best)), np.int64)
-    raw = np.full((len(pools), len(best)), np.nan)
-    for leg, (pool, place) in enumerate(zip(pools, places, strict=True)):
-        rank = np.zeros(n, np.int64)
-        rank[place] = np.arange(1, len(place) + 1)
-        ranks[leg] = rank[best]
-        found = np.flatnonzero(ranks[leg])
-        raw[leg, found] = pool.scores[ranks[leg, found] - 1]
-    return ranks, raw
