@@ -28,6 +28,8 @@ MAX_TOKEN = 100
 
 _REMEMBERED = 1 << 14
 """Runs whose tokens are kept between calls of `tokens`; then it starts anew."""
+_SHARED = 1 << 16
+"""Identifiers whose tokens the counters of an analyzer share; then it starts anew."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
 
@@ -74,6 +76,7 @@ class Analyzer:
         self._finish = finish
         self._stop = stop
         self._known: dict[str, tuple[str, ...]] = {}
+        self._shared: dict[str, str | tuple[str, ...]] = {}
 
     def __repr__(self) -> str:
         return f"Analyzer({self.fingerprint!r})"
@@ -104,7 +107,8 @@ class Analyzer:
         """A fresh counter of this analyzer's tokens over many texts."""
         from sleuth.text.tokens import TermCounter
 
-        return TermCounter(self._fold, self._expand, self._prepare)
+        expand = self._expand if self._cut is None else self._expand_once
+        return TermCounter(self._fold, expand, self._prepare)
 
     def _wanted(self, token: str) -> bool:
         return token not in self._stop and len(token) <= MAX_TOKEN
@@ -131,6 +135,15 @@ class Analyzer:
             self._known.clear()
         self._known[run] = tokens
         return tokens
+
+    def _expand_once(self, runs: list[str]) -> list[str | tuple[str, ...]]:
+        """`_expand`, remembered: several fields and batches of one repository hold the same identifiers."""
+        known = self._shared
+        if len(known) + len(runs) > _SHARED:
+            known = self._shared = {}
+        new = [run for run in runs if run not in known]
+        known.update(zip(new, self._expand(new), strict=True))
+        return [known[run] for run in runs]
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """The tokens of each run: a str for one, a tuple for any other number."""
