@@ -220,22 +220,27 @@ class _Adder:
         for id, (document, state) in batch.items():
             digest = content_hash(document)
             before = known.get(id)
-            if before is not None and before.content_hash == digest:
+            if before is None:
+                self.report.added += 1
+            elif before.content_hash != digest:
+                self.report.updated += 1
+            else:
                 self.report.unchanged += 1
                 if (before.size, before.modified_ns) != state:
                     self._put(id, digest, document, state, [])
                 continue
-            if before is None:
-                self.report.added += 1
-            else:
-                self.report.updated += 1
-            chunks = self.chunker.split(document) or _title_alone(document)
-            if state.modified_ns is None and _is_plain(chunks, document):
+            if state.modified_ns is None and self._is_passage(document):
                 passages.append((id, digest, document))
             else:
+                chunks = self.chunker.split(document) or _title_alone(document)
                 self._put(id, digest, document, state, chunks)
         if passages:
             self._put_passages(passages)
+
+    def _is_passage(self, document: Document) -> bool:
+        """Whether the whole text is seen at a glance to be the one chunk, which says nothing more than it."""
+        text = document.page_content
+        return bool(text) and not (text[0].isspace() or text[-1].isspace()) and self.chunker.fits(document)
 
     def _put(self, id: str, digest: str, document: Document, state: _State, chunks: Sequence[Chunk]) -> None:
         metadata, source, title = _split_metadata(document)
@@ -245,15 +250,13 @@ class _Adder:
         )  # fmt: skip
 
     def _put_passages(self, passages: Sequence[tuple[str, str, Document]]) -> None:
-        parts = [_split_metadata(document) for _, _, document in passages]
-        self.writer.put_passages(
-            [id for id, _, _ in passages],
-            [document.page_content for _, _, document in passages],
-            [digest for _, digest, _ in passages],
-            metadata=[metadata for metadata, _, _ in parts],
-            sources=[source for _, source, _ in parts],
-            titles=[title for _, _, title in parts],
-        )
+        ids, hashes, documents = zip(*passages, strict=True)
+        texts = [document.page_content for document in documents]
+        if not any(document.metadata for document in documents):
+            self.writer.put_passages(ids, texts, hashes)
+            return
+        metadata, sources, titles = zip(*map(_split_metadata, documents), strict=True)
+        self.writer.put_passages(ids, texts, hashes, metadata=metadata, sources=sources, titles=titles)
 
     def delete(self, ids: Iterable[str]) -> int:
         """Delete documents; how many there were."""
@@ -277,15 +280,6 @@ def _title_alone(document: Document) -> list[Chunk]:
     title = str(document.metadata.get("title") or "").strip()
     file = PurePath(str(document.metadata.get("source") or ""))
     return [Chunk("", 0, 0, 1, 1)] if title and title not in (file.name, file.stem) else []
-
-
-def _is_plain(chunks: Sequence[Chunk], document: Document) -> bool:
-    """Whether one chunk is the whole text and says nothing more than it."""
-    if len(chunks) != 1:
-        return False
-    only = chunks[0]
-    whole = len(only.text) == len(document.page_content) and only.start_line == 1
-    return whole and only.page is None and not only.fields and not only.metadata
 
 
 def _split_metadata(document: Document) -> tuple[dict[str, Any] | None, str | None, str]:

@@ -126,8 +126,10 @@ def make_rows(
     for name in sorted({name for found in by_chunk.values() for name in found}):
         texts[name] = [by_chunk.get(key, {}).get(name, "") for key in keys.tolist()]
 
+    owners = owner.tolist()
+
     def merged(i: int) -> dict[str, Any]:
-        document, row = documents[owner[i]], chunks[i]
+        document, row = documents[owners[i]], chunks[i]
         own = metadata(document[0])
         return merge_metadata(
             document[7] or document[6],

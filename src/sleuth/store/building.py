@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from sleuth.store import manifest, segments
+from sleuth.store.batch import Batch
+from sleuth.store.codebook import Coder, Learned
 from sleuth.store.legs import Leg, Rows
 from sleuth.store.record import Connection
 from sleuth.store.segments import Encoded, Held
@@ -22,6 +26,7 @@ class Built:
     """A segment that no committed manifest names yet.
 
     Attributes:
+        encoded: without its parts where they are in a file.
         held: its file, written and synced; None for one that goes into the record.
     """
 
@@ -45,7 +50,10 @@ class Built:
 
 def keep(encoded: Encoded, folder: Path) -> Built:
     """Write a segment to where it will live: a file, or the record if it is small."""
-    return Built(encoded, Held(folder, encoded) if encoded.size > INLINE_BYTES else None)
+    if encoded.size <= INLINE_BYTES:
+        return Built(encoded, None)
+    held = Held(folder, encoded)
+    return Built(replace(encoded, parts=()), held)  # it may wait long for its commit
 
 
 def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
@@ -55,36 +63,73 @@ def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
     return keep(encoded, folder)
 
 
-@contextmanager
-def build_beside(
-    legs: Sequence[Leg], rows: Callable[[], Rows], first: int, last: int, folder: Path
-) -> Iterator[list[Built]]:
-    """Build segments in another thread while the block runs; the list is filled when the block has ended.
+class Flight:
+    """A batch on its way into the index: what it becomes is made in another thread, while the writer goes on.
 
-    Few rows are built in this thread, after the block: a thread would cost more than it saves. Where the block or a
-    leg fails, files that were written are removed.
+    Few rows are left to `land`, in the caller's thread: another one would cost more than it saves.
+
+    Args:
+        first, last: the keys that it answers for.
+        coder: writes its texts.
+        pool: of one thread.
     """
-    from concurrent.futures import ThreadPoolExecutor
 
+    def __init__(  # noqa: PLR0917 - what is made, and of what
+        self, batch: Batch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path,
+        pool: Callable[[], ThreadPoolExecutor],
+    ) -> None:  # fmt: skip
+        self.batch = batch
+        self._work = partial(_prepare, batch, first, last, legs, coder, folder)
+        large = len(batch.chunks) >= _WORTH_A_THREAD
+        self._future = pool().submit(self._work) if large else None
+
+    def wait(self) -> None:
+        """Wait until it can land at once. An interruption leaves it as it is."""
+        if self._future:
+            wait([self._future])
+
+    def land(self) -> Prepared:
+        """What it has become.
+
+        Raises:
+            Exception: what a leg raised; nothing is left on disk then.
+        """
+        return self._future.result() if self._future else self._work()
+
+    def discard(self) -> None:
+        """Remove the files that were written for it."""
+        if self._future and not self._future.cancel():
+            with suppress(Exception):  # who waits for it is told; here it is given up
+                for segment in self._future.result().built:
+                    segment.discard()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a batch becomes.
+
+    Attributes:
+        built: a segment for every leg.
+        texts: of the chunks, as the record keeps them.
+        learned: a codebook to be kept before them.
+    """
+
+    built: list[Built]
+    texts: Sequence[str | bytes]
+    learned: Learned | None
+
+
+def _prepare(  # noqa: PLR0917 - what is made, and of what
+    batch: Batch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path
+) -> Prepared:
+    texts, learned = coder.encode([chunk[9] for chunk in batch.chunks])
     built: list[Built] = []
-
-    def work() -> None:
-        if not legs:
-            return
-        columns = rows()
-        for leg in legs if len(columns) else ():
-            built.append(build(leg, columns, first, last, folder))  # noqa: PERF401 - a failure keeps the others
-
     try:
-        if last - first < _WORTH_A_THREAD or not legs:
-            yield built
-            work()
-        else:
-            with ThreadPoolExecutor(1, "sleuth-build") as pool:
-                future = pool.submit(work)
-                yield built
-            future.result()
+        rows = batch.rows()
+        for leg in legs if batch.chunks else ():
+            built.append(build(leg, rows, first, last, folder))  # noqa: PERF401 - a failure discards the others
     except BaseException:
         for segment in built:
             segment.discard()
         raise
+    return Prepared(built, texts, learned)

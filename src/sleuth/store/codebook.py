@@ -10,6 +10,8 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,31 +50,70 @@ def train(text: bytes) -> list[bytes]:
 
 
 def _next(symbols: list[bytes], text: bytes) -> list[bytes]:
-    codes = Codebook(symbols).codes_of(text).astype(np.int64)
+    counts, first, second, together = Codebook(symbols).count(text)
     lengths = np.array([len(symbol) for symbol in symbols])
-    counts = np.bincount(codes, minlength=len(symbols))
-    pairs, together = np.unique(codes[:-1] << 16 | codes[1:], return_counts=True)
-    first, second = pairs >> 16, pairs & 0xFFFF
     joined = lengths[first] + lengths[second]
-    fit = (joined <= LONGEST_SYMBOL) & (together > 2)
-    gains: dict[bytes, float] = {}
     # A code takes about 1.7 bytes.
-    for i in _best(np.where(lengths > 1, counts * (lengths - 1.7), -1.0)):
-        gains[symbols[i]] = float(counts[i] * (lengths[i] - 1.7))
-    for i in _best(np.where(fit, together * (joined - 1.7), -1.0)):
-        name = symbols[first[i]] + symbols[second[i]]
-        gains[name] = max(gains.get(name, 0.0), float(together[i] * (joined[i] - 1.7)))
-    chosen = sorted(gains, key=lambda name: (-gains[name], name))[: MOST_SYMBOLS - len(_BYTES)]
-    return _BYTES + chosen
+    alone = np.where(lengths > 1, counts * (lengths - 1.7), 0.0)
+    paired = np.where(joined <= LONGEST_SYMBOL, together * (joined - 1.7), 0.0)
+    gained = np.concatenate((alone, paired))
+    best = np.argsort(-gained, kind="stable")[:MOST_SYMBOLS]
+    best = best[gained[best] > 0]
+    pairs = best[best >= len(symbols)] - len(symbols)
+    names = [symbols[i] for i in best[best < len(symbols)].tolist()]
+    names += [
+        symbols[i] + symbols[j] for i, j in zip(first[pairs].tolist(), second[pairs].tolist(), strict=True)
+    ]
+    return list(dict.fromkeys(_BYTES + names))[:MOST_SYMBOLS]
 
 
-def _best(gains: np.ndarray) -> list[int]:
-    """Places of the largest positive gains, as many as there may be symbols."""
-    if len(gains) > MOST_SYMBOLS:
-        places = np.argpartition(-gains, MOST_SYMBOLS)[:MOST_SYMBOLS]
-    else:
-        places = np.arange(len(gains))
-    return [int(i) for i in places.tolist() if gains[i] > 0]
+class Learned(NamedTuple):
+    """A codebook that the record does not hold yet.
+
+    Attributes:
+        number: begins every text written with it.
+        share: bytes that it made of some text, as a share of the text's own: what is usual for it.
+    """
+
+    number: int
+    share: float
+    symbols: list[bytes]
+    book: Codebook
+
+
+@dataclass(frozen=True, slots=True)
+class Coder:
+    """Writes texts with the newest codebook of a record, or a better one. Needs no connection; any thread.
+
+    Attributes:
+        number: of that codebook; 0 where there is none.
+        book: None where there is none.
+        share: what is usual for it.
+    """
+
+    number: int = 0
+    book: Codebook | None = None
+    share: float = 1.0
+
+    def encode(self, texts: list[str]) -> tuple[Sequence[str | bytes], Learned | None]:
+        """Texts as they are written, and the codebook that this asks to be kept first."""
+        learned = None
+        if self.number < MOST_BOOKS and sum(map(len, texts)) >= LEARNING_BYTES:
+            learned = self._learn(texts)
+        book, number = (learned.book, learned.number) if learned else (self.book, self.number)
+        return (book.encode(texts, number) if book else texts), learned
+
+    def _learn(self, texts: list[str]) -> Learned | None:
+        """A codebook for these texts where the present one serves them badly and a new one is better."""
+        taken = sample(texts)
+        measured = taken[-_MEASURED_BYTES:].decode(errors="ignore")
+        share = _share(self.book, measured) if self.book else 1.0
+        if self.book and share <= self.share / WORTH:
+            return None
+        symbols = train(taken)
+        book = Codebook(symbols)
+        new = _share(book, measured)
+        return None if new > WORTH * share else Learned(self.number + 1, new, symbols, book)
 
 
 class Codebooks:
@@ -83,7 +124,7 @@ class Codebooks:
         self._learned: list[int] = []  # in a transaction that is not committed
 
     def decode(self, connection: sqlite3.Connection, stored: str | bytes) -> str:
-        """The text of what `encode` gave.
+        """The text of what a `Coder` wrote.
 
         Raises:
             IndexDamagedError: no text is written so.
@@ -96,47 +137,31 @@ class Codebooks:
         except (ValueError, LookupError) as error:
             raise IndexDamagedError(f"the record holds a text that cannot be read ({error})") from error
 
-    def encode(self, connection: sqlite3.Connection, texts: list[str]) -> Sequence[str | bytes]:
-        """Texts as they are written, by the newest codebook; learns one where that pays, in the open transaction."""
-        number = connection.execute("SELECT coalesce(max(book), 0) FROM codebooks").fetchone()[0]
-        if number < MOST_BOOKS and sum(map(len, texts)) >= LEARNING_BYTES:
-            number = self._learn(connection, texts, number)
-        if not number:
-            return texts
-        book = self._books.get(number) or self._load(connection, number)
-        return book.encode(texts, number)
+    def coder(self, connection: sqlite3.Connection) -> Coder:
+        """What writes texts now."""
+        newest = connection.execute("SELECT book, share FROM codebooks ORDER BY book DESC LIMIT 1").fetchone()
+        if newest is None:
+            return Coder()
+        number, share = newest
+        return Coder(number, self._books.get(number) or self._load(connection, number), share)
+
+    def add(self, connection: sqlite3.Connection, learned: Learned) -> None:
+        """Keep a codebook, in the open transaction."""
+        symbols = learned.symbols
+        content = len(symbols).to_bytes(4, "little") + bytes(map(len, symbols)) + b"".join(symbols)
+        values = (learned.number, zlib.crc32(content), learned.share, content)
+        connection.execute("INSERT INTO codebooks VALUES (?, ?, ?, ?)", values)
+        self._books[learned.number] = learned.book
+        self._learned.append(learned.number)
 
     def keep(self) -> None:
-        """The transaction that learned books was committed."""
+        """The transaction that added books was committed."""
         self._learned = []
 
     def forget(self) -> None:
-        """It was rolled back: the numbers of the books that it learned will be given again."""
+        """It was rolled back: the numbers of the books that it added will be given again."""
         while self._learned:
             self._books.pop(self._learned.pop(), None)
-
-    def _learn(self, connection: sqlite3.Connection, texts: list[str], number: int) -> int:
-        """The number of a codebook for these texts: the present one where it serves, else a new one if it is better."""
-        taken = sample(texts)
-        measured = taken[-_MEASURED_BYTES:].decode(errors="ignore")
-        share = 1.0
-        if number:
-            present = self._books.get(number) or self._load(connection, number)
-            usual = connection.execute("SELECT share FROM codebooks WHERE book = ?", (number,)).fetchone()[0]
-            share = _share(present, measured)
-            if share <= usual / WORTH:
-                return number
-        symbols = train(taken)
-        book = Codebook(symbols)
-        new = _share(book, measured)
-        if new > WORTH * share:
-            return number
-        content = len(symbols).to_bytes(4, "little") + bytes(map(len, symbols)) + b"".join(symbols)
-        values = (number + 1, zlib.crc32(content), new, content)
-        connection.execute("INSERT INTO codebooks VALUES (?, ?, ?, ?)", values)
-        self._books[number + 1] = book
-        self._learned.append(number + 1)
-        return number + 1
 
     def _load(self, connection: sqlite3.Connection, number: int) -> Codebook:
         found = connection.execute("SELECT symbols FROM codebooks WHERE book = ?", (number,)).fetchone()

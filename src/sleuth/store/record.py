@@ -14,6 +14,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -67,6 +68,13 @@ ChunkValues = tuple[int, int, int | None, int, int, int, int, str | None, str | 
 
 INSERT_DOCUMENT = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_BARE_DOCUMENT = (
+    "INSERT INTO documents(key, chunks, size, checksum, content_hash, id) VALUES (?, 1, 0, ?, ?, ?)"
+)
+INSERT_BARE_CHUNK = (
+    "INSERT INTO chunks(key, n, start, line, lines, checksum, text) VALUES (?, 0, 0, 1, ?, ?, ?)"
+)
+_BARE_DOCUMENT = itemgetter(0, 4, 5, 6)
 DOCUMENT_COLUMNS = "key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"
 CHUNK_COLUMNS = "key, n, page, start, line, lines, checksum, fields, metadata, text"
 SIGN = 1 << 31
@@ -283,14 +291,26 @@ def select_in(
 
 
 def insert(
-    connection: Connection, documents: Iterable[DocumentValues], chunks: Sequence[ChunkValues]
+    connection: Connection,
+    documents: Sequence[DocumentValues],
+    chunks: Sequence[ChunkValues],
+    texts: Sequence[str | bytes],
 ) -> None:
-    """Add rows, in order of key."""
-    connection.executemany(INSERT_DOCUMENT, documents)
-    texts = connection.books.encode(connection, [chunk[9] for chunk in chunks])
-    connection.executemany(
-        INSERT_CHUNK, ((*chunk[:9], text) for chunk, text in zip(chunks, texts, strict=True))
-    )
+    """Add rows, in order of key; `texts` are those of the chunks as a `Coder` wrote them.
+
+    Rows that say nothing but an id and a text, as of a bulk load, bind half of the values.
+    """
+    if any(row[2] or row[3] is not None or row[7] or row[8] or row[9] or row[1] != 1 for row in documents):
+        connection.executemany(INSERT_DOCUMENT, documents)
+    else:
+        connection.executemany(INSERT_BARE_DOCUMENT, map(_BARE_DOCUMENT, documents))
+    if any(row[1] or row[3] or row[2] or row[7] or row[8] or row[4] != 1 for row in chunks):
+        connection.executemany(
+            INSERT_CHUNK, ((*chunk[:9], text) for chunk, text in zip(chunks, texts, strict=True))
+        )
+    else:
+        keys, lines, checksums = (map(itemgetter(place), chunks) for place in (0, 5, 6))
+        connection.executemany(INSERT_BARE_CHUNK, zip(keys, lines, checksums, texts, strict=True))
 
 
 def plain(connection: Connection, stored: tuple[Any, ...]) -> ChunkValues:

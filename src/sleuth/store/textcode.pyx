@@ -10,7 +10,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
@@ -27,26 +27,24 @@ MOST_SYMBOLS = MOST
 LONGEST_SYMBOL = LONGEST
 
 
-# A node of the tree of symbols in one word, so that a step costs one look at memory: its number (17 bits), the code of
-# the symbol that ends here plus 1, or 0 (13 bits), and whether it has children (1 bit).
-cdef enum:
-    CODE_AT = 17
-    INNER = 1 << 30
-    NUMBER = (1 << 17) - 1
-    CODED = ((1 << 13) - 1) << 17
 
-cdef extern from *:
-    """
-    #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    #define SLEUTH_LOW 1
-    #else
-    #define SLEUTH_LOW 0
-    #endif
-    """
-    int LOW "SLEUTH_LOW"     # which half of a slot holds the node
+cdef inline uint32_t _three(const uint8_t* s) noexcept nogil:
+    return s[0] << 16 | s[1] << 8 | s[2]
+
+
+cdef enum:
+    LONGER = 1 << 15     # in `by_two`: longer symbols begin with these two bytes
+    PAIR_ROOM = 1 << 21
+
+cdef struct Symbol:      # of 3 bytes and more
+    uint64_t low, high   # its bytes, filled up with zeros
+    uint32_t code, size
 
 cdef class Codebook:
     """Encodes and decodes with one list of symbols.
+
+    The longest symbol at a place is found by its first two bytes, which most places are done with, or by its first
+    three: those that begin with them stand together, the longest first.
 
     Args:
         symbols: at most MOST_SYMBOLS distinct byte strings of 1 to LONGEST_SYMBOL bytes; all single bytes are among them.
@@ -55,99 +53,113 @@ cdef class Codebook:
     cdef int n
     cdef uint8_t* table      # symbols, WIDTH bytes each
     cdef uint8_t* lengths
-    cdef uint64_t* slots     # ((parent's number << 8 | byte) + 1) << 32 | node; 0 where free
+    cdef uint16_t by_one[256]
+    cdef uint16_t* by_two    # the code of the longest symbol of 1 or 2 bytes
+    cdef uint64_t* by_three  # three bytes + 1, then first and number of their symbols in `longer`; 0 where free
     cdef uint32_t mask
-    cdef uint32_t* first     # by one byte: node
-    cdef uint32_t* second    # by two bytes: node, or 0
-    cdef uint32_t nodes
+    cdef Symbol* longer
+    cdef uint64_t masks[WIDTH + 1][2]
 
     def __cinit__(self, list symbols):
-        cdef Py_ssize_t total = 0
         cdef int i
         if not 256 <= len(symbols) <= MOST:
             raise ValueError(f"symbols must be 256 to {MOST}, got {len(symbols)}")
         for symbol in symbols:
             if not isinstance(symbol, bytes) or not 1 <= len(symbol) <= LONGEST:
                 raise ValueError(f"symbols must be 1 to {LONGEST} bytes long, got {symbol!r}")
-            total += len(symbol)
         if len({s for s in symbols if len(s) == 1}) != 256 or len(set(symbols)) != len(symbols):
             raise ValueError("symbols must be distinct and hold every byte")
         self.n = <int>len(symbols)
         self.mask = 1
-        while self.mask < 2 * (total + 257):
+        while self.mask < 2 * self.n:
             self.mask <<= 1
         self.table = <uint8_t*>calloc(self.n, WIDTH)
         self.lengths = <uint8_t*>calloc(self.n, 1)
-        self.slots = <uint64_t*>calloc(self.mask, sizeof(uint64_t))
-        self.first = <uint32_t*>calloc(256, sizeof(uint32_t))
-        self.second = <uint32_t*>calloc(65536, sizeof(uint32_t))
-        if not (self.table and self.lengths and self.slots and self.first and self.second):
+        self.by_two = <uint16_t*>calloc(65536, sizeof(uint16_t))
+        self.by_three = <uint64_t*>calloc(self.mask, sizeof(uint64_t))
+        self.longer = <Symbol*>calloc(self.n, sizeof(Symbol))
+        if not (self.table and self.lengths and self.by_two and self.by_three and self.longer):
             raise MemoryError
         self.mask -= 1
-        self.nodes = 256     # node b is the single byte b
-        for i in range(256):
-            self.first[i] = i
+        for i in range(WIDTH + 1):
+            memset(self.masks[i], 0xFF, i)
+            memset(<uint8_t*>self.masks[i] + i, 0, WIDTH - i)
         for i in range(self.n):
-            self._add(i, symbols[i])
+            memcpy(self.table + i * WIDTH, PyBytes_AS_STRING(symbols[i]), PyBytes_GET_SIZE(symbols[i]))
+            self.lengths[i] = <uint8_t>PyBytes_GET_SIZE(symbols[i])
+        self._order(symbols)
 
     def __dealloc__(self):
         free(self.table)
         free(self.lengths)
-        free(self.slots)
-        free(self.first)
-        free(self.second)
+        free(self.by_two)
+        free(self.by_three)
+        free(self.longer)
 
-    cdef void _add(self, int code, bytes symbol):
-        cdef const uint8_t* s = <const uint8_t*>PyBytes_AS_STRING(symbol)
-        cdef Py_ssize_t n = PyBytes_GET_SIZE(symbol), i
-        cdef uint32_t* place = &self.first[s[0]]
-        memcpy(self.table + code * WIDTH, s, n)
-        self.lengths[code] = <uint8_t>n
-        for i in range(1, n):
-            place[0] |= INNER
-            place = self._place(place[0] & NUMBER, s, i)
-        place[0] |= <uint32_t>(code + 1) << CODE_AT
+    cdef _order(self, list symbols):
+        cdef int code, place, first = 0
+        cdef uint8_t* s
+        cdef Symbol* symbol
+        for code in range(self.n):
+            if self.lengths[code] == 1:
+                self.by_one[self.table[code * WIDTH]] = <uint16_t>code
+        for place in range(65536):
+            self.by_two[place] = self.by_one[place >> 8]
+        for code in range(self.n):
+            if self.lengths[code] == 2:
+                s = self.table + code * WIDTH
+                self.by_two[s[0] << 8 | s[1]] = <uint16_t>code
+        for place, code in enumerate(sorted((i for i in range(self.n) if self.lengths[i] > 2), key=lambda i: (symbols[i][:3], -len(symbols[i])))):
+            s = self.table + code * WIDTH
+            symbol = self.longer + place
+            memcpy(&symbol.low, s, 8)
+            memcpy(&symbol.high, s + 8, 8)
+            symbol.code = code
+            symbol.size = self.lengths[code]
+            if place == 0 or memcmp(&symbol.low, &self.longer[place - 1].low, 3):
+                first = place
+                self.by_two[s[0] << 8 | s[1]] |= LONGER
+            self._slot(s)[0] = (<uint64_t>_three(s) + 1) << 32 | <uint64_t>first << 16 | (place - first + 1)
 
-    cdef uint32_t* _place(self, uint32_t parent, const uint8_t* symbol, Py_ssize_t i):
-        """Where the node for byte `i` of a symbol is kept; a new node where there was none."""
-        cdef uint32_t key = (parent << 8 | symbol[i]) + 1
-        cdef uint32_t slot = (key * <uint32_t>2654435769 >> 7) & self.mask
-        if i == 1:
-            if not self.second[symbol[0] << 8 | symbol[1]]:
-                self.second[symbol[0] << 8 | symbol[1]] = self.nodes
-                self.nodes += 1
-            return &self.second[symbol[0] << 8 | symbol[1]]
-        while self.slots[slot]:
-            if <uint32_t>(self.slots[slot] >> 32) == key:
-                return <uint32_t*>&self.slots[slot] + LOW
+    cdef inline uint64_t* _slot(self, const uint8_t* s) noexcept nogil:
+        """Where the symbols that begin like `s`, three bytes, are noted; a free place where there are none."""
+        cdef uint32_t key = _three(s)
+        cdef uint32_t slot = (key * <uint32_t>2654435769 >> 9) & self.mask
+        while self.by_three[slot] and self.by_three[slot] >> 32 != key + 1:
             slot = (slot + 1) & self.mask
-        self.slots[slot] = <uint64_t>key << 32 | self.nodes
-        self.nodes += 1
-        return <uint32_t*>&self.slots[slot] + LOW
-
-    cdef inline uint32_t _child(self, uint32_t parent, uint8_t byte) noexcept nogil:
-        cdef uint32_t key = (parent << 8 | byte) + 1
-        cdef uint32_t slot = (key * <uint32_t>2654435769 >> 7) & self.mask
-        while self.slots[slot]:
-            if <uint32_t>(self.slots[slot] >> 32) == key:
-                return <uint32_t>self.slots[slot]
-            slot = (slot + 1) & self.mask
-        return 0
+        return self.by_three + slot
 
     cdef inline int32_t _longest(self, const uint8_t* text, Py_ssize_t n) noexcept nogil:
         """The code of the longest symbol that begins a text of `n` >= 1 bytes."""
-        cdef uint32_t node = self.first[text[0]], best = node
-        cdef Py_ssize_t i = 2
-        if n > 1 and node & INNER:
-            node = self.second[text[0] << 8 | text[1]]
-            while node:
-                if node & CODED:
-                    best = node
-                if i == n or not node & INNER:
-                    break
-                node = self._child(node & NUMBER, text[i])
-                i += 1
-        return <int32_t>((best & CODED) >> CODE_AT) - 1
+        cdef uint64_t words[2]
+        cdef uint64_t found
+        cdef uint32_t two, i, end
+        cdef Symbol* symbol
+        if n == 1:
+            return self.by_one[text[0]]
+        two = self.by_two[text[0] << 8 | text[1]]
+        if not two & LONGER:
+            return two
+        two ^= LONGER
+        if n == 2:
+            return two
+        found = self._slot(text)[0]
+        if not found:
+            return two
+        if n < WIDTH:
+            words[0] = words[1] = 0
+            memcpy(words, text, n)
+        else:
+            memcpy(words, text, WIDTH)
+        i = (found >> 16) & 0xFFFF
+        end = i + (found & 0xFFFF)
+        while i < end:
+            symbol = self.longer + i
+            if not ((words[0] ^ symbol.low) & self.masks[symbol.size][0] | (words[1] ^ symbol.high) & self.masks[symbol.size][1]):
+                if symbol.size <= n:
+                    return symbol.code
+            i += 1
+        return two
 
     cdef Py_ssize_t _encode(self, const uint8_t* text, Py_ssize_t n, uint8_t* out, Py_ssize_t room) noexcept nogil:
         """Bytes written; 0 where they would not be fewer than `room`."""
@@ -268,3 +280,48 @@ cdef class Codebook:
                     m += 1
                     at += self.lengths[code]
         return found[:m]
+
+    def count(self, bytes text):
+        """How often codes and neighbours are in a text: for learning.
+
+        Returns:
+            counts, shape (symbols,), int64; then first and second code, uint16, and number, int64, of the pairs that
+            are there more than twice, in order of the codes.
+        """
+        found = self.codes_of(text)
+        cdef const uint16_t[::1] codes = found
+        cdef Py_ssize_t i, n = len(found)
+        cdef uint32_t pair, slot, used = 0
+        cdef uint64_t* table
+        cdef uint64_t[::1] view
+        if n > PAIR_ROOM // 2:
+            raise ValueError(f"text must have at most {PAIR_ROOM // 2} codes, got {n}")
+        table = <uint64_t*>calloc(PAIR_ROOM, sizeof(uint64_t))
+        if not table:
+            raise MemoryError
+        try:
+            with nogil:
+                for i in range(n - 1):
+                    pair = (<uint32_t>codes[i] << 16 | codes[i + 1]) + 1
+                    slot = (pair * <uint32_t>2654435769 >> 11) & (PAIR_ROOM - 1)
+                    while table[slot] and table[slot] >> 32 != pair:
+                        slot = (slot + 1) & (PAIR_ROOM - 1)
+                    table[slot] = <uint64_t>pair << 32 | (<uint64_t><uint32_t>table[slot] + 1)
+                for i in range(PAIR_ROOM):
+                    if <uint32_t>table[i] > 2:
+                        table[used] = table[i]
+                        used += 1
+            kept = np.empty(used, np.uint64)
+            view = kept
+            if used:
+                memcpy(&view[0], table, used * sizeof(uint64_t))
+        finally:
+            free(table)
+        kept.sort()
+        pairs = (kept >> np.uint64(32)).astype(np.uint32) - np.uint32(1)
+        return (
+            np.bincount(found, minlength=self.n),
+            (pairs >> 16).astype(np.uint16),
+            pairs.astype(np.uint16),
+            (kept & np.uint64(0xFFFFFFFF)).astype(np.int64),
+        )

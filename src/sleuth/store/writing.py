@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.store import mark, record, rows
 from sleuth.store.batch import Batch
-from sleuth.store.building import Built, build_beside
+from sleuth.store.building import Built, Flight, Prepared
 from sleuth.store.manifest import Views
 from sleuth.store.merging import Merges
 from sleuth.store.record import Connection, DocumentValues
-from sleuth.store.scan import BATCH_BYTES
 from sleuth.store.segments import sync_folder
 from sleuth.store.values import Known
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sleuth.types import Chunk
 
 _SLICE = 4096
+BATCH_BYTES = 8 << 20
+"""Characters of text that are sent on their way together, about: bounds the memory of a bulk load."""
 
 
 @dataclass(slots=True)
@@ -53,12 +55,16 @@ class Writer:
         self._merges = merges
         self._legs = [views.legs[name] for name in legs]
         self._ended = False
+        self._pool: ThreadPoolExecutor | None = None
         self._reset()
 
     def _reset(self) -> None:
         self._state: _State | None = None
         self._batch = Batch()
-        self._pending: dict[str, DocumentValues] = {}
+        self._pending: dict[str, DocumentValues] = {}  # of the batch
+        self._flying: dict[str, DocumentValues] = {}  # of the batch before it
+        self._flight: Flight | None = None
+        self._absent: set[str] = set()  # names that `known` did not find in the record
         self._batch_bytes = 0
         self._pending_bytes = 0
         self._built: list[Built] = []
@@ -70,15 +76,19 @@ class Writer:
 
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
         """What is stored of these documents, by id, changes of this writer included; absent where unknown."""
-        found = self._find([record.check_text(name, "document id") for name in ids])
+        names = [record.check_text(name, "document id") for name in ids]
+        found = self._find(names)
+        self._absent = set(names).difference(found)
         return {name: Known(values[5].hex(), values[2], values[3]) for name, values in found.items()}
 
     def _find(self, ids: Sequence[str]) -> dict[str, DocumentValues]:
         """Stored and pending documents, by id."""
-        pending = self._pending
-        found = {name: pending[name] for name in ids if name in pending} if pending else {}
+        found: dict[str, DocumentValues] = {}
+        for unwritten in (self._flying, self._pending):
+            found.update((name, unwritten[name]) for name in unwritten.keys() & ids)
         if self._begin().documents:
-            asked = [name for name in ids if name not in found]
+            absent = self._absent
+            asked = [name for name in ids if name not in found and name not in absent]
             with record.translated(self._path):
                 stored = record.select_in(self._connection, record.DOCUMENT_COLUMNS, "documents", "id", asked)
                 found.update((row[6], row) for row in stored)
@@ -223,6 +233,8 @@ class Writer:
             self._batch.replace(new)
             self._pending[old[6]] = new
             return
+        if old[6] in self._flying:
+            self._settle()
         self._noted = True
         self._execute(
             "UPDATE documents SET size = ?, modified_ns = ?, checksum = ? WHERE key = ?", (*new[2:5], new[0])
@@ -239,6 +251,8 @@ class Writer:
 
     def _remove(self, documents: Sequence[DocumentValues]) -> None:
         state = self._begin()
+        if self._flying and any(document[6] in self._flying for document in documents):
+            self._settle()
         stored = []
         for document in documents:
             state.documents -= 1
@@ -355,8 +369,9 @@ class Writer:
 
     def _commit(self) -> int:
         state = self._begin()
+        self._flush()
+        self._settle()
         try:
-            self._flush()
             merged = self._merges.apply(self._connection, self._path)
         except BaseException:
             self.rollback()
@@ -396,6 +411,8 @@ class Writer:
 
     def rollback(self) -> None:
         """Forget what was not committed."""
+        if self._flight:
+            self._flight.discard()
         for built in self._built:
             built.discard()
         self._abandon()
@@ -410,31 +427,71 @@ class Writer:
         self._reset()
 
     def _flush(self) -> None:
-        """Write the batch into the record, and a segment of it for every leg; side by side, since both wait."""
+        """Send the batch on its way, and write into the record what the one before it has become."""
+        before = self._arrived()
         batch, self._batch = self._batch, Batch()
+        self._flying, self._pending = self._pending, {}
         self._batch_bytes = 0
-        self._pending = {}
-        if not batch.documents:
-            return
-        first, last = batch.documents[0][0], self._begin().next_key - 1
         try:
-            with (
-                build_beside(self._legs, batch.rows, first, last, self._path / "segments") as built,
-                record.translated(self._path),
-            ):
-                record.insert(self._connection, batch.documents, batch.chunks)
+            prepared = self._unload(before)
+            if batch.documents:
+                coder = self._connection.books.coder(self._connection)
+                first, last = batch.documents[0][0], self._begin().next_key - 1
+                folder = self._path / "segments"
+                self._flight = Flight(batch, first, last, self._legs, coder, folder, self._thread)
+            if before and prepared:
+                self._write(before.batch, prepared)
         except BaseException:
             self.rollback()
             raise
-        self._built += built
+
+    def _settle(self) -> None:
+        """Write into the record what is on its way."""
+        before = self._arrived()
+        self._flying = {}
+        try:
+            if before and (prepared := self._unload(before)):
+                self._write(before.batch, prepared)
+        except BaseException:
+            self.rollback()
+            raise
+
+    def _arrived(self) -> Flight | None:
+        """The batch that was on its way, ready to be written."""
+        if self._flight:
+            self._flight.wait()
+        flight, self._flight = self._flight, None
+        return flight
+
+    def _unload(self, flight: Flight | None) -> Prepared | None:
+        """What it has become; from here on its segments are this transaction's."""
+        if flight is None:
+            return None
+        prepared = flight.land()
+        self._built += prepared.built
+        if prepared.learned:
+            with record.translated(self._path):
+                self._connection.books.add(self._connection, prepared.learned)
+        return prepared
+
+    def _write(self, batch: Batch, prepared: Prepared) -> None:
         with record.translated(self._path):
-            for segment in built:
+            record.insert(self._connection, batch.documents, batch.chunks, prepared.texts)
+            self._absent.difference_update(document[6] for document in batch.documents)
+            for segment in prepared.built:
                 segment.publish(self._connection)
+
+    def _thread(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "sleuth-build")
+        return self._pool
 
     def end(self) -> None:
         """For the store itself: forget what was not committed, and refuse to go on."""
         self.rollback()
         self._ended = True
+        if self._pool:
+            self._pool.shutdown()
 
     def _begin(self) -> _State:
         if self._state is None:

@@ -91,18 +91,16 @@ class Chunker:
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of `document` in order; none where it is blank."""
+        return _single(document.page_content) if self.fits(document) else list(self.iterate(document))
+
+    def fits(self, document: Document) -> bool:
+        """Whether a short text is seen at a glance to be one chunk at most; False says nothing."""
         text = document.page_content
-        kind = _kind(document)
-        # Two characters are the least that a token and its blank take: such a text fits whatever it says.
-        if (
-            len(text) <= 2 * self.size
-            and kind not in _SCANNERS
-            and kind != "pdf"
-            and text.isascii()
-            and "\f" not in text
-        ):
-            return _single(text)
-        return list(self.iterate(document))
+        # A token takes a character at least, and in ASCII a blank after it: such a text fits whatever it says.
+        if len(text) > 2 * self.size or (len(text) > self.size and not text.isascii()) or "\f" in text:
+            return False
+        kind = _kind(document) if document.metadata else ""
+        return kind not in _SCANNERS and kind != "pdf"
 
     def iterate(self, document: Document) -> Iterator[Chunk]:
         """The chunks of `split`, one at a time: for documents whose chunks should not all be held at once."""

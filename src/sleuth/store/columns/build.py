@@ -6,6 +6,7 @@ type goes to numpy or to a sort at once. Only rows that hold objects are first r
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -62,20 +63,21 @@ class _Values:
 def _by_key(metadata: Sequence[Mapping[str, Any]]) -> dict[str, _Values]:
     found: dict[str, _Values] = {}
     nested: list[int] = []
+    metadata = list(metadata)  # a lazy sequence would make each mapping twice
     for keys, rows in _by_shape(metadata, range(len(metadata))).items():
         if not _collect(keys, rows, [metadata[row] for row in rows], found):
             nested += rows
     flat = {row: leaves(metadata[row]) for row in nested}
-    for keys, rows in _by_shape(flat, nested).items():
+    for keys, rows in _by_shape(flat.values(), nested).items():
         _collect(keys, rows, [flat[row] for row in rows], found, is_flat=True)
     return found
 
 
-def _by_shape(metadata: Any, rows: Iterable[int]) -> dict[tuple[str, ...], list[int]]:
+def _by_shape(mappings: Iterable[Mapping[str, Any]], rows: Iterable[int]) -> dict[tuple[str, ...], list[int]]:
     """Rows by the keys they have, in the order they have them."""
-    shapes: dict[tuple[str, ...], list[int]] = {}
-    for row in rows:
-        shapes.setdefault(tuple(metadata[row]), []).append(row)
+    shapes: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for row, keys in zip(rows, map(tuple, mappings), strict=True):
+        shapes[keys].append(row)
     return shapes
 
 
