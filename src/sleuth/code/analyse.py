@@ -28,6 +28,7 @@ class Analysed:
         detail: symbols, references, imports and chunks; read by `Detail.read`. Empty where skipped.
         texts: what is searched of the whole file, by field.
         chunk_texts: what is searched of each chunk, by field.
+        chunks: how many there are, once their texts are counted and gone.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Analysed:
     detail: bytes
     texts: dict[str, str]
     chunk_texts: dict[str, list[str]]
+    chunks: int = 0
 
 
 def analyse(path: str, content: bytes) -> Analysed:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,21 +128,22 @@ def _members(
     report.skipped = [(f.path, f.skip) for f in listed if f.skip]
     new = [(f, pair) for f, pair in zip(listed, pairs, strict=True) if pair not in known]
     report.added = len(new)
-    batch: list[tuple[str, Analysed]] = []
     pending = [(f, p[1]) for f, p in new if not f.skip]
-    unread = [(p[1], _unread(f)) for f, p in new if f.skip]
-    keys = list(known.values()) + storage.add_files(report.repository, unread)
-    workers = workers or os.cpu_count() or 1
-    for done, (hash, analysed) in enumerate(_analysed(source, pending, workers), 1):
-        batch.append((hash, analysed))
-        report.chunks += len(analysed.chunk_texts.get("body", ()))
-        if analysed.skip:
-            report.skipped.append((analysed.path, analysed.skip))
-        if len(batch) >= _COMMIT_FILES:
+    batch = storage.shelf.batch()
+    batch.add([(p[1], _unread(f)) for f, p in new if f.skip])
+    keys = list(known.values())
+    done = 0
+    for found in _analysed(source, pending, workers or os.cpu_count() or 1):
+        batch.add(found)
+        done += len(found)
+        report.skipped += [(file.path, file.skip) for _, file in found if file.skip]
+        if len(batch.files) >= _COMMIT_FILES:
+            report.chunks += batch.chunks
             keys += storage.add_files(report.repository, batch)
-            batch.clear()
-        if progress is not None and (done % 50 == 0 or done == len(pending)):
+            batch = storage.shelf.batch()
+        if progress is not None:
             progress(done, len(pending))
+    report.chunks += batch.chunks
     return keys + storage.add_files(report.repository, batch)
 
 
@@ -157,30 +158,22 @@ def _unread(file: Listed) -> Analysed:
 
 def _analysed(
     source: Source, pending: Sequence[tuple[Listed, str]], workers: int
-) -> Iterator[tuple[str, Analysed]]:
+) -> Iterator[list[tuple[str, Analysed]]]:
     """Files taken apart, in order; a bounded number of batches is under way at once."""
-    alone = workers < 2 or len(pending) < _ALONE
-    pool = nullcontext(None) if alone else ThreadPoolExecutor(workers, "sleuth-parse")
-    with pool as executor:
-        waiting: list[tuple[list[str], Future[list[Analysed]] | list[Analysed]]] = []
+    if workers < 2 or len(pending) < _ALONE:
         for hashes, files in _batches(source, pending):
-            waiting.append((hashes, _submit(executor, files)))
+            yield list(zip(hashes, analyse_many(files), strict=True))
+        return
+    with ThreadPoolExecutor(workers, "sleuth-parse") as executor:
+        waiting: deque[tuple[list[str], Future[list[Analysed]]]] = deque()
+        for hashes, files in _batches(source, pending):
+            waiting.append((hashes, executor.submit(analyse_many, files)))
             if len(waiting) > 2 * workers:
-                yield from _finished(*waiting.pop(0))
-        for part in waiting:
-            yield from _finished(*part)
-
-
-def _submit(
-    executor: Executor | None, files: list[tuple[str, bytes]]
-) -> Future[list[Analysed]] | list[Analysed]:
-    return analyse_many(files) if executor is None else executor.submit(analyse_many, files)
-
-
-def _finished(
-    hashes: list[str], result: Future[list[Analysed]] | list[Analysed]
-) -> Iterator[tuple[str, Analysed]]:
-    yield from zip(hashes, result.result() if isinstance(result, Future) else result, strict=True)
+                first, result = waiting.popleft()
+                yield list(zip(first, result.result(), strict=True))
+        while waiting:
+            first, result = waiting.popleft()
+            yield list(zip(first, result.result(), strict=True))
 
 
 def _batches(

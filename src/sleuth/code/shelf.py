@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sleuth.code.words import WordLeg, Words
 from sleuth.errors import IndexDamagedError
 from sleuth.store import segments
-from sleuth.store.legs import Rows, SegmentView, pack
+from sleuth.store.legs import SegmentData, SegmentView, pack
 
 if TYPE_CHECKING:
     from sleuth.code.analyse import Analysed
@@ -28,6 +28,41 @@ _TRIES = 8
 _FILE_FIELDS = ("body", "path", "names", "defines", "uses")
 
 
+class Batch:
+    """Files that become one segment per leg. Their texts are counted as they come, and let go.
+
+    Attributes:
+        files: with the hash of each.
+        chunks: of them all.
+    """
+
+    def __init__(self, words: Words) -> None:
+        self.files: list[tuple[str, Analysed]] = []
+        self.chunks = 0
+        self.file_words = words.files.builder()
+        self.chunk_words = words.chunks.builder()
+
+    def add(self, found: Sequence[tuple[str, Analysed]]) -> None:
+        """Append files, given with their hashes."""
+        bodies: list[str] = []
+        symbols: list[str] = []
+        paths: list[str] = []
+        for _, file in found:
+            body = file.chunk_texts.get("body", [])
+            bodies += body
+            symbols += file.chunk_texts.get("symbol", [])
+            paths += [file.texts.get("path", "")] * len(body)
+        self.file_words.add(
+            {name: [f.texts.get(name, "") for _, f in found] for name in _FILE_FIELDS}, len(found)
+        )
+        self.chunk_words.add({"body": bodies, "symbol": symbols, "path": paths}, len(bodies))
+        self.chunks += len(bodies)
+        for _, file in found:
+            file.chunks = len(file.chunk_texts.get("body", ()))
+            file.texts, file.chunk_texts = {}, {}
+        self.files += found
+
+
 class Shelf:
     """The segment files of one code index."""
 
@@ -37,36 +72,25 @@ class Shelf:
         self._opened: dict[str, segments.Opened] = {}
         self._guard = threading.Lock()
 
+    def batch(self) -> Batch:
+        """Where files are gathered until they are written."""
+        return Batch(self._words)
+
     def write(
-        self, connection: sqlite3.Connection, found: Sequence[Analysed], key: int, chunk: int
+        self, connection: sqlite3.Connection, batch: Batch, key: int, chunk: int
     ) -> list[segments.Held]:
         """Segments for these files, whose keys begin at `key` and those of their chunks at `chunk`."""
-        file_texts = {name: [f.texts.get(name, "") for f in found] for name in _FILE_FIELDS}
-        bodies: list[str] = []
-        symbols: list[str] = []
-        paths: list[str] = []
-        for file in found:
-            body = file.chunk_texts.get("body", [])
-            bodies += body
-            symbols += file.chunk_texts.get("symbol", [])
-            paths += [file.texts.get("path", "")] * len(body)
-        held = [self._write(connection, self._words.files, key, len(found), file_texts)]
-        if bodies:
-            texts = {"body": bodies, "symbol": symbols, "path": paths}
-            held.append(self._write(connection, self._words.chunks, chunk, len(bodies), texts))
+        held = [self._write(connection, self._words.files, key, len(batch.files), batch.file_words.finish())]
+        if batch.chunks:
+            found = batch.chunk_words.finish()
+            held.append(self._write(connection, self._words.chunks, chunk, batch.chunks, found))
         segments.sync_folder(self._folder)
         return held
 
     def _write(
-        self,
-        connection: sqlite3.Connection,
-        leg: WordLeg,
-        first: int,
-        n: int,
-        texts: Mapping[str, Sequence[str]],
+        self, connection: sqlite3.Connection, leg: WordLeg, first: int, n: int, data: SegmentData
     ) -> segments.Held:
         keys = np.arange(first, first + n, dtype=np.int64)
-        data = leg.build(Rows(keys, None, texts))
         return self._put(
             connection, segments.encode(leg.name, leg.fingerprint, first, first + n - 1, keys, None, data)
         )

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.analyse import Analysed
 from sleuth.code.record import SCHEMA, FileRow, Repository, SnapshotInfo, snapshot_info
-from sleuth.code.shelf import Shelf
+from sleuth.code.shelf import Batch, Shelf
 from sleuth.code.words import Words
 from sleuth.errors import (
     ArgumentError,
@@ -373,9 +373,9 @@ class CodeStorage:
         row = self.connection.execute("SELECT content FROM blobs WHERE hash = ?", (hash,)).fetchone()
         return zlib.decompress(row[0]) if row is not None else b""
 
-    def add_files(self, repository: str, analysed: Sequence[tuple[str, Analysed]]) -> list[int]:
-        """Keep file versions, given with their hashes, with a segment per leg; their keys, in order."""
-        if not analysed:
+    def add_files(self, repository: str, batch: Batch) -> list[int]:
+        """Keep file versions with a segment per leg; their keys, in order."""
+        if not batch.files:
             return []
         with self.transaction() as connection:
             key, chunk = connection.execute(
@@ -386,28 +386,36 @@ class CodeStorage:
                 "coalesce(max(CASE leg WHEN 'chunks' THEN last END), 0) FROM segments"
             ).fetchone()
             key, chunk = max(key, high[0] + 1), max(chunk, high[1] + 1)
-            held = self.shelf.write(connection, [file for _, file in analysed], key, chunk)
+            held = self.shelf.write(connection, batch, key, chunk)
             try:
-                keys = []
-                for hash, file in analysed:
-                    chunks = len(file.chunk_texts.get("body", ()))
-                    connection.execute(
-                        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        (key, repository, file.path, hash, file.language, file.category, file.encoding, file.lines,
-                         file.size, file.skip, chunk, chunks, file.detail),
-                    )  # fmt: skip
-                    if file.content:
-                        connection.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (hash, file.content))
-                    keys.append(key)
-                    key += 1
-                    chunk += chunks
+                self._insert(connection, repository, batch.files, key, chunk)
             except BaseException:
                 for part in held:
                     part.discard()
                 raise
         for part in held:
             part.release()
-        return keys
+        return list(range(key, key + len(batch.files)))
+
+    @staticmethod
+    def _insert(
+        connection: sqlite3.Connection,
+        repository: str,
+        files: Sequence[tuple[str, Analysed]],
+        key: int,
+        chunk: int,
+    ) -> None:
+        rows = []
+        for hash, file in files:
+            rows.append((key, repository, file.path, hash, file.language, file.category, file.encoding,
+                         file.lines, file.size, file.skip, chunk, file.chunks, file.detail))  # fmt: skip
+            key += 1
+            chunk += file.chunks
+        connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        connection.executemany(
+            "INSERT OR IGNORE INTO blobs VALUES (?, ?)",
+            [(hash, file.content) for hash, file in files if file.content],
+        )
 
     # vectors
 

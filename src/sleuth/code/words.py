@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from sleuth.store.legs import Leg
 
 if TYPE_CHECKING:
-    from sleuth.store.legs import Bitmap, Hits, SegmentView
+    from sleuth.store.legs import Bitmap, Hits, SegmentData, SegmentView
 
 ANALYZERS = {
     "files": {
@@ -47,8 +47,24 @@ class WordSearcher(Protocol):
         ...
 
 
+class WordBuilder(Protocol):
+    """Makes a segment of rows that come in batches."""
+
+    def add(self, texts: Mapping[str, Sequence[str]], n: int | None = None) -> None:
+        """Append `n` rows, column-wise; all texts have that length."""
+        ...
+
+    def finish(self) -> SegmentData:
+        """The segment."""
+        ...
+
+
 class WordLeg(Leg, Protocol):
-    """A leg whose segments can be searched."""
+    """A leg whose segments can be searched, and made bit by bit."""
+
+    def builder(self) -> WordBuilder:
+        """A fresh builder."""
+        ...
 
     def searcher(self, segments: Sequence[SegmentView]) -> WordSearcher:
         """A searcher of these rows; safe to share between threads."""
