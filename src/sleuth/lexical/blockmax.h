@@ -50,6 +50,9 @@ typedef struct {
     float *bounds;
 } Search;
 
+/* Whether a row may answer. */
+static inline int may_answer(const Search *s, uint32_t doc) { return !s->mask || has_bit(s->mask, doc); }
+
 static inline int worse(Hit a, Hit b) { return a.score < b.score || (a.score == b.score && a.tie > b.tie); }
 
 static void sink(Hit *hits, uint64_t n, uint64_t i) {
@@ -134,7 +137,7 @@ static float score_one(const Term *terms, int n_terms, int tfidf, uint32_t doc) 
 static void search_all(Search *s, float *scores) {
     score_all(s->terms, s->n_terms, s->tfidf, scores);
     for (uint32_t doc = 0; doc < s->n; doc++)
-        if (scores[doc] > 0 && scores[doc] >= s->top.threshold && (!s->mask || has_bit(s->mask, doc)))
+        if (scores[doc] > 0 && scores[doc] >= s->top.threshold && may_answer(s, doc))
             offer(&s->top, scores[doc], doc);
 }
 
@@ -194,7 +197,7 @@ static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
         if (!p->entries) continue;
         for (uint64_t i = p->df; i-- > 0;) {
             uint32_t doc = list_doc(p->entries[i]);
-            bounds[doc >> BLOCK_SHIFT] += t->unit * (float)p->impacts[i];
+            if (may_answer(s, doc)) bounds[doc >> BLOCK_SHIFT] += t->unit * (float)p->impacts[i];
             t->firsts[doc >> GROUP_SHIFT] = (uint32_t)i;
         }
     }
@@ -225,8 +228,8 @@ static void visit(Search *s, uint32_t block) {
         uint32_t impact = 0;
         if (p->entries) {
             from[j] = list_from(t, base);
-            for (uint64_t i = from[j]; i < p->df && list_doc(p->entries[i]) < base + BLOCK; i++)
-                if (p->impacts[i] > impact) impact = p->impacts[i];
+            for (uint64_t i = from[j]; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++)
+                if (p->impacts[i] > impact && may_answer(s, doc)) impact = p->impacts[i];
         } else impact = p->maxima[block];
         left += most[j] = t->unit * (float)impact;
     }
@@ -237,6 +240,7 @@ static void visit(Search *s, uint32_t block) {
         if (most[j] == 0) continue;
         if (p->entries) {
             for (uint64_t i = from[j]; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
+                if (!may_answer(s, doc)) continue;
                 float sum = sums[doc - base] += contribution(t, 0, list_count(p, p->entries[i]), doc);
                 if (sum > best) best = sum;
             }
@@ -244,6 +248,7 @@ static void visit(Search *s, uint32_t block) {
             const uint8_t *at = p->stream + block_start(p, block), *end = at + p->sizes[block];
             while (at < end) {
                 uint32_t count = read_dense(p, &at, base, &doc);
+                if (!may_answer(s, doc)) continue;
                 float sum = sums[doc - base] += contribution(t, 0, count, doc);
                 if (sum > best) best = sum;
             }
@@ -252,7 +257,7 @@ static void visit(Search *s, uint32_t block) {
         if (best + left < s->top.threshold) return;
     }
     for (uint32_t i = 0; i < BLOCK; i++)
-        if (sums[i] > 0 && sums[i] >= s->top.threshold && (!s->mask || has_bit(s->mask, base + i)))
+        if (sums[i] > 0 && sums[i] >= s->top.threshold)
             offer(&s->top, sums[i], base + i);
 }
 
@@ -281,6 +286,7 @@ static float closer_bound(const Search *s, uint32_t block) {
             continue;
         }
         for (uint64_t i = list_from(t, base); i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
+            if (!may_answer(s, doc)) continue;
             float sum = sums[doc - base] += t->unit * (float)p->impacts[i];
             if (sum > best) best = sum;
         }
