@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sleuth.store import manifest, segments
 from sleuth.store.batch import Batch
@@ -15,6 +15,9 @@ from sleuth.store.codebook import Coder, Learned
 from sleuth.store.legs import Leg, Rows
 from sleuth.store.record import Connection
 from sleuth.store.segments import Encoded, Held
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 INLINE_BYTES = 1 << 16
 """Segments up to this size live in the record: no file, no further sync."""
@@ -86,7 +89,7 @@ class Flight:
     def wait(self) -> None:
         """Wait until it can land at once. An interruption leaves it as it is."""
         if self._future:
-            wait([self._future])
+            self._future.exception()
 
     def land(self) -> Prepared:
         """What it has become.

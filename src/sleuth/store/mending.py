@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store import manifest
@@ -19,7 +20,9 @@ from sleuth.store.record import Connection
 from sleuth.store.scan import rows_between
 from sleuth.store.segments import SUFFIX
 from sleuth.store.values import Repair
-from sleuth.store.writing import Writer
+
+if TYPE_CHECKING:
+    from sleuth.store.writing import Writer
 
 _DEFERRED_BATCH = 8 << 20
 """Characters of text in one step of a build that can be resumed."""

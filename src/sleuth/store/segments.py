@@ -21,7 +21,6 @@ import fcntl
 import json
 import mmap
 import os
-import secrets
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -90,7 +89,7 @@ class Opened:
 def new_name(leg: str, first: int, last: int) -> str:
     """A name that was never used: a rebuilt segment never takes the place of bytes that somebody may have mapped."""
     safe = "".join(c if c.isalnum() else "_" for c in leg)
-    return f"{safe}-{first}-{last}-{secrets.token_hex(6)}"
+    return f"{safe}-{first}-{last}-{os.urandom(6).hex()}"
 
 
 def encode(  # noqa: PLR0917 - the header, in order

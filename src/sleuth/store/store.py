@@ -21,10 +21,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexLockedError, StoreError
-from sleuth.store import checking, manifest, mark, mending, merging, opening, record, segments
+from sleuth.store import manifest, mark, mending, merging, opening, record, segments
 from sleuth.store.batch import content_hash
 from sleuth.store.codebook import Codebooks
 from sleuth.store.legs import Leg
@@ -36,7 +36,9 @@ from sleuth.store.pool import Pool
 from sleuth.store.reading import Snapshot
 from sleuth.store.record import Connection
 from sleuth.store.values import Finding, Repair, Status
-from sleuth.store.writing import Writer
+
+if TYPE_CHECKING:
+    from sleuth.store.writing import Writer
 
 __all__ = ["FORMAT", "Store", "content_hash"]
 
@@ -168,6 +170,8 @@ class Store:
 
     @contextmanager
     def _writing(self, timeout: float) -> Iterator[Writer]:
+        from sleuth.store.writing import Writer
+
         if not self.writable:
             raise StoreError(
                 f"{self.path} is read-only for this process: open it where it may write", path=str(self.path)
@@ -346,6 +350,8 @@ class Store:
 
     def status(self) -> Status:
         """Counts, sizes, versions, per leg; costs milliseconds."""
+        from sleuth.store import checking
+
         with self._connection() as connection:
             connection.execute("BEGIN")
             return checking.status(connection, self.path, self._views, self.settings, self._lost)
@@ -359,6 +365,8 @@ class Store:
         Returns:
             Findings, the worst first; only "ok" ones for a healthy index.
         """
+        from sleuth.store import checking
+
         return checking.check(self.path, self._connection, self._views, full=full)
 
     def repair(self, *, timeout: float = 10.0) -> list[Repair]:
@@ -366,6 +374,8 @@ class Store:
 
         Documents of which the record has lost a part are removed, and named, so that adding them again restores them.
         """
+        from sleuth.store import checking
+
         with self._writing(timeout) as writer:
             told = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []
             told += checking.repair(self.path, self._connection, writer, self._views)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,8 @@ from sleuth.store.segments import sync_folder
 from sleuth.store.values import Known
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from sleuth.types import Chunk
 
 _SLICE = 4096
@@ -482,6 +483,8 @@ class Writer:
                 segment.publish(self._connection)
 
     def _thread(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor
+
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "sleuth-build")
         return self._pool
