@@ -86,15 +86,14 @@ def _file_texts(path: str, text: str, detail: Detail, uses: str) -> dict[str, st
     return {
         "body": text,
         "path": path.rpartition(".")[0] or path,
-        "names": " ".join([s.name for s in detail.symbols if s.kind != "attribute"]),
-        "defines": " ".join([s.name for s in detail.symbols]),
+        "names": " ".join([name for kind, name, _ in detail.names if kind != "attribute"]),
+        "defines": " ".join([name for _, name, _ in detail.names]),
         "uses": uses,
     }
 
 
 def _chunk_texts(source: bytes, detail: Detail) -> dict[str, list[str]]:
-    symbols = detail.symbols
-    qualified = [symbols[c.symbol].qualified if c.symbol >= 0 else "" for c in detail.chunks]
+    qualified = [detail.names[at][2] if at >= 0 else "" for at in detail.spans[:, 2].tolist()]
     return {"body": cut_lines(source, detail.spans), "symbol": qualified}
 
 

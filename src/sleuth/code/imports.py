@@ -117,8 +117,15 @@ def _split_braces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
+_WHOLE_PATH = re.compile(r"import (?:static )?([\w.]+)\.(\w+);$")
+
+
 def _dotted(text: str) -> Iterator[Import]:
     """Java, Kotlin, C#: the last part of a dotted path."""
+    plain = _WHOLE_PATH.match(text)
+    if plain is not None:
+        yield Import(plain[1], plain[2], plain[2])
+        return
     body = re.sub(r"^\s*(?:global\s+)?(?:import|using)\s+(?:static\s+)?|;\s*$", "", text).strip()
     alias = re.match(r"(\w+)\s*=\s*([\w.]+)$", body)
     path, _, renamed = (alias[2], "", alias[1]) if alias else body.partition(" as ")

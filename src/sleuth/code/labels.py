@@ -51,7 +51,8 @@ def category_of(path: str, language: str | None, head: bytes = b"") -> str:
     folders = {p.lower() for p in parts[:-1]}
     if _GENERATED_FILE.search(path) or folders & _GENERATED_DIRS or is_vendored(path):
         return "generated"
-    if _GENERATED_HEAD.search(head[:600]):
+    start = head[:600].lower()
+    if (b"generated" in start or b"do not edit" in start) and _GENERATED_HEAD.search(start):
         return "generated"
     if folders & _TEST_DIRS or _TEST_FILE.search(path):
         return "test"

@@ -50,12 +50,12 @@ class Symbol:
 
     __slots__ = ("_at", "_detail", "_labels", "end", "kind", "line", "name", "parent", "qualified", "start")
 
-    def __init__(self, detail: Detail, at: int, row: Sequence[int], outer: Symbol | None) -> None:
+    def __init__(self, detail: Detail, at: int, row: Sequence[int], named: tuple[str, str, str]) -> None:
         self._detail = detail
         self._at = at
         self._labels: tuple[str, ...] | None = None
         self.start, self.line, self.end, self.parent = row[6], row[7], row[8], row[9]
-        self.kind, self.name, self.qualified = _named(detail, row, outer)
+        self.kind, self.name, self.qualified = named
 
     def __repr__(self) -> str:
         return f"Symbol({self.kind} {self.qualified}, lines {self.start} to {self.end})"
@@ -168,9 +168,17 @@ class Detail:
     @cached_property
     def symbols(self) -> list[Symbol]:
         """Definitions, in order of place, containers first."""
-        out: list[Symbol] = []
-        for at, row in enumerate(self._rows):
-            out.append(Symbol(self, at, row, out[row[9]] if row[9] >= 0 else None))
+        return [
+            Symbol(self, at, row, named)
+            for at, (row, named) in enumerate(zip(self._rows, self.names, strict=True))
+        ]
+
+    @cached_property
+    def names(self) -> list[tuple[str, str, str]]:
+        """Kind, name and qualified name of each definition."""
+        out: list[tuple[str, str, str]] = []
+        for row in self._rows:
+            out.append(_named(self, row, out[row[9]] if row[9] >= 0 else ("", "", "")))
         return out
 
     def text(self, start: int, end: int) -> str:
@@ -244,7 +252,9 @@ class Detail:
 
     def _read_odd(self) -> list[_Odd]:
         """The references whose text does not say at once what they name."""
-        out = []
+        out: list[_Odd] = []
+        if not self._references[:, 7].any():
+            return out
         at = np.flatnonzero(self._references[:, 7])
         for i, row in zip(at.tolist(), self._references[at].tolist(), strict=True):
             _, start, size, before, length, role, _, kind = row
@@ -293,8 +303,8 @@ class Detail:
 
     @property
     def spans(self) -> Table:
-        """First and last line of each chunk, shape (n, 2)."""
-        return np.ascontiguousarray(self._chunks[:, :2])
+        """First and last line, definition and number of kind of each chunk, shape (n, 4)."""
+        return self._chunks
 
     @cached_property
     def chunks(self) -> list[Chunk]:
@@ -356,8 +366,8 @@ class LineIndex:
         return last - 1 if self.starts[-1] == self.size else last
 
 
-def _named(detail: Detail, row: Sequence[int], outer: Symbol | None) -> tuple[str, str, str]:
-    """Kind, name and qualified name of a definition inside `outer`."""
+def _named(detail: Detail, row: Sequence[int], outer: tuple[str, str, str]) -> tuple[str, str, str]:
+    """Kind, name and qualified name of a definition inside `outer`, which is told by the same."""
     kind = KINDS[row[0]]
     at = row[2] + row[4]
     name = detail.source[at : at + row[5]].decode("utf-8", "replace")
@@ -370,18 +380,14 @@ def _named(detail: Detail, row: Sequence[int], outer: Symbol | None) -> tuple[st
         name = parts[-1] if parts else whole
         scope = ".".join(parts[:-1])
     if kind == "function":
-        holder = outer.kind if outer is not None else ""
-        in_module = holder == "module" and detail.language == "ruby"
-        if holder in _METHOD_HOLDERS or in_module or (scope and detail.language == "cpp"):
+        in_module = outer[0] == "module" and detail.language == "ruby"
+        if outer[0] in _METHOD_HOLDERS or in_module or (scope and detail.language == "cpp"):
             kind = "method"
     if row[14]:
         at = row[2] + row[13]
         words = re.findall(rb"\w+", detail.source[at : at + row[14]].split(b"[")[0])
         scope = words[-1].decode() if words else ""
-    prefix = outer.qualified if outer is not None else ""
-    if prefix or scope:
-        return kind, name[:120], ".".join(p for p in (prefix, scope, name) if p)[:300]
-    return kind, name[:120], name[:300]
+    return kind, name[:120], ".".join([p for p in (outer[2], scope, name) if p])[:300]
 
 
 _MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?!?|#|--)?\s?|\*/\s*$")

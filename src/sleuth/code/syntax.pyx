@@ -293,7 +293,7 @@ cdef class Tree:
 
 
 def cut_lines(bytes source not None, const int32_t[:, ::1] spans not None):
-    """The text of lines spans[i, 0] to spans[i, 1], 1-based and inclusive, without the newline after the last."""
+    """The text of lines spans[i, 0] to spans[i, 1], which ascend, 1-based and inclusive, without the newline after the last."""
     cdef const char* text = source
     cdef const char* p = text
     cdef Py_ssize_t size = len(source), at = 0, start

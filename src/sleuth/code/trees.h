@@ -5,6 +5,8 @@
 #ifndef SLEUTH_TREES_H
 #define SLEUTH_TREES_H
 
+#pragma GCC visibility push(hidden) /* else every call inside the runtime goes through a table */
+
 #include "treesitter/alloc.c"
 #include "treesitter/get_changed_ranges.c"
 #include "treesitter/language.c"
@@ -17,6 +19,8 @@
 #include "treesitter/tree_cursor.c"
 #include "treesitter/tree.c"
 #include "treesitter/wasm_store.c"
+
+#pragma GCC visibility pop
 
 #include <stdint.h>
 #include <stdlib.h>
