@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sleuth.dense import codes
 from sleuth.dense.leg import DenseLeg
-from sleuth.dense.search import DenseSearcher, query_planes
+from sleuth.dense.search import DenseSearcher
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.store.legs import SegmentView, pack, unpack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
@@ -107,7 +107,7 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
         if len(v)
     ]
     query = searcher.embed("q")
-    owners, rows, _ = codes.scan(*query_planes(query)[:4], parts, query, 1000, 1000)
+    owners, rows, _ = codes.scan(*codes.steps(query, 31)[:3], parts, query, 1000, 1000)
     filled = [view for view in segments if len(view)]
     keys = [int(filled[owner].keys[row]) for owner, row in zip(owners, rows, strict=True)]
     assert sorted(keys) == sorted(key for key, _ in expected)
@@ -116,7 +116,7 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 1000), DIMENSIONS, st.integers(1, 200), st.integers(1, 60))
 def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth: int) -> None:
-    """The kernel's estimates are those of the formula, and it keeps the best of them."""
+    """The kernel's estimates are those of the formula in every width, and it keeps the best of them."""
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((n, dimension)).astype(np.float16)
     query = rng.standard_normal(dimension).astype(np.float32)
@@ -128,17 +128,24 @@ def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth:
     assert np.allclose(factors[:n], factor, rtol=1e-4, atol=1e-6)
     left_out = centred - factor[:, None] * np.where(centred > 0, 1, -1)
     assert np.isclose(spread, np.sqrt((left_out**2).mean()), rtol=1e-3, atol=1e-3)
-    bound = 2.2 * query.std() or np.abs(query).max()
-    levels = np.clip(np.rint((query + bound) / (2 * bound / 15)), 0, 15) * (2 * bound / 15) - bound
-    expected = centre @ query + factor * (np.where(centred > 0, 1, -1) @ levels)
+    table, step, least, error = codes.steps(query, 31)
+    padded = np.zeros((n, 8 * len(table) // 2), np.int64)
+    padded[:, :dimension] = centred > 0
+    patterns = padded.reshape(n, len(table), 4) @ [1, 2, 4, 8]
+    sums = table[np.arange(len(table)), patterns].sum(1, dtype=np.int64) * step + least
+    products = np.where(centred > 0, 1, -1) @ query
+    assert np.abs(sums - products).max() <= len(table) * step / 2 + 1e-3
+    assert error <= np.sqrt(len(table)) * step / 2 + 1e-6
+    expected = centre @ query + factor * sums
     part = (bits, factors, vectors.view(np.uint16), centre, None, n, None)
-    owners, rows, scores = codes.scan(*query_planes(query)[:4], [part], query, depth, depth, exact=False)
-    rows, scores = rows[:depth], scores[:depth]
-    owners = owners[:depth]
-    assert len(rows) == min(depth, n)
-    assert not owners.any()
-    assert np.allclose(scores, expected[rows], rtol=1e-3, atol=1e-3)
-    assert np.allclose(np.sort(scores), np.sort(expected)[-depth:], rtol=1e-3, atol=1e-3)
+    for width in (0, 256, 512):
+        owners, rows, scores = codes.scan(
+            table, step, least, [part], query, depth, depth, exact=False, width=width
+        )
+        assert len(rows) >= min(depth, n)
+        assert not owners.any()
+        assert np.allclose(scores, expected[rows], rtol=1e-3, atol=1e-3)
+        assert np.allclose(scores[:depth], -np.sort(-expected)[:depth], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("dimension", [8, 48, 256])

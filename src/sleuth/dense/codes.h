@@ -1,9 +1,10 @@
 /* Rows that may be near a query, from one bit per dimension.
  *
  * A code holds the signs s of a centred row x. The query's product with the row is estimated as f * (q . s), where
- * f = |x|^2 / |x|_1 makes the estimate of x itself exact (RaBitQ: Gao and Long, SIGMOD 2024). The query is cut into
- * bit planes, so that q . s is a weighted sum of population counts. Codes lie in blocks of 64 rows, word by word, so
- * that one instruction serves many rows and one word of a filter serves a block.
+ * f = |x|^2 / |x|_1 makes the estimate of x itself exact (RaBitQ: Gao and Long, SIGMOD 2024). Four dimensions have 16
+ * sums of signed query values, in a table of bytes; q . s is a sum of what the table says of each half byte, which one
+ * instruction looks up for 64 rows (Andre, Kermarrec, Le Scouarnec: "Quicker ADC", 2018). So codes lie in blocks of 64
+ * rows, byte by byte, and one word of a filter serves a block.
  */
 #ifndef SLEUTH_CODES_H
 #define SLEUTH_CODES_H
@@ -15,13 +16,21 @@
 #endif
 
 #define BLOCK 64
-#define PLANES 4
+#define NIBBLE 16
+#define SAFE 4 /* bytes of a code whose entries, 31 at most for each half, can be summed in a byte */
 #define AHEAD (4 * BLOCK)
 
-typedef struct {
-    const uint64_t *planes; /* shape (PLANES, words) */
-    size_t words;
-    float step, low, shift; /* q . s = step * (planes' count) + low * (bits set) + shift */
+struct Query;
+/* Estimates of a block's rows, of which some are asked for: those of them that are above `least`. */
+typedef uint64_t (*Estimate)(const struct Query *, const uint8_t *block, const float *factors, float base, float least,
+                             uint64_t rows, float *scores);
+
+typedef struct Query {
+    const uint8_t *table; /* shape (2 * bytes, 16): the sum for each pattern of four signs, in steps from the least */
+    const uint16_t *wide; /* shape (bytes, 256): the same by whole bytes, where there is no instruction to look up halves */
+    size_t bytes;
+    float step, shift; /* q . s = step * (sum of entries) + shift */
+    Estimate estimate;
 } Query;
 
 typedef struct {
@@ -46,7 +55,7 @@ typedef struct {
 
 /* One segment, as a query sees it. */
 typedef struct {
-    const uint64_t *codes;
+    const uint8_t *codes;
     const float *factors;
     const uint16_t *halves;
     const uint64_t *allowed; /* NULL for all */
@@ -55,109 +64,117 @@ typedef struct {
     float base; /* what to add to estimates */
 } Part;
 
-typedef uint64_t (*Estimate)(const Query *, const uint64_t *, const float *, float, float, uint64_t, float *);
-
-static ALWAYS_INLINE float estimate_of(const Query *q, float base, float factor, uint64_t sum, uint64_t set) {
-    return base + factor * (q->step * (float)(int32_t)sum + q->low * (float)(int32_t)set + q->shift);
-}
-
-/* Estimates for some of the 64 rows of a block; those of them that are above `least`. Where few are asked for they are
- * read one by one. */
-WIDE static uint64_t estimate_portable(const Query *q, const uint64_t *block, const float *factors, float base,
-                                       float least, uint64_t rows, float *scores) {
-    uint64_t sum[BLOCK] = {0}, set[BLOCK] = {0}, above = 0;
-    const uint64_t *p0 = q->planes, *p1 = p0 + q->words, *p2 = p1 + q->words, *p3 = p2 + q->words;
-    if (__builtin_popcountll(rows) > 8) {
-        for (size_t w = 0; w < q->words; w++) {
-            const uint64_t *x = block + w * BLOCK;
-            for (int r = 0; r < BLOCK; r++) {
-                sum[r] += (uint64_t)__builtin_popcountll(x[r] & p0[w]) +
-                          2 * (uint64_t)__builtin_popcountll(x[r] & p1[w]) +
-                          4 * (uint64_t)__builtin_popcountll(x[r] & p2[w]) +
-                          8 * (uint64_t)__builtin_popcountll(x[r] & p3[w]);
-                set[r] += (uint64_t)__builtin_popcountll(x[r]);
-            }
-        }
-    } else
-        for (uint64_t left = rows; left; left &= left - 1) {
-            int r = __builtin_ctzll(left);
-            for (size_t w = 0; w < q->words; w++) {
-                const uint64_t x = block[w * BLOCK + r];
-                for (int b = 0; b < PLANES; b++)
-                    sum[r] += (uint64_t)__builtin_popcountll(x & p0[b * q->words + w]) << b;
-                set[r] += (uint64_t)__builtin_popcountll(x);
-            }
-        }
-    for (int r = 0; r < BLOCK; r++) scores[r] = estimate_of(q, base, factors[r], sum[r], set[r]);
+/* Estimates for the 64 rows of a block from the sums of their entries; those of the rows asked for that are above `least`. */
+static ALWAYS_INLINE uint64_t estimates_of(const Query *q, const uint16_t *sums, const float *factors, float base,
+                                           float least, uint64_t rows, float *scores) {
+    uint64_t above = 0;
+    for (int r = 0; r < BLOCK; r++) scores[r] = base + factors[r] * (q->step * (float)sums[r] + q->shift);
     for (int r = 0; r < BLOCK; r++) above |= (uint64_t)(scores[r] > least) << r;
     return above & rows;
 }
 
+WIDE static uint64_t estimate_portable(const Query *q, const uint8_t *block, const float *factors, float base,
+                                       float least, uint64_t rows, float *scores) {
+    uint16_t sums[BLOCK] = {0};
+    for (size_t j = 0; j < q->bytes; j++)
+        for (int r = 0; r < BLOCK; r++) sums[r] += q->wide[j * 256 + block[j * BLOCK + r]];
+    return estimates_of(q, sums, factors, base, least, rows, scores);
+}
+
 #ifdef CLONED
-/* Population counts of vectors, eight rows at a time, out of reach of target_clones, which knows no such target. Eight rows
- * of which none is asked for are not read, so that a filter that keeps few costs less than none. */
-#define VPOPCNT __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq")))
-VPOPCNT static ALWAYS_INLINE uint64_t estimate_eights(const Query *q, size_t words, const uint64_t *block,
-                                                      const float *factors, float base, float least, uint64_t rows,
-                                                      float *scores) {
-    const __m256 step = _mm256_set1_ps(q->step), low = _mm256_set1_ps(q->low), shift = _mm256_set1_ps(q->shift);
-    uint64_t above = 0;
-    for (int g = 0; g < BLOCK; g += 8) {
-        __m512i count[PLANES], set = _mm512_setzero_si512();
-        if (!(rows >> g & 0xff)) continue;
-        for (int b = 0; b < PLANES; b++) count[b] = _mm512_setzero_si512();
-        for (size_t w = 0; w < words; w++) {
-            const __m512i x = _mm512_loadu_si512(block + w * BLOCK + g);
-            for (int b = 0; b < PLANES; b++) {
-                const __m512i plane = _mm512_set1_epi64((int64_t)q->planes[b * words + w]);
-                count[b] = _mm512_add_epi64(count[b], _mm512_popcnt_epi64(_mm512_and_si512(x, plane)));
+#define AVX2 __attribute__((target("avx2")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+
+AVX2 static uint64_t estimate_avx2(const Query *q, const uint8_t *block, const float *factors, float base, float least,
+                                   uint64_t rows, float *scores) {
+    const __m256i low = _mm256_set1_epi8(15), byte = _mm256_set1_epi16(255);
+    uint16_t sums[BLOCK];
+    for (int half = 0; half < BLOCK; half += 32) {
+        __m256i even = _mm256_setzero_si256(), odd = even;
+        if (!(rows >> half & 0xffffffff)) continue;
+        for (size_t j = 0; j < q->bytes;) {
+            __m256i sum = _mm256_setzero_si256();
+            for (const size_t end = j + SAFE < q->bytes ? j + SAFE : q->bytes; j < end; j++) {
+                const __m128i *table = (const __m128i *)(q->table + 2 * j * NIBBLE);
+                const __m256i x = _mm256_loadu_si256((const __m256i *)(block + j * BLOCK + half));
+                const __m256i first = _mm256_broadcastsi128_si256(_mm_loadu_si128(table));
+                const __m256i second = _mm256_broadcastsi128_si256(_mm_loadu_si128(table + 1));
+                sum = _mm256_add_epi8(sum, _mm256_shuffle_epi8(first, _mm256_and_si256(x, low)));
+                sum = _mm256_add_epi8(
+                    sum, _mm256_shuffle_epi8(second, _mm256_and_si256(_mm256_srli_epi16(x, 4), low)));
             }
-            set = _mm512_add_epi64(set, _mm512_popcnt_epi64(x));
+            even = _mm256_add_epi16(even, _mm256_and_si256(sum, byte));
+            odd = _mm256_add_epi16(odd, _mm256_srli_epi16(sum, 8));
         }
-        for (int b = PLANES - 1; b > 0; b--) /* 2 * the higher plane, and the one below */
-            count[b - 1] = _mm512_add_epi64(count[b - 1], _mm512_slli_epi64(count[b], 1));
-        const __m256 sums = _mm512_cvtepi64_ps(count[0]), sets = _mm512_cvtepi64_ps(set);
-        __m256 found = _mm256_add_ps(_mm256_mul_ps(step, sums), _mm256_mul_ps(low, sets));
-        found = _mm256_mul_ps(_mm256_loadu_ps(factors + g), _mm256_add_ps(found, shift));
-        found = _mm256_add_ps(_mm256_set1_ps(base), found);
-        _mm256_storeu_ps(scores + g, found);
-        above |= (uint64_t)_mm256_cmp_ps_mask(found, _mm256_set1_ps(least), _CMP_GT_OQ) << g;
+        const __m256i a = _mm256_unpacklo_epi16(even, odd), b = _mm256_unpackhi_epi16(even, odd);
+        _mm256_storeu_si256((__m256i *)(sums + half), _mm256_permute2x128_si256(a, b, 0x20));
+        _mm256_storeu_si256((__m256i *)(sums + half + 16), _mm256_permute2x128_si256(a, b, 0x31));
+    }
+    return estimates_of(q, sums, factors, base, least, rows, scores);
+}
+
+AVX512 static uint64_t estimate_avx512(const Query *q, const uint8_t *block, const float *factors, float base,
+                                       float least, uint64_t rows, float *scores) {
+    const __m512i low = _mm512_set1_epi8(15), byte = _mm512_set1_epi16(255);
+    const __m512i heads = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), tails = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+    const __m512 step = _mm512_set1_ps(q->step), shift = _mm512_set1_ps(q->shift);
+    __m512i even = _mm512_setzero_si512(), odd = even, quarters[2];
+    uint64_t above = 0;
+    for (size_t j = 0; j < q->bytes;) {
+        __m512i sum = _mm512_setzero_si512();
+        for (const size_t end = j + SAFE < q->bytes ? j + SAFE : q->bytes; j < end; j++) {
+            const __m128i *table = (const __m128i *)(q->table + 2 * j * NIBBLE);
+            const __m512i x = _mm512_loadu_si512(block + j * BLOCK);
+            const __m512i first = _mm512_broadcast_i32x4(_mm_loadu_si128(table));
+            const __m512i second = _mm512_broadcast_i32x4(_mm_loadu_si128(table + 1));
+            sum = _mm512_add_epi8(sum, _mm512_shuffle_epi8(first, _mm512_and_si512(x, low)));
+            sum = _mm512_add_epi8(sum, _mm512_shuffle_epi8(second, _mm512_and_si512(_mm512_srli_epi16(x, 4), low)));
+        }
+        even = _mm512_add_epi16(even, _mm512_and_si512(sum, byte));
+        odd = _mm512_add_epi16(odd, _mm512_srli_epi16(sum, 8));
+    }
+    const __m512i a = _mm512_unpacklo_epi16(even, odd), b = _mm512_unpackhi_epi16(even, odd);
+    quarters[0] = _mm512_permutex2var_epi64(a, heads, b);
+    quarters[1] = _mm512_permutex2var_epi64(a, tails, b);
+    for (int r = 0; r < BLOCK; r += 16) {
+        const __m512i half = quarters[r / 32];
+        const __m256i words = r & 16 ? _mm512_extracti64x4_epi64(half, 1) : _mm512_castsi512_si256(half);
+        __m512 found = _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(words));
+        found = _mm512_add_ps(_mm512_mul_ps(step, found), shift);
+        found = _mm512_add_ps(_mm512_set1_ps(base), _mm512_mul_ps(_mm512_loadu_ps(factors + r), found));
+        _mm512_storeu_ps(scores + r, found);
+        above |= (uint64_t)_mm512_cmp_ps_mask(found, _mm512_set1_ps(least), _CMP_GT_OQ) << r;
     }
     return above & rows;
 }
-
-VPOPCNT static uint64_t estimate_vpopcnt(const Query *q, const uint64_t *block, const float *factors, float base,
-                                         float least, uint64_t rows, float *scores) {
-    if (q->words == 4) return estimate_eights(q, 4, block, factors, base, least, rows, scores);
-    return estimate_eights(q, q->words, block, factors, base, least, rows, scores);
-}
 #endif
 
-static Estimate best_estimate(void) {
+/* The fastest there is for this machine, over registers of so many bits at most; NULL where whole bytes have to be looked up
+ * one by one. */
+static Estimate best_estimate(int width) {
 #ifdef CLONED
-    if (__builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-        return estimate_vpopcnt;
+    if (width >= 512 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return estimate_avx512;
+    if (width >= 256 && __builtin_cpu_supports("avx2")) return estimate_avx2;
 #endif
-    return estimate_portable;
+    (void)width;
+    return NULL;
 }
 
-/* The signs of one centred row into `words` words, `stride` apart; its factor, and the square of what they leave out. */
-WIDE static float encode_row(const uint16_t *row, const float *centre, size_t n, uint64_t *words, size_t stride,
-                             float *square_left) {
+/* The signs of one centred row into bytes, BLOCK apart; its factor, and the square of what they leave out. */
+WIDE static float encode_row(const uint16_t *row, const float *centre, size_t n, uint8_t *code, float *square_left) {
     float square[LANES] = {0}, absolute[LANES] = {0};
     uint8_t above[64];
-    for (size_t i = 0, w = 0; i < n; i += 64, w += stride) {
+    for (size_t i = 0; i < n; i += 64) {
         size_t m = n - i < 64 ? n - i : 64;
-        uint64_t word = 0;
         memset(above, 0, sizeof above);
         for (size_t k = 0; k < m; k++) above[k] = widen(row[i + k]) > centre[i + k];
-        for (size_t k = 0; k < 64; k += 8) {
+        for (size_t k = 0; k < m; k += 8) {
             uint64_t bytes;
             memcpy(&bytes, above + k, 8); /* eight bytes of 0 or 1 into eight bits, the first lowest */
-            word |= ((bytes * 0x0102040810204080u) >> 56) << k;
+            code[(i + k) / 8 * BLOCK] = (uint8_t)((bytes * 0x0102040810204080u) >> 56);
         }
-        words[w] = word;
     }
     for (size_t i = 0; i < n; i += LANES)
         for (size_t k = 0; k < LANES && i + k < n; k++) {
@@ -240,26 +257,18 @@ WIDE static size_t members(const uint64_t *bitmap, size_t words) {
     return count;
 }
 
-/* Asks for the eights of a block that may answer before they are read: pages of a mapped file are not fetched ahead by the
- * machine itself. */
-static ALWAYS_INLINE void fetch_block(const Part *part, size_t first, size_t words) {
-    const uint64_t rows = part->allowed ? part->allowed[first / BLOCK] : ~(uint64_t)0;
-    for (size_t eight = 0; eight < BLOCK; eight += 8)
-        if (rows >> eight & 0xff)
-            for (size_t w = 0; w < words; w++) FETCH(part->codes + first * words + w * BLOCK + eight);
-    FETCH(part->factors + first);
-}
-
-/* Adds the rows of one segment that may answer. */
+/* Adds the rows of one segment that may answer. Blocks are asked for before they are read: pages of a mapped file are not
+ * fetched ahead by the machine itself. */
 static void scan_part(const Query *q, const Part *part, uint32_t number, size_t columns, Exact *x, Candidates *c) {
-    const Estimate estimate_block = best_estimate();
+    const Estimate estimate_block = q->estimate ? q->estimate : estimate_portable;
     float scores[BLOCK];
     for (size_t first = 0; first < part->n; first += BLOCK) {
         uint64_t rows = part->allowed ? part->allowed[first / BLOCK] : ~(uint64_t)0;
         if (part->n - first < BLOCK) rows &= ((uint64_t)1 << (part->n - first)) - 1;
         if (!rows) continue;
-        if (first + AHEAD + BLOCK <= part->n) fetch_block(part, first + AHEAD, q->words);
-        rows = estimate_block(q, part->codes + first * q->words, part->factors + first, part->base, c->least, rows, scores);
+        if (first + AHEAD + BLOCK <= part->n && !(part->allowed && !part->allowed[(first + AHEAD) / BLOCK]))
+            for (size_t j = 0; j < q->bytes; j++) FETCH(part->codes + (first + AHEAD) * q->bytes + j * BLOCK);
+        rows = estimate_block(q, part->codes + first * q->bytes, part->factors + first, part->base, c->least, rows, scores);
         if (!rows) continue;
         if (c->count + BLOCK > c->capacity) keep_best(c);
         for (; rows; rows &= rows - 1) {

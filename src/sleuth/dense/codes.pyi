@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 from sleuth.store.legs import Bitmap
 
 Part = tuple[
-    NDArray[np.uint64],
+    NDArray[np.uint8],
     NDArray[np.float32],
     NDArray[np.uint16],
     NDArray[np.float32],
@@ -18,16 +18,13 @@ def dots(
 ) -> NDArray[np.float32]: ...
 def encode(
     halves: NDArray[np.uint16], centre: NDArray[np.float32]
-) -> tuple[NDArray[np.uint64], NDArray[np.float32], float]: ...
+) -> tuple[NDArray[np.uint8], NDArray[np.float32], float]: ...
 def mean(halves: NDArray[np.uint16]) -> NDArray[np.float32]: ...
-def planes(
-    vector: NDArray[np.float32], spread: float, levels: int
-) -> tuple[NDArray[np.uint64], float, float, float, float]: ...
+def steps(vector: NDArray[np.float32], most: int) -> tuple[NDArray[np.uint8], float, float, float]: ...
 def unit(vector: NDArray[np.float32]) -> NDArray[np.float32] | None: ...
 def scan(
-    planes: NDArray[np.uint64],
+    table: NDArray[np.uint8],
     step: float,
-    low: float,
     shift: float,
     parts: list[Part],
     query: NDArray[np.float32],
@@ -36,4 +33,5 @@ def scan(
     margin: float = -1,
     few: int = 0,
     exact: bool = True,
+    width: int = 512,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]: ...

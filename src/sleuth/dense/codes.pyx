@@ -2,7 +2,7 @@
 """Which rows may be near a query, and how near are they? See codes.h for the estimate and its source."""
 
 from libc.math cimport fabs, isfinite, rint, sqrt
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
@@ -15,14 +15,16 @@ cdef extern from "vectors.h" nogil:
 cdef extern from "codes.h" nogil:
     enum:
         BLOCK
-        PLANES
+        NIBBLE
 
+    ctypedef void* Estimate
     ctypedef struct Query:
-        const uint64_t* planes
-        size_t words
+        const uint8_t* table
+        const uint16_t* wide
+        size_t bytes
         float step
-        float low
         float shift
+        Estimate estimate
 
     ctypedef struct Candidate:
         float score
@@ -36,8 +38,8 @@ cdef extern from "codes.h" nogil:
         size_t depth
         float least
 
-    float encode_row(const uint16_t* row, const float* centre, size_t n, uint64_t* words, size_t stride,
-                     float* square_left)
+    float encode_row(const uint16_t* row, const float* centre, size_t n, uint8_t* code, float* square_left)
+    Estimate best_estimate(int width)
     ctypedef struct Exact:
         const float* query
         float* scores
@@ -46,7 +48,7 @@ cdef extern from "codes.h" nogil:
         float margin
 
     ctypedef struct Part:
-        const uint64_t* codes
+        const uint8_t* codes
         const float* factors
         const uint16_t* halves
         const uint64_t* allowed
@@ -97,17 +99,16 @@ def encode(const uint16_t[:, ::1] halves, const float[::1] centre):
         centre: their mean, shape (dimension,).
 
     Returns:
-        codes, shape (ceil(n / 64), words, 64), uint64: bit i % 64 of word i // 64 is the sign of dimension i; and
-        factors, shape (ceil(n / 64) * 64,), float32. Rows beyond n are zero. And the root mean square of what codes
+        codes, shape (ceil(n / 64), bytes, 64), uint8: bit i % 8 of byte i // 8 is the sign of dimension i; and factors, shape (ceil(n / 64) * 64,), float32. Rows beyond n are zero. And the root mean square of what codes
         leave out of a row, per dimension: the error of an estimate for a query of length 1.
     """
     cdef int64_t n = halves.shape[0], dimension = halves.shape[1], i
-    cdef int64_t blocks = (n + BLOCK - 1) // BLOCK, words = (dimension + 63) // 64
+    cdef int64_t blocks = (n + BLOCK - 1) // BLOCK, size = (dimension + 7) // 8
     if centre.shape[0] != dimension:
         raise ValueError(f"centre must have {dimension} dimensions, got {centre.shape[0]}")
-    codes = np.zeros((blocks, words, BLOCK), np.uint64)
+    codes = np.zeros((blocks, size, BLOCK), np.uint8)
     factors = np.zeros(blocks * BLOCK, np.float32)
-    cdef uint64_t[:, :, ::1] bits = codes
+    cdef uint8_t[:, :, ::1] bits = codes
     cdef float[::1] scale = factors
     cdef float left = 0
     cdef double left_out = 0
@@ -115,9 +116,7 @@ def encode(const uint16_t[:, ::1] halves, const float[::1] centre):
         return codes, factors, 0.0
     with nogil:
         for i in range(n):
-            scale[i] = encode_row(
-                &halves[i, 0], &centre[0], dimension, &bits[i // BLOCK, 0, i % BLOCK], BLOCK, &left
-            )
+            scale[i] = encode_row(&halves[i, 0], &centre[0], dimension, &bits[i // BLOCK, 0, i % BLOCK], &left)
             left_out += left
     return codes, factors, sqrt(max(left_out, 0.0) / (n * dimension))
 
@@ -151,46 +150,49 @@ def unit(const float[::1] vector):
     return scaled
 
 
-def planes(const float[::1] vector, double spread, int levels):
-    """A query in levels, as `scan` takes it.
+def steps(const float[::1] vector, int most):
+    """What a code says of a query, by halves of its bytes, as `scan` takes it.
 
     Args:
         vector: shape (dimension,).
-        spread: standard deviations on either side of 0 that the levels span.
-        levels: of the highest, at most 15.
+        most: the greatest entry, at most 31; less where the sum of all would not fit 16 bits.
 
     Returns:
-        bits, shape (4, words), uint64; the width of a level, and the value of level 0; the sum of the levels' values; and
-        the length of the difference between them and the query.
+        table, shape (2 * ceil(dimension / 8), 16), uint8: entry p of half t is the query's product with the four signs of
+        p's bits, in steps from the least; the step; the sum of what is least; and the standard deviation of the rounding
+        of all.
     """
-    cdef int64_t n = vector.shape[0], i, level
-    cdef int plane
-    cdef double total = 0, squares = 0, greatest = 0, bound, width, cut, left = 0
-    bits = np.zeros((PLANES, (n + 63) // 64), np.uint64)
-    cdef uint64_t[:, ::1] out = bits
-    for i in range(n):
-        total += vector[i]
-        greatest = max(greatest, fabs(vector[i]))
-    for i in range(n):
-        squares += (vector[i] - total / n) ** 2
-    bound = spread * sqrt(squares / n)
-    if not bound > 0:
-        bound = greatest
-    width, total = 2 * bound / levels, 0
-    for i in range(n):
-        level = <int64_t> rint((vector[i] + bound) / width)
-        level = min(max(level, 0), levels)
-        for plane in range(PLANES):
-            out[plane, i // 64] |= <uint64_t> (level >> plane & 1) << (i % 64)
-        cut = level * width - bound
-        total += cut
-        left += (vector[i] - cut) ** 2
-    return bits, width, -bound, total, sqrt(left)
+    cdef int64_t n = vector.shape[0], halves = 2 * ((n + 7) // 8), t, i
+    cdef int pattern
+    cdef double[16] sums
+    cdef double greatest = 0, least = 0, width, step, square = 0, entry
+    table = np.zeros((halves, NIBBLE), np.uint8)
+    cdef uint8_t[:, ::1] out = table
+    most = min(most, 31, 65535 // max(halves, 1))
+    for t in range(halves):
+        width = 0
+        for i in range(4 * t, min(4 * t + 4, n)):
+            width += fabs(vector[i])
+        least -= width
+        greatest = max(greatest, 2 * width)
+    step = greatest / most if greatest > 0 else 1
+    for t in range(halves):
+        width = 0
+        for i in range(4 * t, min(4 * t + 4, n)):
+            width += fabs(vector[i])
+        for pattern in range(NIBBLE):
+            sums[pattern] = 0
+            for i in range(4 * t, min(4 * t + 4, n)):
+                sums[pattern] += vector[i] if pattern >> (i - 4 * t) & 1 else -vector[i]
+            entry = rint((sums[pattern] + width) / step)
+            out[t, pattern] = <uint8_t> entry
+            square += (sums[pattern] + width - entry * step) ** 2 / NIBBLE
+    return table, step, least, sqrt(square)
 
 
-cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t words) except? 0:
+cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t size) except? 0:
     """Where the arrays of each segment lie, which `given` keeps alive; rows that may answer."""
-    cdef const uint64_t[:, :, ::1] codes
+    cdef const uint8_t[:, :, ::1] codes
     cdef const float[::1] factors
     cdef const uint16_t[:, ::1] halves
     cdef const float[::1] centre
@@ -200,7 +202,7 @@ cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t w
     cdef size_t total = 0
     cdef float base
     for number, (codes, factors, halves, centre, ties, n, allowed) in enumerate(given):
-        if (<size_t> codes.shape[1] != words or codes.shape[0] * BLOCK < n or factors.shape[0] < n
+        if (<size_t> codes.shape[1] != size or codes.shape[0] * BLOCK < n or factors.shape[0] < n
                 or halves.shape[0] < n or halves.shape[1] != query.shape[0]
                 or centre.shape[0] != query.shape[0]):
             raise ValueError("codes, factors, centre and vectors must fit the query and n")
@@ -224,14 +226,18 @@ cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t w
     return total
 
 
-def scan(const uint64_t[:, ::1] planes, float step, float low, float shift, list parts, const float[::1] query,
-         size_t k, size_t depth, float margin=-1, size_t few=0, bint exact=True):
+def by_bytes(table):
+    """The table by whole bytes, shape (bytes, 256), uint16."""
+    first, second = table[::2].astype(np.uint16), table[1::2].astype(np.uint16)
+    return (second[:, :, None] + first[:, None, :]).reshape(-1, 256)
+
+
+def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const float[::1] query, size_t k,
+         size_t depth, float margin=-1, size_t few=0, bint exact=True, int width=512):
     """The best rows of several segments: the best by estimate, scored exactly. Releases the GIL.
 
     Args:
-        planes: the query's bits, shape (4, words).
-        step, low, shift: the query's product with a code is step * (sum over planes b of 2^b * common bits) +
-            low * (bits set) + shift.
+        table, step, shift: the query, as of `steps`.
         parts: for each segment (codes, factors, halves, centre, ties, n, allowed): arrays as of `encode` and `dots`,
             tie ranks or None, the number of rows, a bitmap or None.
         query: the vector, shape (dimension,).
@@ -240,6 +246,7 @@ def scan(const uint64_t[:, ::1] planes, float step, float low, float shift, list
         margin: where 0 or more, rows whose estimate is below the k-th best exact score by it are left out as well.
         few: where no more rows than this may answer, all are scored.
         exact: whether scores are exact; otherwise they are estimates.
+        width: bits of the widest registers to use, where the machine has them.
 
     Returns:
         parts, shape (m,), uint32, rows, shape (m,), uint32, and scores, float32: the best k and what ties with the last
@@ -252,16 +259,21 @@ def scan(const uint64_t[:, ::1] planes, float step, float low, float shift, list
     cdef uint32_t number
     cdef int64_t i
     cdef Part* places
-    if planes.shape[0] != PLANES or depth < 1 or k < 1 or query.shape[0] > 64 * planes.shape[1]:
-        raise ValueError("planes must have 4 rows of a bit per dimension, k and depth must be 1 or more")
-    q = Query(&planes[0, 0], planes.shape[1], step, low, shift)
+    cdef const uint16_t[:, ::1] wide
+    if table.shape[1] != NIBBLE or depth < 1 or k < 1 or table.shape[0] != (query.shape[0] + 7) // 8 * 2:
+        raise ValueError("table must have 16 entries for four dimensions, k and depth must be 1 or more")
+    q.table, q.wide, q.bytes, q.step, q.shift = &table[0, 0], NULL, table.shape[0] // 2, step, shift
+    q.estimate = best_estimate(width)
+    if q.estimate == NULL:
+        wide = by_bytes(np.asarray(table))
+        q.wide = &wide[0, 0]
     x.query, x.k, x.count, x.margin, x.scores = &query[0], k if margin >= 0 else 0, 0, margin, NULL
     found.at, found.count, found.depth, found.least = NULL, 0, max(k, depth), -float("inf")
     places = <Part*> malloc((n + 1) * sizeof(Part))
     try:
         if places == NULL:
             raise MemoryError
-        total = read_parts(parts, places, query, planes.shape[1])
+        total = read_parts(parts, places, query, q.bytes)
         x.k = min(x.k, total)
         found.capacity = total if total <= few else min(total, 2 * found.depth) + 4 * BLOCK
         found.at = <Candidate*> malloc((found.capacity + 1) * sizeof(Candidate))

@@ -17,7 +17,7 @@ from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the arrays change."""
 
 

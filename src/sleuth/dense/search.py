@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,8 @@ MOST_DEPTH = 20_000
 """Rows scored exactly at most: reached only where k is large or nothing is near the query."""
 EXACT_BELOW = 2048
 """Rows that are all scored exactly: faster than estimating first."""
-LEVELS = 15
-SPREAD = 2.2
-"""A query's values are cut into 16 levels between plus and minus this many standard deviations: recall was
-best here."""
+STEPS = 31
+"""Into which the greatest sum of four of a query's values is cut; the most that the kernel can add."""
 
 
 class DenseSearcher:
@@ -121,13 +119,13 @@ class DenseSearcher:
         parts = [
             (*self._arrays[i], self._mask(i, None if allowed is None else allowed[i])) for i in self._by_size
         ]
-        planes = query_planes(vector)
+        table, step, least, error = codes.steps(vector, STEPS)
         few = max(EXACT_BELOW, 2 * max(k, depth or 0))
         if depth is not None:
-            found = codes.scan(*planes[:4], parts, vector, k, depth, few=few)
+            found = codes.scan(table, step, least, parts, vector, k, depth, few=few)
         else:
-            margin = margin_of(self._spread, planes.error, len(vector))
-            found = codes.scan(*planes[:4], parts, vector, k, max(MOST_DEPTH, 2 * k), margin, few)
+            margin = margin_of(self._spread, error, len(vector))
+            found = codes.scan(table, step, least, parts, vector, k, max(MOST_DEPTH, 2 * k), margin, few)
         return self._hits(*found, k)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -216,39 +214,12 @@ class DenseSearcher:
         return found
 
 
-class Planes(NamedTuple):
-    """A query in 16 levels, as `codes.scan` takes it.
-
-    Attributes:
-        bits: shape (4, words), uint64.
-        step, low, shift: its product with signs s is step * (sum of levels of the bits set) + low * (bits set) +
-            shift.
-        error: length of the difference between the query and its levels.
-    """
-
-    bits: NDArray[np.uint64]
-    step: float
-    low: float
-    shift: float
-    error: float
-
-
-def query_planes(vector: Vector) -> Planes:
-    """The levels of a query, shape (dimension,).
-
-    A value q becomes the level u of 16 with q ~ u * width - bound; then q . s over signs s is twice the sum of q over
-    the bits set, less the sum of all q.
-    """
-    bits, width, least, total, error = codes.planes(vector, SPREAD, LEVELS)
-    return Planes(bits, 2 * width, 2 * least, -total, error)
-
-
 def margin_of(spread: float, error: float, dimension: int) -> float:
     """How far below the k-th best score an estimate may lie before its row is given up.
 
     The variances of two errors add: what a code leaves out of a row, `spread` for each direction of the query; and what
-    its levels leave out of the query, times the size of the code's row, f * s, which is at most the row's own, 1, and
-    what is left out of it.
+    rounding leaves out of the query's product with signs, times the code's factor f: |f s| is at most the row's own
+    length, 1, and what is left out of it.
     """
     return CERTAINTY * math.sqrt(spread**2 + error**2 * (spread**2 + 1 / dimension))
 
