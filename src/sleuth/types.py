@@ -89,6 +89,9 @@ class Explanation:
         }
 
 
+_ALL_FIELDS = {"id", "text", "metadata", "score", "extra"}
+
+
 class RetrievedItem(BaseModel):
     """A ranked passage.
 
@@ -114,7 +117,7 @@ class RetrievedItem(BaseModel):
         item = cls.__new__(cls)
         values = {"id": id, "text": text, "metadata": metadata, "score": score, "extra": {}}
         object.__setattr__(item, "__dict__", values)
-        object.__setattr__(item, "__pydantic_fields_set__", set(values))
+        object.__setattr__(item, "__pydantic_fields_set__", _ALL_FIELDS)
         object.__setattr__(item, "__pydantic_extra__", None)
         object.__setattr__(item, "__pydantic_private__", None)
         return item

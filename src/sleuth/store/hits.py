@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +52,16 @@ def _break_ties(
     ids: Callable[[NDArray[np.int64]], Sequence[str]],
 ) -> None:
     """Sorts by id, in place, the stretches of equal score that hold more than one segment."""
-    ranked = scores[order]
-    cuts = [0, *(np.flatnonzero(ranked[1:] != ranked[:-1]) + 1).tolist(), len(order)]
-    for start, end in pairwise(cuts):
-        tied = order[start:end]
-        if len(tied) > 1 and len(np.unique(segments[tied])) > 1:
-            names = ids(keys[tied])
-            order[start:end] = tied[sorted(range(len(tied)), key=lambda i: names[i])]
+    if not len(order):
+        return
+    ranked, sources = scores[order], segments[order]
+    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))
+    mixed = np.minimum.reduceat(sources, starts) != np.maximum.reduceat(sources, starts)
+    if not mixed.any():
+        return
+    ends = np.append(starts[1:], len(order))
+    stretches = list(zip(starts[mixed].tolist(), ends[mixed].tolist(), strict=True))
+    names = iter(ids(keys[np.concatenate([order[start:end] for start, end in stretches])]))
+    for start, end in stretches:
+        named = dict(zip(order[start:end].tolist(), names, strict=False))
+        order[start:end] = sorted(named, key=named.__getitem__)
