@@ -111,6 +111,19 @@ def test_titles(tmp_path: Path) -> None:
     assert only(tmp_path / "a.md", "text\n\n## The `Title` ##\n\n# Other").metadata["title"] == "The Title"
     assert only(tmp_path / "b.md", "no heading").metadata["title"] == "b"
     assert only(tmp_path / "c.rst", "=====\nTitle\n=====\n\ntext").metadata["title"] == "Title"
+    for blanks in range(980, 1010):
+        late = "word\n" * (blanks // 5) + "x" * (blanks % 5)
+        assert (
+            only(tmp_path / "d.md", f"{late}\n\nLate Title\n===\n\n# Other").metadata["title"] == "Late Title"
+        )
+        assert (
+            only(tmp_path / "e.rst", f"{late}\n\nLate Title\n==========\n\nx").metadata["title"]
+            == "Late Title"
+        )
+    assert (
+        only(tmp_path / "f.md", "x" * 1500 + "\n\n# After a long line").metadata["title"]
+        == "After a long line"
+    )
     assert only(tmp_path / "d.py", "# comment\nx = 1").metadata["title"] == "d.py"
     assert only(tmp_path / ".hidden", "x").metadata["title"] == ".hidden"
 

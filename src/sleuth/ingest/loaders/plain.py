@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sleuth.errors import LoadError
 from sleuth.ingest.loaders.front_matter import front_matter
 from sleuth.ingest.loaders.registry import FileBytes
 from sleuth.ingest.options import ReadOptions
-from sleuth.text.borders import scan_markdown, scan_rest
+from sleuth.text.borders import Outline, scan_markdown, scan_rest
 from sleuth.types import Document
 
-_TITLE_SPAN = 20_000
-"""Characters in which a title is looked for: further down, a heading is not the document's."""
+_TITLE_SPANS = (1_000, 20_000)
+"""Characters in which a title is looked for, the few first: further down, a heading is not the document's."""
 
 
 def load_text(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
@@ -37,14 +37,14 @@ def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     text = "\n" * text.count("\n", 0, start) + text[start:]
     title = fields.pop("title", None)
     if not isinstance(title, str):
-        title = _first(scan_markdown(text[:_TITLE_SPAN]).paths)
+        title = _title(scan_markdown, text)
     yield document(file, text, {**fields, **({"title": title} if title else {}), **metadata})
 
 
 def load_rest(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """The whole file, titled by its first heading."""
     text, metadata = file.text()
-    title = _first(scan_rest(text[:_TITLE_SPAN]).paths)
+    title = _title(scan_rest, text)
     yield document(file, text, {**({"title": title} if title else {}), **metadata})
 
 
@@ -58,5 +58,10 @@ def document(file: FileBytes, text: str, metadata: dict[str, Any]) -> Document:
 _blank_ends = re.compile(r"\s+")
 
 
-def _first(paths: tuple[str, ...]) -> str:
-    return _blank_ends.sub(" ", paths[0]) if paths else ""
+def _title(scan: Callable[[str], Outline], text: str) -> str:
+    """The first heading; "" where there is none."""
+    for span in _TITLE_SPANS:
+        whole_lines = text if len(text) <= span else text[: text.rfind("\n", 0, span) + 1]
+        if paths := scan(whole_lines).paths:
+            return _blank_ends.sub(" ", paths[0])
+    return ""
