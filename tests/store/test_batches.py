@@ -1,0 +1,162 @@
+"""A writer that sends its rows on their way in many small batches does what one that waits for each would do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sleuth.store import building, codebook, writing
+from sleuth.store.store import Store, content_hash
+from tests.store.words import SumsLeg, faults, put, read
+
+NAMES = [f"d{i}" for i in range(6)]
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.sampled_from(NAMES), st.lists(st.sampled_from("xyz"), max_size=3)),
+        st.tuples(st.just("passages"), st.lists(st.sampled_from(NAMES), max_size=4), st.sampled_from("uvw")),
+        st.tuples(st.just("delete"), st.lists(st.sampled_from(NAMES), max_size=3), st.none()),
+        st.tuples(st.just("note"), st.sampled_from(NAMES), st.integers(1, 3)),
+        st.tuples(st.sampled_from(["known", "commit", "rollback"]), st.none(), st.none()),
+    ),
+    max_size=25,
+)
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every few characters are a batch, and every batch goes to the other thread; books are learned from little."""
+    monkeypatch.setattr(writing, "BATCH_BYTES", 4)
+    monkeypatch.setattr(building, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(codebook, "LEARNING_BYTES", 3)
+    return
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps)
+def test_whatever_is_done(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, object, object]]
+) -> None:
+    """Puts, replacements, deletions, notes, commits and rollbacks, in any order, leave what a dict would hold."""
+    model: dict[str, list[str]] = {}
+    kept: dict[str, list[str]] = {}
+    sizes: dict[str, int] = {}
+    with Store.open(tmp_path_factory.mktemp("index"), create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            for kind, what, more in steps:
+                if kind == "put":
+                    assert isinstance(what, str)
+                    assert isinstance(more, list)
+                    assert put(writer, what, *more, size=1) == (model.get(what) != more)
+                    model[what] = more
+                    sizes[what] = 1
+                elif kind == "passages":
+                    assert isinstance(what, list)
+                    texts = [f"{more}{name}" for name in what]
+                    hashes = [content_hash(repr((text,))) for text in texts]
+                    new = {name: [text] for name, text in zip(what, texts, strict=True)}
+                    changed = {name for name, value in new.items() if model.get(name) != value}
+                    assert writer.put_passages(what, texts, hashes) == len(changed)
+                    model.update(new)
+                    sizes.update(dict.fromkeys(changed, 0))
+                elif kind == "delete":
+                    assert isinstance(what, list)
+                    gone = [name for name in dict.fromkeys(what) if name in model]
+                    assert writer.delete(what) == gone
+                    for name in gone:
+                        del model[name]
+                elif kind == "note" and what in model:
+                    assert isinstance(what, str)
+                    assert isinstance(more, int)
+                    assert not put(writer, what, *model[what], size=more)
+                    sizes[what] = more
+                elif kind == "known":
+                    found = writer.known(NAMES)
+                    assert {name: found[name].size for name in found} == {name: sizes[name] for name in model}
+                elif kind == "commit":
+                    writer.commit()
+                    kept = dict(model)
+                elif kind == "rollback":
+                    writer.rollback()
+                    model, sizes = dict(kept), {n: k.size for n, k in writer.known(NAMES).items()}
+                    assert sizes.keys() == model.keys()
+        store.wait()
+        expected = {f"{name}#{i}": text for name, texts in model.items() for i, text in enumerate(texts)}
+        assert read(store) == expected
+        assert faults(store) == []
+
+
+def test_an_interruption_while_waiting_loses_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the middle of a wait for the other thread leaves all that was put to the commit that follows."""
+    entered = threading.Event()
+    build = SumsLeg.build
+
+    class Slow(SumsLeg):
+        def build(self, rows):  # type: ignore[no-untyped-def]
+            entered.wait(5)
+            return build(self, rows)
+
+    store.attach([Slow()])
+    waits = 0
+    wait = building.Flight.wait
+
+    def interrupted(flight: building.Flight) -> None:
+        nonlocal waits
+        waits += 1
+        if waits == 2:
+            entered.set()
+            raise KeyboardInterrupt
+        entered.set()
+        wait(flight)
+
+    monkeypatch.setattr(building.Flight, "wait", interrupted)
+    texts = [f"text {i}" for i in range(5)]
+    with store.writer() as writer:
+        done = []
+        try:
+            for i, text in enumerate(texts):
+                done.append(f"p{i}#0")
+                put(writer, f"p{i}", text)
+        except KeyboardInterrupt:
+            writer.commit()
+    assert len(done) < len(texts)
+    assert list(read(store)) == done
+    assert faults(store) == []
+
+
+def test_a_leg_that_fails_in_the_other_thread(store: Store) -> None:
+    """Its error comes up at the next batch or commit, and nothing of the transaction is left, files included."""
+
+    class Failing(SumsLeg):
+        def build(self, rows):  # type: ignore[no-untyped-def]
+            if "bad" in rows.texts["text"]:
+                raise RuntimeError("no")
+            return super().build(rows)
+
+    store.attach([SumsLeg(), Failing("failing")])
+    with pytest.raises(RuntimeError, match="no"), store.writer() as writer:
+        for name in ("one", "bad", "more", "most"):
+            put(writer, name, name)
+    assert read(store) == {}
+    with store.writer() as writer:
+        put(writer, "two", "two")
+    assert read(store) == {"two#0": "two"}
+    assert faults(store) == []
+
+
+def test_the_block_may_be_left_in_flight(store: Store) -> None:
+    """An exception of the caller discards what was on its way; no thread and no file stays."""
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError), store.writer() as writer:
+        for i in range(20):
+            put(writer, f"p{i}", "some text")
+        _ = 1 / 0
+    assert threading.active_count() <= before
+    assert read(store) == {}
+    assert faults(store) == []
+    assert not list((Path(store.path) / "segments").iterdir())
