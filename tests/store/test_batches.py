@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,12 +27,11 @@ steps = st.lists(
 
 
 @pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every few characters are a batch, and every batch goes to the other thread; books are learned from little."""
     monkeypatch.setattr(writing, "BATCH_BYTES", 4)
     monkeypatch.setattr(building, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(codebook, "LEARNING_BYTES", 3)
-    return
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
