@@ -15,7 +15,7 @@ import pytest
 from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
 from sleuth.code.diff import compare
 from sleuth.code.indexing import index_source
-from sleuth.code.sources import source_at
+from sleuth.code.sources import WorktreeSource, source_at
 from sleuth.codebase import open_code
 from sleuth.errors import (
     ArgumentError,
@@ -307,8 +307,58 @@ def test_files_that_did_not_change_are_not_read(storage: CodeStorage, tmp_path: 
     assert second.added == 1
 
 
-def test_missing_segments_are_said(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
+def test_small_segments_answer_as_files_do(
+    storage: CodeStorage, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small segment is kept in the record, a large one in a file; hits and scores are the same."""
+    git.commit({**SHOP})
+    first = index_path(storage, git.root)
+    assert not list((storage.path / "code").glob("*.seg"))
+    monkeypatch.setattr("sleuth.code.shelf.SMALL", 0)
+    with open_code(tmp_path / "files", create=True) as other:
+        second = index_path(other, git.root)
+        assert list((other.path / "code").glob("*.seg"))
+        assert answers(other, second.repository, "charge") == answers(storage, first.repository, "charge")
+
+
+WORKTREE = {
+    "edit": "echo more >> a.py",
+    "stage": "echo more >> a.py; git add a.py",
+    "stage and edit": "echo more >> a.py; git add a.py; echo still >> a.py",
+    "delete": "rm b/c.py",
+    "untracked": "mkdir -p new/deep; echo x > new/deep/f.py; echo y > 'odd name.py'",
+    "intended": "echo x > n.py; git add -N n.py",
+    "renamed": "git mv a.py z.py",
+    "ignored": "echo '*.log' > .gitignore; echo x > a.log",
+    "link": "rm a.py; ln -s b/c.py a.py",
+    "assumed": "git update-index --assume-unchanged a.py; echo more >> a.py",
+    "left out of sight": "git update-index --skip-worktree a.py; rm a.py",
+    "line ends": "git config core.autocrlf true; rm a.py; git checkout -q a.py",
+    "not UTF-8": "printf 'x = 1' > \"$(printf 'l\\344.py')\"; git add .",
+    "unmerged": "git checkout -qb o; echo 1 > a.py; git commit -qam 1; git checkout -q -; echo 2 > a.py; "
+    "git commit -qam 2; git merge -q o || true",
+}
+
+
+@pytest.mark.parametrize("change", WORKTREE)
+def test_what_git_vouches_for_is_as_on_disk(change: str, git: Git) -> None:
+    """A listing that trusts git's index has the same files as one that reads every file."""
+    git.commit({"a.py": "a = 1\nb = 2\n", "b/c.py": "def c(): pass\n", "d.txt": "text\n"})
+    subprocess.run(["bash", "-c", WORKTREE[change]], cwd=git.root, check=True, capture_output=True)
+    version, read = source_at(git.root).listing()
+    trusting = source_at(git.root)
+    assert isinstance(trusting, WorktreeSource)
+    trusting.known = {(file.path, file.hash) for file in read}
+    assert trusting.listing() == (version, read)
+    on_disk = {p.relative_to(git.root).as_posix() for p in git.root.rglob("*") if ".git" not in p.parts}
+    assert {f.path for f in read} <= on_disk | {"l\\xe4.py"}
+
+
+def test_missing_segments_are_said(
+    storage: CodeStorage, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An index whose files are gone says so and how to mend it; it does not answer with less."""
+    monkeypatch.setattr("sleuth.code.shelf.SMALL", 0)
     git.commit({"a.py": "def a(): pass\n"})
     report = index_path(storage, git.root)
     for segment in (storage.path / "code").glob("*.seg"):

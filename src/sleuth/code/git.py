@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,10 +22,16 @@ class Entry(NamedTuple):
 
 def root_of(path: Path) -> Path | None:
     """The top of the worktree that `path` is in, or the bare repository itself; None outside git."""
-    try:
-        bare = _run(path, "rev-parse", "--is-bare-repository").strip() == b"true"
-        if bare:
-            return Path(os.fsdecode(_run(path, "rev-parse", "--absolute-git-dir").strip()))
+    if (path / ".git" / "HEAD").is_file():
+        return path.resolve()
+    # One call for all three: the last fails in a bare repository, after the others have been answered.
+    asked = ("rev-parse", "--is-bare-repository", "--absolute-git-dir", "--show-toplevel")
+    answers = _run(path, *asked, check=False).splitlines()
+    if len(answers) > 1 and answers[0] == b"true":
+        return Path(os.fsdecode(answers[1]))
+    if len(answers) == 3:
+        return Path(os.fsdecode(answers[2]))
+    try:  # outside git, or a path that holds a line break
         return Path(os.fsdecode(_run(path, "rev-parse", "--show-toplevel").rstrip(b"\n")))
     except CodeError:
         return None
@@ -44,14 +51,6 @@ def commit_of(root: Path, revision: str) -> str:
             "`git branch -a` and `git tag` list them"
         ) from error
     return name.decode().strip()
-
-
-def head_of(root: Path) -> str | None:
-    """The commit that is checked out; None where there is none yet."""
-    try:
-        return commit_of(root, "HEAD")
-    except CodeError:
-        return None
 
 
 def names_of(root: Path, commit: str) -> list[str]:
@@ -84,15 +83,75 @@ def tree(root: Path, commit: str) -> list[Entry]:
     return entries
 
 
-def worktree(root: Path) -> list[bytes]:
-    """Paths of the worktree that git tracks or would add, relative to `root`, in order."""
-    out = _run(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    return sorted(set(filter(None, out.split(b"\0"))))
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A worktree beside what is checked out.
+
+    Attributes:
+        head: the commit that is checked out; "" where there is none yet.
+        clean: whether nothing is changed, untracked files included.
+        tracked: object id in hex by path: what the index says, which is what the file holds.
+        others: paths that git cannot vouch for: changed, untracked, links, submodules, unmerged, left out of sight.
+        odd: the bytes of tracked paths that are not UTF-8, by their text.
+    """
+
+    head: str
+    clean: bool
+    tracked: dict[str, str]
+    others: set[bytes]
+    odd: dict[str, bytes]
+
+    def bytes_of(self, path: str) -> bytes:
+        """A tracked path as git spells it."""
+        return self.odd.get(path) or path.encode()
 
 
-def is_clean(root: Path) -> bool:
-    """Whether the worktree is what is checked out, untracked files included."""
-    return not _run(root, "status", "--porcelain", "-z", "--untracked-files=normal")
+def worktree(root: Path) -> Worktree:
+    """What git tracks in a worktree or would add, and which of it is not as the index says."""
+    with (
+        _start(root, "ls-files", "-z", "-s", "-v") as listing,
+        _start(
+            root, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"
+        ) as status,
+    ):
+        records = _finish(listing, root, "ls-files")
+        head, changed, changes = _changes(_finish(status, root, "status"))
+    tracked: dict[str, str] = {}
+    others = changed
+    odd: dict[str, bytes] = {}
+    for raw, record in zip(records.split(b"\0"), text_of(records).split("\0")[:-1], strict=False):
+        # "H 100644 <40 or 64 hex> 0\tpath": anything but a plain file in stage 0 that is in sight is looked at.
+        about, _, path = record.partition("\t")
+        if about[:6] == "H 1006" and about[-2:] == " 0":
+            tracked[path] = about[9:-2]
+            if "\\x" in path:
+                odd[path] = raw.partition(b"\t")[2]
+        else:
+            others.add(raw.partition(b"\t")[2])
+    for changed_path in others:
+        tracked.pop(text_of(changed_path), None)
+    return Worktree(head, not changes, tracked, others, odd)
+
+
+def _changes(status: bytes) -> tuple[str, set[bytes], int]:
+    """The commit, the paths whose content in the worktree may be other than in the index, and how many lines tell."""
+    head = ""
+    changed: set[bytes] = set()
+    lines = 0
+    for line in status.split(b"\0")[:-1]:
+        kind = line[:1]
+        if kind == b"#":
+            if line.startswith(b"# branch.oid ") and line[13:14] != b"(":
+                head = line[13:].decode()
+            continue
+        lines += 1
+        if kind == b"?":
+            changed.add(line[2:])
+        elif kind == b"u":
+            changed.add(line.split(b" ", 10)[10])
+        elif kind == b"1" and line[3:4] != b".":
+            changed.add(line.split(b" ", 8)[8])
+    return head, changed, lines
 
 
 def blobs(root: Path, object_ids: Iterable[str]) -> Iterator[bytes]:
@@ -146,20 +205,30 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _run(folder: Path, *arguments: str) -> bytes:
+def _start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     where = folder if folder.is_dir() else folder.parent
     try:
-        done = subprocess.run(  # noqa: S603 - arguments are a list, and revisions follow --end-of-options
+        return subprocess.Popen(  # noqa: S603 - arguments are a list, and revisions follow --end-of-options
             ["git", "-C", str(where), *arguments],  # noqa: S607 - git is found on the path
-            capture_output=True,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             env=_environment(),
         )
     except OSError as error:
         raise CodeError(
             f"git cannot be run: {error.strerror}; install git or index a plain folder"
         ) from error
-    if done.returncode:
-        message = done.stderr.decode("utf-8", "replace").strip() or f"exit status {done.returncode}"
-        raise CodeError(f"git {arguments[0]} in {where}: {message}")
-    return done.stdout
+
+
+def _finish(process: subprocess.Popen[bytes], folder: Path, what: str, *, check: bool = True) -> bytes:
+    out, problem = process.communicate()
+    if process.returncode and check:
+        message = problem.decode("utf-8", "replace").strip() or f"exit status {process.returncode}"
+        raise CodeError(f"git {what} in {folder}: {message}")
+    return out
+
+
+def _run(folder: Path, *arguments: str, check: bool = True) -> bytes:
+    with _start(folder, *arguments) as process:
+        return _finish(process, folder, arguments[0], check=check)

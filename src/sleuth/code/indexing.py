@@ -20,12 +20,14 @@ import numpy as np
 from sleuth.code.analyse import Analysed, analyse_many
 from sleuth.code.labels import category_of
 from sleuth.code.languages import language_of
+from sleuth.code.memory import Times, keep_times, read_times
+from sleuth.code.shelf import Batch
 from sleuth.code.sources import DiskSource, Listed, Source, source_at
 from sleuth.code.storage import CodeStorage
 
 _BATCH_BYTES = 400_000
 _COMMIT_FILES = 4_000
-_ALONE = 40
+_ALONE = 4
 """Fewer new files than this are not worth starting workers."""
 
 
@@ -94,26 +96,30 @@ def index_source(
     """`index_path` of any source."""
     began = time.perf_counter()
     with storage.writing(timeout):
-        repository = storage.add_repository(str(source.root), source.url)
+        repository = storage.add_repository(str(source.root), lambda: source.url)
+        before: Times = {}
         if isinstance(source, DiskSource):
-            source.remembered = storage.file_times(repository.id)
+            before = source.remembered = read_times(storage.connection, repository.id)
+            source.known = storage.known_files(repository.id)
         version, listed = source.listing()
         report = IndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
         storage.begin(repository.id, version.id, version.commit, version.names)
         try:
-            members = _members(storage, source, listed, report, workers=workers, progress=progress)
-            storage.complete(repository.id, version.id, version.names, np.array(members, np.int64))
+            keys, batch = _analyse_new(storage, source, listed, report, workers=workers, progress=progress)
+            with storage.transaction() as connection:
+                keys += storage.add_files(repository.id, batch)
+                storage.complete(repository.id, version.id, version.names, np.array(keys, np.int64))
+                if isinstance(source, DiskSource):
+                    keep_times(connection, repository.id, before, source.seen)
         except BaseException as error:
             storage.fail(repository.id, version.id, f"{type(error).__name__}: {error}")
             raise
-        if isinstance(source, DiskSource):
-            storage.keep_file_times(repository.id, source.seen)
         storage.shelf.merge_all(storage)
     report.seconds = time.perf_counter() - began
     return report
 
 
-def _members(
+def _analyse_new(
     storage: CodeStorage,
     source: Source,
     listed: Sequence[Listed],
@@ -121,17 +127,17 @@ def _members(
     *,
     workers: int | None,
     progress: Callable[[int, int], None] | None,
-) -> list[int]:
-    """Keys of the file versions of the listing, the new ones added."""
-    pairs = [(file.path, file.hash or f"skip {file.skip}") for file in listed]
-    known = storage.known_files(report.repository, pairs)
+) -> tuple[list[int], Batch]:
+    """Keys of the listing's file versions that are kept, and the last batch, which is not yet."""
+    pairs = [(path, hash or f"skip {skip}") for path, hash, skip in listed]
+    known = storage.known_files(report.repository)
+    keys = [known[pair] for pair in pairs if pair in known]
+    new = [(file, pair) for file, pair in zip(listed, pairs, strict=True) if pair not in known]
     report.skipped = [(f.path, f.skip) for f in listed if f.skip]
-    new = [(f, pair) for f, pair in zip(listed, pairs, strict=True) if pair not in known]
     report.added = len(new)
     pending = [(f, p[1]) for f, p in new if not f.skip]
     batch = storage.shelf.batch()
     batch.add([(p[1], _unread(f)) for f, p in new if f.skip])
-    keys = list(known.values())
     done = 0
     for found in _analysed(source, pending, workers or os.cpu_count() or 1):
         batch.add(found)
@@ -144,7 +150,7 @@ def _members(
         if progress is not None:
             progress(done, len(pending))
     report.chunks += batch.chunks
-    return keys + storage.add_files(report.repository, batch)
+    return keys, batch
 
 
 def _unread(file: Listed) -> Analysed:
@@ -166,7 +172,7 @@ def _analysed(
         return
     with ThreadPoolExecutor(workers, "sleuth-parse") as executor:
         waiting: deque[tuple[list[str], Future[list[Analysed]]]] = deque()
-        for hashes, files in _batches(source, pending):
+        for hashes, files in _batches(source, pending, most=max(1, len(pending) // (4 * workers))):
             waiting.append((hashes, executor.submit(analyse_many, files)))
             if len(waiting) > 2 * workers:
                 first, result = waiting.popleft()
@@ -177,8 +183,9 @@ def _analysed(
 
 
 def _batches(
-    source: Source, pending: Sequence[tuple[Listed, str]]
+    source: Source, pending: Sequence[tuple[Listed, str]], most: int = 1_000
 ) -> Iterator[tuple[list[str], list[tuple[str, bytes]]]]:
+    """What a worker is given at once: so many bytes, and at most so many files."""
     hashes: list[str] = []
     files: list[tuple[str, bytes]] = []
     size = 0
@@ -187,7 +194,7 @@ def _batches(
         hashes.append(hash)
         files.append((file.path, content))
         size += len(content)
-        if size >= _BATCH_BYTES:
+        if size >= _BATCH_BYTES or len(files) >= most:
             yield hashes, files
             hashes, files, size = [], [], 0
     if files:

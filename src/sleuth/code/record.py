@@ -25,8 +25,12 @@ CREATE TABLE snapshots(
 );
 CREATE TABLE segments(
     name TEXT PRIMARY KEY, leg TEXT NOT NULL, fingerprint TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-    rows INTEGER NOT NULL, size INTEGER NOT NULL, checksum INTEGER NOT NULL
+    rows INTEGER NOT NULL, size INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB
 );
+CREATE TABLE times(
+    repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE, path TEXT NOT NULL, size INTEGER NOT NULL,
+    changed INTEGER NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (repository, path)
+) WITHOUT ROWID;
 CREATE TABLE embeddings(
     file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, fingerprint TEXT NOT NULL, vectors BLOB NOT NULL,
     PRIMARY KEY (file, fingerprint)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MANY = 12
 """Segments of a leg before the small ones are merged."""
+SMALL = 1 << 18
+"""Bytes up to which a segment is kept in the record."""
 _TRIES = 8
 
 _FILE_FIELDS = ("body", "path", "names", "defines", "uses")
@@ -84,23 +86,28 @@ class Shelf:
         if batch.chunks:
             found = batch.chunk_words.finish()
             held.append(self._write(connection, self._words.chunks, chunk, batch.chunks, found))
-        segments.sync_folder(self._folder)
-        return held
+        files = [part for part in held if part is not None]
+        if files:
+            segments.sync_folder(self._folder)
+        return files
 
     def _write(
         self, connection: sqlite3.Connection, leg: WordLeg, first: int, n: int, data: SegmentData
-    ) -> segments.Held:
+    ) -> segments.Held | None:
         keys = np.arange(first, first + n, dtype=np.int64)
         return self._put(
             connection, segments.encode(leg.name, leg.fingerprint, first, first + n - 1, keys, None, data)
         )
 
-    def _put(self, connection: sqlite3.Connection, encoded: segments.Encoded) -> segments.Held:
-        held = segments.Held(self._folder, encoded)
+    def _put(self, connection: sqlite3.Connection, encoded: segments.Encoded) -> segments.Held | None:
+        """Write a segment: a small one into the record, which saves its own syncs."""
+        small = encoded.size <= SMALL
+        held = None if small else segments.Held(self._folder, encoded)
+        data = b"".join(encoded.parts) if small else None
         connection.execute(
-            "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (encoded.name, encoded.leg, encoded.fingerprint, encoded.first, encoded.last, encoded.rows,
-             encoded.size, encoded.checksum),
+             encoded.size, encoded.checksum, data),
         )  # fmt: skip
         return held
 
@@ -151,20 +158,30 @@ class Shelf:
             with self._guard:
                 opened = self._opened.get(name)
                 if opened is None:
-                    opened = self._opened[name] = segments.read(self._folder, name, size, checksum)
+                    opened = self._opened[name] = self._read(connection, name, size, checksum)
             out.append(opened)
         return out
 
+    def _read(self, connection: sqlite3.Connection, name: str, size: int, checksum: int) -> segments.Opened:
+        row = connection.execute("SELECT data FROM segments WHERE name = ?", (name,)).fetchone()
+        if row is None or row[0] is None:
+            return segments.read(self._folder, name, size, checksum)
+        return segments.decode(name, row[0], checksum)
+
     def merge_all(self, storage: CodeStorage, *, everything: bool = False) -> None:
         """Merge the small segments of a leg that has many, or all of them; rows of gone file versions are dropped."""
+        counted = dict(storage.connection.execute("SELECT leg, count(*) FROM segments GROUP BY leg"))
+        merged = everything
         for leg in (self._words.files, self._words.chunks):
-            opened = self._open_all(storage.connection, leg)
-            if not everything and len(opened) <= MANY:
+            if not everything and counted.get(leg.name, 0) <= MANY:
                 continue
+            merged = True
+            opened = self._open_all(storage.connection, leg)
             chosen = opened if everything else _small_tail(opened)
             if len(chosen) > 1 or everything:
                 self._merge(storage, leg, chosen)
-        self._sweep(storage.connection)
+        if merged:
+            self._sweep(storage.connection)
 
     def _merge(self, storage: CodeStorage, leg: WordLeg, chosen: Sequence[segments.Opened]) -> None:
         live = _live_rows(storage.connection, chunks=leg is self._words.chunks)
@@ -190,7 +207,8 @@ class Shelf:
                     leg.name, leg.fingerprint, int(keys[0]), int(keys[-1]), keys, None, data
                 )
                 held = self._put(connection, encoded)
-                segments.sync_folder(self._folder)
+                if held is not None:
+                    segments.sync_folder(self._folder)
         if held is not None:
             held.release()
 

@@ -10,10 +10,10 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sleuth.code import git
 from sleuth.errors import ArgumentError, CodeError
@@ -27,8 +27,7 @@ _KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a submodule"}
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """A file of a source.
 
     Attributes:
@@ -60,7 +59,11 @@ class Source(Protocol):
     """A version of a repository that can be read. `root` and `url` name the repository."""
 
     root: Path
-    url: str
+
+    @property
+    def url(self) -> str:
+        """Of its origin, "" where it has none."""
+        ...
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """What it is, and its files in order of path."""
@@ -98,8 +101,12 @@ class CommitSource:
 
     def __init__(self, root: Path, commit: str) -> None:
         self.root = root
-        self.url = git.origin_of(root)
         self._commit = commit
+
+    @property
+    def url(self) -> str:
+        """That of its origin."""
+        return git.origin_of(self.root)
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files of the commit."""
@@ -122,11 +129,14 @@ class DiskSource:
         remembered: size, time of change in ns and hash by path, of an earlier listing: a file whose size and time are
             the same is not read again.
         seen: the same of this listing, without files that changed so lately that a further change may not show.
+        known: (path, hash) pairs that need not be read.
     """
 
-    def __init__(self, root: Path, url: str) -> None:
+    url = ""
+
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self.url = url
+        self.known: Container[tuple[str, str]] = ()
         self.remembered: dict[str, tuple[int, int, str]] = {}
         self.seen: dict[str, tuple[int, int, str]] = {}
         self._contents: dict[str, bytes] = {}
@@ -146,12 +156,13 @@ class DiskSource:
             yield content
 
     def _list(self, paths: Iterable[bytes]) -> list[Listed]:
+        """Looks at each path; in no order, without those that are gone."""
         self._contents.clear()
         self.seen.clear()
         base = os.fsencode(self.root) + b"/"
         settled = time.time_ns() - _SETTLED_NS
         out = [self._listed(base + path, git.text_of(path), settled) for path in paths]
-        return sorted((file for file in out if file is not None), key=lambda f: f.path)
+        return [file for file in out if file is not None]
 
     def _listed(self, full: bytes, name: str, settled: int) -> Listed | None:
         try:
@@ -180,29 +191,41 @@ class DiskSource:
 
 
 class WorktreeSource(DiskSource):
-    """A worktree as it is: tracked files and those git would add, with their present content."""
+    """A worktree as it is: tracked files and those git would add, with their present content.
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(root, git.origin_of(root))
+    What git says is as in its index, and is known by that id, is not looked at. A file that git changes when it checks
+    it out (line ends, filters) is known by the id of what stands on the disk, and looked at each time.
+    """
+
+    @property
+    def url(self) -> str:  # type: ignore[override]
+        """That of its origin."""
+        return git.origin_of(self.root)
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files of the worktree; named by the commit where it is clean."""
-        head = git.head_of(self.root)
-        files = self._list(git.worktree(self.root))
-        if head is not None and git.is_clean(self.root):
-            return Version(head, head, tuple(git.names_of(self.root, head))), files
-        return Version(content_id(files), head or ""), files
+        tree = git.worktree(self.root)
+        known = self.known
+        trusted = [Listed(*pair) for pair in tree.tracked.items() if pair in known]
+        others = list(tree.others)
+        if len(trusted) < len(tree.tracked):
+            others += [tree.bytes_of(pair[0]) for pair in tree.tracked.items() if pair not in known]
+        files = self._list(others)
+        held = tree.tracked
+        self.seen = {path: seen for path, seen in self.seen.items() if held.get(path) != seen[2]}
+        files += trusted
+        files.sort()
+        if tree.head and tree.clean:
+            return Version(tree.head, tree.head, tuple(git.names_of(self.root, tree.head))), files
+        return Version(content_id(files), tree.head), files
 
 
 class FolderSource(DiskSource):
     """A plain folder, without hidden files, installed packages and what its `.gitignore` leaves out."""
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(root, "")
-
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files below the folder."""
-        files = self._list(self._walk())
+        files = sorted(self._list(self._walk()))
         return Version(content_id(files)), files
 
     def _walk(self) -> Iterator[bytes]:
@@ -236,7 +259,6 @@ def object_id(content: bytes) -> str:
 
 def content_id(files: Iterable[Listed]) -> str:
     """Names a set of files by their paths and contents."""
-    digest = hashlib.sha1(usedforsecurity=False)
-    for file in files:
-        digest.update(f"{file.path}\0{file.hash}\n".encode("utf-8", "surrogatepass"))
+    text = "".join([f"{path}\0{hash}\n" for path, hash, _ in files])
+    digest = hashlib.sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False)
     return f"content-{digest.hexdigest()}"

@@ -9,14 +9,13 @@ A run commits file versions in batches, then the snapshot: a killed run leaves n
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import threading
 import time
 import uuid
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.analyse import Analysed
+from sleuth.code.memory import Memory
 from sleuth.code.record import SCHEMA, FileRow, Repository, SnapshotInfo, snapshot_info
 from sleuth.code.shelf import Batch, Shelf
 from sleuth.code.words import Words
@@ -46,8 +46,6 @@ _BUSY_SECONDS = 30.0
 _PARAMETERS = 500
 _OPEN = 4
 """Snapshots that stay open."""
-
-
 _FILE_COLUMNS = "key, path, hash, language, category, encoding, lines, size, skip, first_chunk, chunks"
 
 
@@ -81,6 +79,7 @@ class CodeStorage:
         self._guard = threading.Lock()
         self._snapshots: dict[tuple[str, str], Snapshot] = {}
         self.shelf = Shelf(self._folder, words)
+        self.memory = Memory()
         self._lock = WriterLock(self.path / "code.lock")
         self._prepare()
 
@@ -103,16 +102,30 @@ class CodeStorage:
         return found
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing."""
+    def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """All or nothing; inside another transaction, a part of it.
+
+        Args:
+            durable: whether to wait until the disk has it; a note that may be lost with the power need not.
+        """
         connection = self.connection
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        if connection.in_transaction:
             yield connection
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
+            return
+        if not durable:
+            connection.execute("PRAGMA synchronous=NORMAL")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                self.memory.forget()
+                raise
+            connection.execute("COMMIT")
+        finally:
+            if not durable:
+                connection.execute("PRAGMA synchronous=FULL")
 
     @contextmanager
     def writing(self, timeout: float = 10.0) -> Iterator[None]:
@@ -188,17 +201,17 @@ class CodeStorage:
         )
         raise UnknownRepositoryError(f"no repository {name!r} in {self.path}; known: {listed}")
 
-    def add_repository(self, path: str, url: str) -> Repository:
-        """The repository at that path, made known where it is not."""
+    def add_repository(self, path: str, url: Callable[[], str]) -> Repository:
+        """The repository at that path, made known where it is not; only then its URL is asked for."""
         row = self.connection.execute(
             "SELECT id, path, url FROM repositories WHERE path = ?", (path,)
         ).fetchone()
         if row is not None:
             return Repository(*row)
-        made = Repository(str(uuid.uuid4()), path, url)
+        made = Repository(str(uuid.uuid4()), path, url())
         with self.transaction() as connection:
             connection.execute(
-                "INSERT INTO repositories VALUES (?, ?, ?, ?)", (made.id, path, url, time.time())
+                "INSERT INTO repositories VALUES (?, ?, ?, ?)", (made.id, path, made.url, time.time())
             )
         return made
 
@@ -260,7 +273,7 @@ class CodeStorage:
     def begin(self, repository: str, id: str, base: str, names: Sequence[str]) -> None:
         """A snapshot is being indexed. One that is completed stays so until `complete`."""
         holder = f"{os.uname().nodename} {os.getpid()}"
-        with self.transaction() as connection:
+        with self.transaction(durable=False) as connection:
             connection.execute(
                 "INSERT INTO snapshots(id, repository, base, names, status, started, finished, files, members, error, "
                 "holder) VALUES (?, ?, ?, ?, 'indexing', ?, NULL, 0, x'', '', ?) ON CONFLICT(repository, id) DO UPDATE "
@@ -290,7 +303,9 @@ class CodeStorage:
 
     def _fail_abandoned(self) -> None:
         """Whoever holds the lock is the only one who indexes: what is still `indexing` was killed."""
-        with self.transaction() as connection:
+        if self.connection.execute("SELECT 1 FROM snapshots WHERE status = 'indexing'").fetchone() is None:
+            return
+        with self.transaction(durable=False) as connection:
             connection.execute(
                 "UPDATE snapshots SET status = 'failed', error = 'the run was killed' WHERE status = 'indexing'"
             )
@@ -312,21 +327,6 @@ class CodeStorage:
 
     # file versions
 
-    def file_times(self, repository: str) -> dict[str, tuple[int, int, str]]:
-        """Size, time of change in ns and hash by path, as the last listing of the worktree saw them."""
-        row = self.connection.execute(
-            "SELECT value FROM meta WHERE name = ?", (f"times {repository}",)
-        ).fetchone()
-        found = json.loads(row[0]) if row is not None else {}
-        return {path: (size, changed, hash) for path, (size, changed, hash) in found.items()}
-
-    def keep_file_times(self, repository: str, seen: Mapping[str, tuple[int, int, str]]) -> None:
-        """Remember them."""
-        with self.transaction() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"times {repository}", json.dumps(seen))
-            )
-
     def members(self, repository: str, id: str) -> NDArray[np.int64]:
         """Keys of a snapshot's file versions, ascending."""
         row = self.connection.execute(
@@ -336,13 +336,9 @@ class CodeStorage:
             return np.zeros(0, np.int64)
         return np.frombuffer(zlib.decompress(row[0]), "<i8")
 
-    def known_files(self, repository: str, listed: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-        """Keys of those of the (path, hash) pairs that are here already."""
-        rows = self.connection.execute(
-            "SELECT path, hash, key FROM files WHERE repository = ?", (repository,)
-        ).fetchall()
-        wanted = set(listed)
-        return {(path, hash): key for path, hash, key in rows if (path, hash) in wanted}
+    def known_files(self, repository: str) -> Mapping[tuple[str, str], int]:
+        """Keys of the file versions that are here, by path and hash."""
+        return self.memory.known(self.connection, repository)
 
     def file_rows(self, keys: NDArray[np.int64]) -> list[FileRow]:
         """File versions by key, in order of key."""
@@ -393,6 +389,8 @@ class CodeStorage:
                 for part in held:
                     part.discard()
                 raise
+            pairs = [(file.path, hash) for hash, file in batch.files]
+            self.memory.learn(connection, repository, pairs, key)
         for part in held:
             part.release()
         return list(range(key, key + len(batch.files)))
@@ -468,6 +466,7 @@ class CodeStorage:
                 )
                 connection.execute("DROP TABLE live")
                 connection.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM files)")
+                self.memory.forget()
             self.compact()
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return len(gone)
