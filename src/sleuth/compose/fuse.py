@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.compose.union import union
+from sleuth.compose import union
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation
 
@@ -152,12 +152,12 @@ def fuse_hits(
     legs = tuple(hits_by_leg)
     checked = _check(legs, weights, method, rank_constant)
     pools = [hits_by_leg[name] for name in legs]
-    keys, places = union([np.asarray(pool.keys, np.int64) for pool in pools])
+    keys, places = union.union([np.asarray(pool.keys, np.int64) for pool in pools])
     shares = [
         weight * normalise(pool.scores, method, rank_constant)
         for weight, pool in zip(checked.tolist(), pools, strict=True)
     ]
-    scores = _combine(shares, places, len(keys), method)
+    scores = union.combine(shares, places, len(keys), method)
     best = best_places(keys, scores, len(keys) if k is None else min(k, len(keys)), order)
     given = tuple(zip(pools, places, shares, strict=True))
     return Fused(keys[best], scores[best], legs, checked, method, rank_constant, given, best)
@@ -171,15 +171,7 @@ def normalise(
     Min-max and z-scores of equal scores are 1: found is more than not found. z-scores are counted from the least of
     the pool instead of from the mean, which ranks alike and makes that 0.
     """
-    given = np.asarray(scores, np.float64)
-    if method == "rrf":
-        return 1.0 / (rank_constant + np.arange(1, len(given) + 1, dtype=np.float64))
-    if method == "max" or not len(given):
-        return given
-    least = given.min()
-    scale = given.std() if method == "zscore" else given.max() - least
-    scaled: NDArray[np.float64] = (given - least) / scale if scale > 0 else np.ones_like(given)
-    return scaled
+    return union.normalise(np.ascontiguousarray(scores, np.float64), method, rank_constant)
 
 
 def _check(
@@ -198,29 +190,13 @@ def _check(
     return np.array([(weights or {}).get(name, 1.0) for name in legs], np.float64)
 
 
-def _combine(
-    shares: Sequence[NDArray[np.float64]], places: Sequence[NDArray[np.int64]], n: int, method: Method
-) -> NDArray[np.float64]:
-    """Scores of all n keys, from what each leg adds for its own."""
-    scores = np.full(n, -np.inf if method == "max" else 0.0)
-    for share, place in zip(shares, places, strict=True):
-        scores[place] = np.maximum(scores[place], share) if method == "max" else scores[place] + share
-    if method == "combmnz":
-        scores *= np.bincount(np.concatenate(places), minlength=n) if places else 1
-    return scores
-
-
 def best_places(
     keys: NDArray[np.int64], scores: NDArray[np.float64], k: int, order: Order | None
 ) -> NDArray[np.int64]:
     """Places of the best `k` scores, best first, ties by `order`."""
-    if k == 0:
-        return np.zeros(0, np.int64)
-    candidates = np.arange(len(scores))
-    if k < len(scores):
-        last = np.partition(scores, len(scores) - k)[len(scores) - k]
-        candidates = np.flatnonzero(scores >= last)
-    ranked = candidates[np.argsort(-scores[candidates], kind="stable")]
+    ranked, some_tie = union.best(scores, k)
+    if not some_tie:
+        return ranked[:k]
     values = scores[ranked]
     ties = np.flatnonzero(values[1:] == values[:-1]).tolist()
     while ties:
