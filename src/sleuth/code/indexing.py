@@ -27,6 +27,7 @@ from sleuth.code.storage import CodeStorage
 
 _BATCH_BYTES = 400_000
 _COMMIT_FILES = 4_000
+_COUNTED_AT_ONCE = 50
 _ALONE = 4
 """Fewer new files than this are not worth starting workers."""
 
@@ -138,11 +139,15 @@ def _analyse_new(
     pending = [(f, p[1]) for f, p in new if not f.skip]
     batch = storage.shelf.batch()
     batch.add([(p[1], _unread(f)) for f, p in new if f.skip])
+    found: list[tuple[str, Analysed]] = []
     done = 0
-    for found in _analysed(source, pending, workers or os.cpu_count() or 1):
-        batch.add(found)
-        done += len(found)
-        report.skipped += [(file.path, file.skip) for _, file in found if file.skip]
+    for some in _analysed(source, pending, workers or os.cpu_count() or 1):
+        found += some
+        done += len(some)
+        if len(found) >= _COUNTED_AT_ONCE or done == len(pending):
+            batch.add(found)
+            report.skipped += [(file.path, file.skip) for _, file in found if file.skip]
+            found = []
         if len(batch.files) >= _COMMIT_FILES:
             report.chunks += batch.chunks
             keys += storage.add_files(report.repository, batch)

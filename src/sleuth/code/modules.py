@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sleuth.code.snapshot import module_steps
+from sleuth.code.places import module_steps
 
 if TYPE_CHECKING:
     from sleuth.code.imports import Import

@@ -286,7 +286,7 @@ def keyword_search(
     ranked = rank_files(snapshot, query, allowed.files, meaning)
     order = np.argsort(-ranked.scores, kind="stable")
     files = [int(i) for i in order[: max(pool, 10)] if ranked.scores[i] > 0]
-    by_file = _chunks_by_file(snapshot, ranked, set(files))
+    by_file = _chunks_by_file(snapshot, ranked, files)
     found: list[_Found] = []
     for file in files:
         found += _best_chunks(
@@ -296,14 +296,19 @@ def keyword_search(
 
 
 def _chunks_by_file(
-    snapshot: Snapshot, ranked: RankedFiles, files: set[int]
+    snapshot: Snapshot, ranked: RankedFiles, files: list[int]
 ) -> dict[int, list[tuple[int, float]]]:
     keys, scores = ranked.signals.chunk_keys, ranked.signals.chunk_scores
     out: dict[int, list[tuple[int, float]]] = {}
     positions = snapshot.positions_of_chunks(keys)
-    for position, key, score in zip(positions.tolist(), keys.tolist(), scores.tolist(), strict=True):
-        if position in files:
-            out.setdefault(position, []).append((key - int(snapshot.firsts[position]), score))
+    chosen = np.zeros(len(snapshot.files), bool)
+    chosen[files] = True
+    at = chosen[positions]
+    places = keys[at] - snapshot.firsts[positions[at]]
+    for position, place, score in zip(
+        positions[at].tolist(), places.tolist(), scores[at].tolist(), strict=True
+    ):
+        out.setdefault(position, []).append((place, score))
     return out
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.labels import CATEGORIES
 from sleuth.code.parse import Detail, LineIndex, Symbol
+from sleuth.code.places import Endings, Folders, Modules
 from sleuth.code.record import FileRow, Repository, SnapshotInfo
 from sleuth.code.shelf import ranges
 from sleuth.code.storage import CodeStorage
@@ -72,34 +73,19 @@ class Snapshot:
         return {row.path: i for i, row in enumerate(self.files)}
 
     @cached_property
-    def endings(self) -> dict[str, list[int]]:
+    def endings(self) -> Endings:
         """Positions of files by the last one to five parts of their path."""
-        found: dict[str, list[int]] = {}
-        for i, row in enumerate(self.files):
-            parts = row.path.split("/")
-            for size in range(1, min(len(parts), 5) + 1):
-                found.setdefault("/".join(parts[-size:]), []).append(i)
-        return found
+        return Endings([row.path for row in self.files], 5)
 
     @cached_property
-    def modules(self) -> dict[str, list[int]]:
+    def modules(self) -> Modules:
         """Positions of files by the last parts of their path joined with dots, without extension."""
-        found: dict[str, list[int]] = {}
-        for i, row in enumerate(self.files):
-            steps = module_steps(row.path)
-            for size in range(1, min(len(steps), 8) + 1):
-                found.setdefault(".".join(steps[-size:]), []).append(i)
-        return found
+        return Modules(self.files)
 
     @cached_property
-    def in_folder(self) -> dict[str, list[int]]:
+    def in_folder(self) -> Folders:
         """Positions of files by the last one to six parts of their folder's path."""
-        found: dict[str, list[int]] = {}
-        for i, row in enumerate(self.files):
-            parts = row.path.split("/")[:-1]
-            for size in range(1, min(len(parts), 6) + 1):
-                found.setdefault("/".join(parts[-size:]), []).append(i)
-        return found
+        return Folders(self.files)
 
     @cached_property
     def resolver(self) -> Resolver:
@@ -243,10 +229,3 @@ class Snapshot:
                 if symbol.name == last and (name == last or f".{symbol.qualified}".endswith(f".{name}")):
                     found.append(Definition(row, index, symbol))
         return sorted(found, key=lambda d: (d.file.path, d.symbol.line))
-
-
-def module_steps(path: str) -> list[str]:
-    """The parts of a path that name a module: no extension, and none for the file that stands for its folder."""
-    *folders, name = path.split("/")
-    stem = name.rpartition(".")[0] or name
-    return folders if stem in ("__init__", "index", "mod") and folders else [*folders, stem]

@@ -355,7 +355,7 @@ class CodeStorage:
                 f"SELECT {_FILE_COLUMNS} FROM files WHERE key BETWEEN ? AND ? ORDER BY key",
                 (int(keys[0]), int(keys[-1])),
             )
-        return [FileRow(*row) for row in rows.fetchall() if row[0] in wanted]
+        return [FileRow._make(row) for row in rows.fetchall() if row[0] in wanted]
 
     def detail(self, key: int) -> bytes:
         """What parsing found in a file version, packed."""

@@ -1,0 +1,87 @@
+"""Which files of a snapshot does the end of a path or of a module's name mean?
+
+Positions are kept by the last part only, one list entry per file: what a longer end means is found among those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Placed(Protocol):
+    """Something with a path."""
+
+    @property
+    def path(self) -> str:
+        """Parts joined with slashes."""
+        ...
+
+
+class Endings:
+    """Positions of paths by their last one to `most` parts."""
+
+    def __init__(self, paths: Sequence[str], most: int) -> None:
+        self._paths = paths
+        self._most = most
+        self._by_last: dict[str, list[int]] = {}
+        for i, path in enumerate(paths):
+            self._by_last.setdefault(path.rpartition("/")[2], []).append(i)
+
+    def get(self, end: str, default: Sequence[int] = ()) -> list[int]:
+        """Ascending; the default where no path ends like this, or the end has too many parts."""
+        inside = end.count("/")
+        found = self._by_last.get(end.rpartition("/")[2])
+        if found is None or inside >= self._most:
+            return list(default)
+        if not inside:
+            return found
+        whole = f"/{end}"
+        return [i for i in found if self._paths[i].endswith(whole) or self._paths[i] == end] or list(default)
+
+
+class Folders:
+    """Positions of files by the last one to six parts of their folder's path."""
+
+    def __init__(self, files: Sequence[Placed]) -> None:
+        self._files: dict[str, list[int]] = {}
+        for i, file in enumerate(files):
+            self._files.setdefault(file.path.rpartition("/")[0], []).append(i)
+        self._folders = list(self._files)
+        self._endings = Endings(self._folders, 6)
+
+    def get(self, end: str, default: Sequence[int] = ()) -> list[int]:
+        """Ascending; the default where no file's folder ends like this."""
+        if not end:
+            return list(default)
+        found = [i for f in self._endings.get(end) for i in self._files[self._folders[f]]]
+        return sorted(found) or list(default)
+
+
+class Modules:
+    """Positions of files by the last one to eight parts of their path joined with dots, without extension."""
+
+    def __init__(self, files: Sequence[Placed]) -> None:
+        self._files = files
+        self._by_last: dict[str, list[int]] = {}
+        for i, file in enumerate(files):
+            last = module_steps(file.path)[-1]
+            self._by_last.setdefault(last.rpartition(".")[2], []).append(i)
+
+    def get(self, name: str, default: Sequence[int] = ()) -> list[int]:
+        """Ascending; the default where no module's name ends like this."""
+        found = self._by_last.get(name.rpartition(".")[2], ())
+        return [i for i in found if _names(module_steps(self._files[i].path), name)] or list(default)
+
+
+def _names(steps: list[str], name: str) -> bool:
+    """Whether a name is the last of the steps; a step may hold dots itself."""
+    most = min(len(steps), 8, name.count(".") + 1)
+    return any(".".join(steps[-size:]) == name for size in range(most, 0, -1))
+
+
+def module_steps(path: str) -> list[str]:
+    """The parts of a path that name a module: no extension, and none for the file that stands for its folder."""
+    *folders, name = path.split("/")
+    stem = name.rpartition(".")[0] or name
+    return folders if stem in ("__init__", "index", "mod") and folders else [*folders, stem]
