@@ -202,7 +202,7 @@ class Searchers:
             fusion.method,
             max(k, late.READ) if tokens else k,
             rank_constant=fusion.rank_constant,
-            order=self._order,
+            order=self._rank,
         )
         if tokens and len(fused) > 1:
             return self._match(fused, query, k, texts, weight=tokens, parts=tuple(parts))
@@ -227,7 +227,7 @@ class Searchers:
             values = late.match(query, texts(read.tolist()))
         scores = fused.scores.copy()
         scores[: len(values)] = late.lift(scores[: len(values)], values, weight)
-        places = best_places(fused.keys, scores, min(k, len(scores)), self._order).tolist()
+        places = best_places(fused.keys, scores, min(k, len(scores)), self._rank).tolist()
 
         def explain(i: int) -> Explanation:
             place = places[i]
@@ -237,6 +237,16 @@ class Searchers:
             return late.explain(float(scores[place]), float(values[place]), below.value, weight, below)
 
         return Found(fused.keys[places].tolist(), scores[places].tolist(), parts, explain)
+
+    def _rank(self, keys: NDArray[np.int64]) -> Sequence[Any]:
+        """By what these keys tie: their ranks where one segment holds them all, which is at hand, and ids elsewhere."""
+        least, greatest = keys.min(), keys.max()
+        for view in self._views["lexical"]:
+            if len(view) and view.keys[0] <= least and greatest <= view.keys[-1]:
+                rows = view.keys.searchsorted(keys)
+                ranks: list[int] = (rows if view.tie_ranks is None else view.tie_ranks[rows]).tolist()
+                return ranks
+        return self._order(keys)
 
     def allowed(self, tree: Filter | None, leg: str) -> list[Bitmap] | None:
         """The rows that a filter lets answer, over the segments of a leg; None for all."""

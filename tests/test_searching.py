@@ -1,0 +1,67 @@
+"""How legs become one ranking, seen through the engine."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth import Document, Engine
+from sleuth.dense import DenseSearcher
+
+WORDS = ["tokens", "refill", "bucket", "every", "second", "limit", "river", "stone", "naïve", "x86_64"]
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 1000), batches=st.integers(1, 3))
+def test_equal_passages_are_in_order_of_id(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, batches: int
+) -> None:
+    """Passages of equal text come in order of id, in whatever order and however many batches they were added."""
+    rng = np.random.default_rng(seed)
+    texts = [" ".join(rng.choice(WORDS, 4)) for _ in range(6)]
+    ids = [f"d{i:02d}" for i in rng.permutation(36)]
+    with Engine.open(tmp_path_factory.mktemp("ties"), create=True) as engine:
+        for part in np.array_split(np.arange(36), batches):
+            engine.add([Document(texts[i % 6], id=ids[i]) for i in part])
+        for item in (engine.retrieve(texts[0], k) for k in (3, 8, 36)):
+            ranked = [(-(hit.score or 0), hit.id) for hit in item]
+            assert ranked == sorted(ranked)
+
+
+def test_kept_tokens_rank_as_texts_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default ranking is the same, to 1e-5, whether the tokens of passages are kept or read from their texts."""
+    rng = np.random.default_rng(3)
+    documents = [
+        Document(" ".join(rng.choice(WORDS, 12)), {"title": f"On {rng.choice(WORDS)}", "n": i}, id=str(i))
+        for i in range(300)
+    ]
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(documents[:200])
+        engine.add(documents[150:])
+        engine.delete([str(i) for i in range(0, 300, 7)])
+        queries = ["tokens refill every second", "naïve river", "x86_64 limit stone bucket"]
+        kept = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
+        monkeypatch.setattr(DenseSearcher, "match", lambda *_: None)
+        read = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
+    for a, b in zip(kept, read, strict=True):
+        assert [item.score for item in a] == pytest.approx([item.score for item in b], abs=1e-5)
+        assert {item.id for item in a} == {item.id for item in b}
+
+
+def test_an_index_without_tokens_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors of an earlier format are made again on opening, which is told, and the index answers as before."""
+    documents = [Document(" ".join(WORDS[i % 5 : i % 5 + 4]), id=str(i)) for i in range(20)]
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(documents)
+        now = engine.retrieve("refill the bucket")
+    with monkeypatch.context() as earlier:
+        earlier.setattr("sleuth.dense.leg.FORMAT", 1)
+        with Engine.open(tmp_path / "index") as engine:
+            assert [repair.what for repair in engine.repairs] == ["dense"]
+    with Engine.open(tmp_path / "index") as engine:
+        assert [repair.what for repair in engine.repairs] == ["dense"]
+        assert [(item.id, item.score) for item in engine.retrieve("refill the bucket")] == [
+            (item.id, item.score) for item in now
+        ]
