@@ -13,9 +13,9 @@ demo: $(VENV)/.installed $(VENV)/.kernels ## index real text, answer three quest
 test: $(VENV)/.developed $(VENV)/.kernels check ## lint, types and every test
 	$(BIN)/python -m pytest -n 2
 
-bench: $(VENV)-bench/.installed ## full-text search, folders, cold start and local documents beside their peers
+bench: $(VENV)-bench/.installed ## full-text and hybrid search, folders, cold start and local documents beside their peers
 	for n in 300000 1000000; do $(VENV)-bench/bin/python -m benchmarks.lexical_peers --passages $$n || exit; done
-	for b in folder cold_start local_docs; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
+	for b in folder cold_start local_docs hybrid_peers; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
 
 bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .data, beside the peers
 	$(VENV)-bench/bin/python -m benchmarks.quality
