@@ -232,32 +232,23 @@ cdef class Codebook:
         cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(coded)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(coded), i = 1, size = 0
         cdef int code
-        cdef uint8_t small[4096 + 16]
+        cdef uint8_t small[4096]
         cdef uint8_t* out = small
-        while i < n:
-            code = data[i]
-            i += 1
-            if code >= SHORT:
-                if i >= n:
-                    raise ValueError("the last code is cut off")
-                code = SHORT + ((code - SHORT) << 8 | data[i])
-                i += 1
-            if code >= self.n:
-                raise ValueError(f"no symbol has code {code}")
-            size += self.lengths[code]
-        if size > 4096:
-            out = <uint8_t*>malloc(size + WIDTH)
+        if n * LONGEST + WIDTH > <Py_ssize_t>sizeof(small):
+            out = <uint8_t*>malloc(n * LONGEST + WIDTH)
             if not out:
                 raise MemoryError
         try:
-            size = 0
-            i = 1
             while i < n:
                 code = data[i]
                 i += 1
                 if code >= SHORT:
+                    if i >= n:
+                        raise ValueError("the last code is cut off")
                     code = SHORT + ((code - SHORT) << 8 | data[i])
                     i += 1
+                if code >= self.n:
+                    raise ValueError(f"no symbol has code {code}")
                 memcpy(out + size, self.table + code * WIDTH, WIDTH)
                 size += self.lengths[code]
             return PyUnicode_DecodeUTF8(<const char*>out, size, NULL)
