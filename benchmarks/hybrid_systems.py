@@ -101,7 +101,7 @@ class Sleuth(System):
 
 
 class Lance(System):
-    """Its hybrid search, its reranker by reciprocal ranks, its full-text and vector index (IVF-PQ) with their defaults."""
+    """Its hybrid search, reranker by reciprocal ranks, full-text and vector index (IVF-PQ), with their defaults."""
 
     def build(self, source: Path, made: NDArray[np.float32]) -> None:
         import lancedb
