@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from sleuth.code.phrases import Pair, pairs_of
 from sleuth.text.analyzers import get_analyzer
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
@@ -53,8 +54,10 @@ class Query:
         kind: words, identifier, code, trace or report: what it looks like as a whole.
         terms: of all of it, by token, each weighing 1 + log(times); `title` and `prose` of those parts alone.
         compounds: neighbouring words written as one, which is how identifiers join them.
+        pairs: neighbouring words of the title, as stems.
         names: dotted names it mentions, with how often.
         plain_names: those of them that look like identifiers and not like words.
+        told_names: those of them that stand in the prose, outside code that was pasted, with how often.
         files: paths that it mentions.
         frames: of stack traces, in the order of the text.
         wants_tests: whether it asks for tests; `wants_docs` for documentation.
@@ -66,8 +69,10 @@ class Query:
     title: Mapping[str, float]
     prose: Mapping[str, float]
     compounds: Mapping[str, float]
+    pairs: tuple[Pair, ...]
     names: Mapping[str, int]
     plain_names: frozenset[str]
+    told_names: Mapping[str, int]
     files: tuple[str, ...]
     frames: tuple[Frame, ...]
     wants_tests: bool
@@ -90,8 +95,10 @@ def read_query(text: str) -> Query:
         weigh(title),
         weigh(prose),
         _compounds(text),
+        _pairs(title),
         dict(names),
         frozenset(n for n in names if _names_something(n, text)),
+        {n: times for n, times in Counter(_DOTTED.findall(prose)).items() if _names_something(n, prose)},
         tuple(dict.fromkeys(_FILE.findall(text))),
         frames,
         bool(words & {"test", "tests", "testing", "spec", "specs", "unittest"}),
@@ -149,8 +156,18 @@ def _names_something(name: str, text: str) -> bool:
     )
 
 
+def _words(text: str) -> list[str]:
+    """Its words in lower case, identifiers in parts."""
+    return [part.lower() for word in _WORD.findall(text) for part in _PART.findall(word)]
+
+
+def _pairs(text: str) -> tuple[Pair, ...]:
+    analyzer = get_analyzer("code-english")
+    return pairs_of([next(iter(analyzer.tokens(word)), None) for word in _words(text)])
+
+
 def _compounds(text: str) -> dict[str, float]:
-    parts = [p.lower() for word in _WORD.findall(text) for p in _PART.findall(word)][:4_000]
+    parts = _words(text)[:4_000]
     joined = Counter(a + b for a, b in pairwise(parts))
     joined.update(a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False))
     analyzer = get_analyzer("code-english")

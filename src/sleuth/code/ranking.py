@@ -20,16 +20,18 @@ if TYPE_CHECKING:
     from sleuth.code.snapshot import Snapshot
 
 WEIGHTS: dict[str, float] = {
-    "title": 2.48,
-    "prose": 1.52,
-    "compounds": 0.78,
-    "chunks": 3.31,
-    "path": 1.91,
-    "names": 0.80,
-    "defines": 1.08,
+    "title": 1.91,
+    "prose": 1.64,
+    "compounds": 0.57,
+    "chunks": 2.96,
+    "path": 1.87,
+    "names": 0.67,
+    "defines": 0.34,
+    "told": 0.77,
     "named": 0.87,
-    "size": 1.30,
-    "folder": 0.93,
+    "size": 0.74,
+    "folder": 0.90,
+    "phrases": 2.08,
 }
 
 MEANING = 1.5
@@ -80,11 +82,13 @@ def rank_files(
     signals.values["folder"] = folder_coherence(snapshot, np.asarray(before, np.float32), found)
     if meaning is not None:
         signals.values["meaning"] = meaning
+    factors = _factors(snapshot, query)
+    so_far = sum(weights.get(name, 0.0) * values for name, values in signals.values.items())
+    signals.read(query, np.asarray(so_far * factors, np.float32))
     total = sum(weights.values())
     shares = {
         name: values * np.float32(weights.get(name, 0.0) / total) for name, values in signals.values.items()
     }
-    factors = _factors(snapshot, query)
     scores = np.sum(list(shares.values()), axis=0) * factors
     return RankedFiles(np.clip(scores, 0, 1).astype(np.float32), shares, factors, signals)
 

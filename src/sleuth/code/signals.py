@@ -5,9 +5,12 @@ chunks          the three best chunks, weighing 1, 1/2, 1/3: many weak passages 
 path, names     words of the path; words of the names that the file defines
 compounds       neighbouring words of the query written as one identifier (`leader election`, `leaderElection`)
 defines         identifiers of the query that are defined here, the rarer the better
+told            those of the prose alone: code that is pasted names much that is the reader's own
 named           paths, modules, qualified names and stack frames of the query that mean this file
 size            long files are changed more often: log of their lines, where anything else speaks for them
 folder          the other files of its folder are good too
+phrases         neighbouring words of the title stand together in it; of the best files by all else. Its best file has
+                the root of the share of the pairs that it holds: where few stand anywhere, they say little
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.code.phrases import READ, phrase_scores
 from sleuth.code.query import Query, parts_of
 
 if TYPE_CHECKING:
@@ -75,9 +79,23 @@ class Signals:
         for name, terms in words.items():
             self._keep(name, self._search(searcher, terms, masks))
         self._keep("chunks", self._chunks(query))
-        self._keep("defines", self._defines(query))
+        self._keep("defines", self._defines({name: query.names[name] for name in query.plain_names}))
+        self._keep("told", self._defines(query.told_names))
         self._keep("named", named(snapshot, query))
         self._keep("size", np.log1p(snapshot.line_counts))
+
+    def read(self, query: Query, scores: Scores) -> None:
+        """Adds the signal that needs the texts of files: of those that are best by `scores`, shape (n,)."""
+        best = np.argsort(-scores, kind="stable")[:READ]
+        best = best[scores[best] > 0]
+        found = np.zeros(self._n, np.float32)
+        if query.pairs:
+            snapshot = self._snapshot
+            found[best] = phrase_scores(query.pairs, [snapshot.source(snapshot.files[i]) for i in best])
+        self._keep("phrases", found)
+        root = np.float32(math.sqrt(self.peaks["phrases"]))
+        self.values["phrases"] *= root
+        self.peaks["phrases"] = float(root)
 
     def _keep(self, name: str, scores: Scores) -> None:
         if self._allowed is not None:
@@ -114,13 +132,13 @@ class Signals:
         self.chunk_keys, self.chunk_scores = hits.keys, hits.scores
         return best_of(snapshot.positions_of_chunks(hits.keys), hits.scores, self._n)
 
-    def _defines(self, query: Query) -> Scores:
+    def _defines(self, names: Mapping[str, int]) -> Scores:
         """Sum over identifiers of idf / sqrt(df): a name that everybody defines says little."""
         out = np.zeros(self._n, np.float32)
         seen: dict[str, float] = {}
-        for name in query.plain_names:
+        for name, times in names.items():
             for part in parts_of(name):
-                seen[part] = max(seen.get(part, 0.0), 1.0 + math.log(query.names[name]))
+                seen[part] = max(seen.get(part, 0.0), 1.0 + math.log(times))
         for part, weight in sorted(seen.items())[:_MAX_NAMES]:
             found = self._snapshot.files_with("defines", part)
             if found:

@@ -1,0 +1,58 @@
+"""Do the words of a query's title stand together in a file, as they do in the title?
+
+"Broken pipe" in a message, a comment, or a name such as `broken_pipe` or `BrokenPipe` says more than both words apart.
+An index of pairs would be as large as the rest; so the few files that are best without them are read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+READ = 20
+"""Files that are read: those that are best by all else."""
+
+_MOST_PAIRS = 24
+_MOST_BYTES = 300_000
+
+Pair = tuple[str, str]
+
+
+def pairs_of(words: Sequence[str | None]) -> tuple[Pair, ...]:
+    """Neighbouring words, each pair once.
+
+    Args:
+        words: stems in the order of the text, None for a word that says too little.
+    """
+    found = dict.fromkeys((a, b) for a, b in pairwise(words) if a and b and len(a) + len(b) > 4)
+    return tuple(found)[:_MOST_PAIRS]
+
+
+def phrase_scores(pairs: Sequence[Pair], texts: Sequence[bytes]) -> list[float]:
+    """The share of the pairs that each text holds, in [0, 1]; a pair counts more the rarer it is among these texts.
+
+    Args:
+        texts: UTF-8; the first 300,000 bytes of each count.
+    """
+    lowered = [text[:_MOST_BYTES].lower() for text in texts]
+    held = [[pair for pair in pairs if _pattern(*pair).search(text)] for text in lowered]
+    counts = Counter(pair for some in held for pair in some)
+    weights = {pair: math.log1p(len(texts) / max(1, counts[pair])) for pair in pairs}
+    total = sum(weights.values()) or 1.0
+    return [sum(weights[pair] for pair in some) / total for some in held]
+
+
+@lru_cache(maxsize=1024)
+def _pattern(first: str, second: str) -> re.Pattern[bytes]:
+    """Both stems, the first with any ending, with at most three signs between them and nothing else."""
+    a, b = (re.escape(_root(stem).encode()) for stem in (first, second))
+    return re.compile(a + rb"[a-z]{0,5}[^a-z0-9]{0,3}" + b)
+
+
+def _root(stem: str) -> str:
+    """A stem without the vowel that stemming writes for another: "retri" is "retry" in a text."""
+    return stem.rstrip("iy") if len(stem) > 3 else stem

@@ -1,0 +1,49 @@
+"""Pairs of words: what they are, and which texts hold them."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.code.phrases import pairs_of, phrase_scores
+from sleuth.code.query import read_query
+
+WORDS = st.sampled_from(["broken", "pipe", "retri", "queue", "server"])
+
+
+def test_pairs_are_of_the_title() -> None:
+    """Neighbouring words and parts of names make pairs, as stems; common words part them; the body has none."""
+    found = read_query("Retries of brokenPipe are lost\n\nThe server queue waits").pairs
+    assert found == (("broken", "pipe"),)
+    assert read_query("retrying broken pipes").pairs == (("retri", "broken"), ("broken", "pipe"))
+    assert read_query("").pairs == ()
+
+
+def test_pairs_are_found_however_they_are_joined() -> None:
+    """Blanks, marks, underscores, capitals and endings do not part a pair; a word between does."""
+    pairs = pairs_of(["broken", "pipe"])
+    joined = [
+        b"a broken pipe",
+        b"broken_pipes",
+        b"BrokenPipeError",
+        b"broken. Pipe",
+        b"BROKEN-PIPE",
+        b"brokenly\npipe",
+    ]
+    assert phrase_scores(pairs, joined) == [1] * len(joined)
+    assert phrase_scores(pairs, [b"broken old pipe", b"pipe broken", b"", b"\xff"]) == [0, 0, 0, 0]
+    assert phrase_scores(pairs_of(["retri", "queue"]), [b"retry queue", b"retries_queue"]) == [1, 1]
+
+
+@given(st.lists(WORDS, max_size=6), st.lists(st.lists(WORDS, max_size=8), max_size=5))
+def test_scores_count_pairs_by_rarity(title: list[str], bodies: list[list[str]]) -> None:
+    """A text has its share of the pairs, each weighing ln(1 + texts / texts that hold it)."""
+    pairs = pairs_of(title)
+    held = [{pair for pair in pairs if pair in set(pairwise(body))} for body in bodies]
+    weights = {pair: math.log(1 + len(bodies) / max(1, sum(pair in some for some in held))) for pair in pairs}
+    expected = [sum(weights[pair] for pair in some) / (sum(weights.values()) or 1) for some in held]
+    found = phrase_scores(pairs, [" ".join(body).encode() for body in bodies])
+    assert all(math.isclose(a, b, abs_tol=1e-9) for a, b in zip(found, expected, strict=True))
