@@ -128,7 +128,7 @@ class Lance(System):
         table.create_index("vector", config=IvfPq(distance_type="dot"))
 
     def open(self, source: Path) -> None:
-        os.environ.setdefault("LANCE_LOG", "error")  # it warns of its own columns with every query
+        os.environ.setdefault("LANCEDB_LOG", "error")  # it warns of its own columns with every query
         import lancedb
         from lancedb.rerankers import RRFReranker
 

@@ -96,13 +96,7 @@ def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) 
     asked, times, lengths, directions = matching.distinct(
         vocabulary.encode(utf8(query))[:MOST_TOKENS], halves
     )
-    weights = lengths**RARITY * times
-    total = weights.sum()
-    best = matching.match(asked, directions, halves, parts, keys)
-    if best is None or not total:
-        return None if best is None else np.zeros(len(keys))
-    found: NDArray[np.float64] = np.where(best[:, 0] == -1, 0.0, best @ weights / total)
-    return found
+    return matching.match(asked, directions, lengths**RARITY * times, halves, parts, keys)
 
 
 def begins_of(sizes: NDArray[np.uint16]) -> NDArray[np.uint64]:

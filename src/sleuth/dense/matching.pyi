@@ -9,7 +9,8 @@ def distinct(
 def match(
     asked: NDArray[np.uint16],
     directions: NDArray[np.float32],
+    weights: NDArray[np.float64],
     table: NDArray[np.uint16],
     parts: list[Part],
     keys: NDArray[np.int64],
-) -> NDArray[np.float32] | None: ...
+) -> NDArray[np.float64] | None: ...

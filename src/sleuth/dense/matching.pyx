@@ -70,34 +70,40 @@ def distinct(int32_t[::1] ids, const uint16_t[:, ::1] table):
     return tokens[:m], times[:m], lengths[:m], directions[:m]
 
 
-def match(const uint16_t[::1] asked, const float[:, ::1] directions, const uint16_t[:, ::1] table, list parts,
-          const int64_t[::1] keys):
-    """The greatest cosine of each token of a query to a token of each row. Releases the GIL.
+def match(const uint16_t[::1] asked, const float[:, ::1] directions, const double[::1] weights,
+          const uint16_t[:, ::1] table, list parts, const int64_t[::1] keys):
+    """The weighted mean, over a query's tokens, of the greatest cosine to a token of each row. Releases the GIL.
 
     Args:
         asked: distinct tokens, shape (m,).
         directions: their vectors of length 1, shape (m, dimension).
+        weights: shape (m,), 0 and more.
         table: a vector per token, shape (size, dimension), the bits of float16.
         parts: for each segment its keys, ascending, shape (rows,), int64; the sets of tokens of its rows, one after the
             other, uint8; the bytes of each, shape (rows,), uint16; and where every 64th begins, uint64.
         keys: of the rows wanted, shape (n,).
 
     Returns:
-        Shape (n, m), float32: -1 for a row without tokens; None where a key is in no segment.
+        Shape (n,), float64: 0 for a row without tokens, or where nothing weighs; None where a key is in no segment.
     """
-    cdef size_t n = keys.shape[0], m = directions.shape[0], first, total = 0, i
+    cdef size_t n = keys.shape[0], m = directions.shape[0], first, total = 0, i, j
+    cdef double weight = 0, value
+    cdef float* best = NULL
     cdef int64_t count
     cdef Match x
     cdef Set* sets
     cdef size_t* starts
     cdef uint16_t* ids = NULL
     cdef bint done = True
-    if table.shape[1] != directions.shape[1] or asked.shape[0] != <int64_t> m or table.shape[0] > 1 << 16:
+    if (table.shape[1] != directions.shape[1] or asked.shape[0] != <int64_t> m or weights.shape[0] != <int64_t> m
+            or table.shape[0] > 1 << 16):
         raise ValueError("directions must fit the tokens and the table")
-    best = np.empty((n, m), np.float32)
-    cdef float[:, ::1] found = best
-    if n == 0 or m == 0:
-        return best
+    values = np.zeros(n, np.float64)
+    cdef double[::1] out = values
+    for j in range(m):
+        weight += weights[j]
+    if n == 0 or not weight > 0:
+        return values
     x = Match(&table[0, 0], &directions[0, 0], &asked[0], m, table.shape[1], table.shape[0])
     sets = <Set*> malloc(n * sizeof(Set))
     starts = <size_t*> malloc((n + 1) * sizeof(size_t))
@@ -109,7 +115,8 @@ def match(const uint16_t[::1] asked, const float[:, ::1] directions, const uint1
         for i in range(n):
             total += sets[i].size
         ids = <uint16_t*> malloc((total + 1) * sizeof(uint16_t))
-        if ids == NULL:
+        best = <float*> malloc(n * m * sizeof(float))
+        if ids == NULL or best == NULL:
             raise MemoryError
         with nogil:
             starts[0] = 0
@@ -121,7 +128,14 @@ def match(const uint16_t[::1] asked, const float[:, ::1] directions, const uint1
             else:
                 count = 0
                 for first in range(0, m, 64):
-                    done = done and match_some(&x, ids, starts, n, first, min(m - first, 64), &found[0, 0])
+                    done = done and match_some(&x, ids, starts, n, first, min(m - first, 64), best)
+                for i in range(n):
+                    if not done or starts[i] == starts[i + 1]:
+                        continue
+                    value = 0
+                    for j in range(m):
+                        value += best[i * m + j] * weights[j]
+                    out[i] = value / weight
         if count < 0:
             raise ValueError("tokens of a row must be below the length of the table")
         if not done:
@@ -130,7 +144,8 @@ def match(const uint16_t[::1] asked, const float[:, ::1] directions, const uint1
         free(sets)
         free(starts)
         free(ids)
-    return best
+        free(best)
+    return values
 
 
 cdef bint locate(list parts, const int64_t[::1] keys, Set* sets) except -1:
