@@ -132,7 +132,6 @@ class Detail:
         self.path = path
         self.sound = sound
         self._definitions, self._references, self._imports, self._chunks = tables
-        self._rows: list[list[int]] = self._definitions.tolist()
         self._odd = self._read_odd() if odd is None else odd
 
     # kept
@@ -166,6 +165,10 @@ class Detail:
     # definitions
 
     @cached_property
+    def _rows(self) -> list[list[int]]:
+        return self._definitions.tolist()  # type: ignore[no-any-return]
+
+    @cached_property
     def symbols(self) -> list[Symbol]:
         """Definitions, in order of place, containers first."""
         return [
@@ -180,6 +183,34 @@ class Detail:
         for row in self._rows:
             out.append(_named(self, row, out[row[9]] if row[9] >= 0 else ("", "", "")))
         return out
+
+    def symbols_named(self, name: str) -> list[tuple[int, Symbol]]:
+        """The definitions of a name, with their positions; the others are not looked into."""
+        if "symbols" in self.__dict__:
+            return [(at, symbol) for at, symbol in enumerate(self.symbols) if symbol.name == name]
+        wanted = name.encode()
+        table = self._definitions
+        starts, sizes = table[:, 2] + table[:, 4], table[:, 5]
+        out = []
+        for at in np.flatnonzero(sizes >= len(wanted)).tolist():
+            start = int(starts[at])
+            if wanted in self.source[start : start + int(sizes[at])]:
+                symbol = self._symbol(at)
+                if symbol.name == name:
+                    out.append((at, symbol))
+        return out
+
+    def _symbol(self, at: int) -> Symbol:
+        """One definition, made for itself."""
+        chain = [at]
+        while (parent := int(self._definitions[chain[-1], 9])) >= 0:
+            chain.append(parent)
+        named = ("", "", "")
+        row: list[int] = []
+        for place in reversed(chain):
+            row = self._definitions[place].tolist()
+            named = _named(self, row, named)
+        return Symbol(self, at, row, named)
 
     def text(self, start: int, end: int) -> str:
         """The text of bytes `start` to `end`."""

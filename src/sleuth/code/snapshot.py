@@ -225,7 +225,7 @@ class Snapshot:
         found = []
         for i in self.files_with("defines", last):
             row = self.files[i]
-            for index, symbol in enumerate(self.detail(row).symbols):
-                if symbol.name == last and (name == last or f".{symbol.qualified}".endswith(f".{name}")):
+            for index, symbol in self.detail(row).symbols_named(last):
+                if name == last or f".{symbol.qualified}".endswith(f".{name}"):
                     found.append(Definition(row, index, symbol))
         return sorted(found, key=lambda d: (d.file.path, d.symbol.line))
