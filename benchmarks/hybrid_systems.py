@@ -292,7 +292,7 @@ class Glued(System):
         self.shelves = np.array([shelf_of(row) for row in range(len(self.graph))], np.int8)
 
     def search(self, query: str, shelf: int | None) -> Any:
-        parsed = self.handle.parse_query(query, ["text"])
+        parsed = self.handle.parse_query(query.lower(), ["text"])  # NOT in capitals is an operator
         vector = self.embedder.embed_query(query)
         if shelf is not None:
             must = self.tantivy.Occur.Must
