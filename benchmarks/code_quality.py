@@ -1,7 +1,7 @@
 """How well do descriptions of changes, issues and questions find their files? `make bench-code` prints the table.
 
 python -m benchmarks.code_quality --work /tmp/code            every collection, ours and the peers
-python -m benchmarks.code_quality --work /tmp/code --peers      bm25s and word matching beside ours, and the vector leg
+python -m benchmarks.code_quality --work /tmp/code --peers      bm25s, word matching and semble beside ours, and hybrid
 python -m benchmarks.code_quality --work /tmp/code --fit      learn the weights again, with cross-validation
 
 All gold files within the first k (Acc@k), any of them (Hit@k), and the reciprocal rank of the first (MRR).
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.code_collections import COMMITS, Given, Task, beir, swebench, swebench_blobs
+from benchmarks.code_peers import semble_places
 from sleuth.code.indexing import index_source
 from sleuth.code.query import read_query
 from sleuth.code.ranking import WEIGHTS, rank_files
@@ -151,7 +152,7 @@ def fit(collections: dict[str, list[Case]], l2: float = 2e-4) -> Floats:
 
 
 def peer_rows(name: str, work: Path) -> None:
-    """bm25s with code tokens over whole files, matching words as ripgrep would, and ours with a vector leg."""
+    """bm25s with code tokens over whole files, matching words as ripgrep would, ours with a vector leg, and semble."""
     import bm25s
 
     from benchmarks.code_speed import code_tokens
@@ -185,6 +186,11 @@ def peer_rows(name: str, work: Path) -> None:
     show(f"{name}, bm25s", measures(found["bm25s"]))
     show(f"{name}, words matched", measures(found["words"]))
     show(f"{name}, ours, hybrid", measures(found["hybrid"]))
+    try:
+        for peer, places in semble_places(files, tasks, work / "semble" / name).items():
+            show(f"{name}, {peer}", measures(places))
+    except ImportError as error:
+        print(f"semble is left out: {error}", file=sys.stderr)
 
 
 def _places(scores: NDArray[np.floating[Any]]) -> NDArray[np.int64]:

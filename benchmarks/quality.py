@@ -58,7 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=list(SYSTEMS))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--fresh", action="store_true", help="index again")
@@ -115,12 +115,22 @@ def table(results: dict[str, dict[str, Scores]], measure: str) -> str:
             found = next(c for c in compare(row["lexical"], row["hybrid"]) if c.measure == measure)
             gain = f"{found.second - found.first:+.3f} ({found.p:.3f})"
         lines.append(f"| {name} | " + " | ".join([*cells, gain]) + " |")
-    means = {s: [row[s].means[measure] for row in results.values() if s in row] for s in systems}
-    cells = [
-        f"**{statistics.fmean(seen):.3f}**" if len(seen) == len(results) else "–" for seen in means.values()
-    ]
-    lines.append("| **mean** | " + " | ".join(cells) + " | |")
+    lines.append(means(f"mean of {len(results)}", list(results.values()), systems, measure))
+    shared = [row for row in results.values() if row.keys() >= set(systems)]
+    if 0 < len(shared) < len(results):
+        lines.append(means(f"mean of the {len(shared)} that all ranked", shared, systems, measure))
     return "\n".join([*lines, ""])
+
+
+def means(label: str, rows: list[dict[str, Scores]], systems: list[str], measure: str) -> str:
+    """A row of means; none for a system that did not rank all."""
+    cells = [
+        f"**{statistics.fmean(row[s].means[measure] for row in rows):.3f}**"
+        if all(s in row for row in rows)
+        else "–"
+        for s in systems
+    ]
+    return f"| **{label}** | " + " | ".join(cells) + " | |"
 
 
 if __name__ == "__main__":
