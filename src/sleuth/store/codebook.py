@@ -22,6 +22,8 @@ SAMPLE_BYTES = 1 << 19
 ROUNDS = 5
 LEARNING_BYTES = 1 << 20
 """Characters of text that must come at once for a codebook to be learned from them."""
+LEARNING_REST = 32 << 20
+"""Characters that a writer puts between learning two: to learn one costs as much as to write some 20 MB."""
 WORTH = 0.92
 """A further codebook is tried where the present one does worse than usual by 1 / WORTH; it must gain as much."""
 MOST_BOOKS = 200
@@ -89,16 +91,18 @@ class Coder:
         number: of that codebook; 0 where there is none.
         book: None where there is none.
         share: what is usual for it.
+        may_learn: whether a better one may be made.
     """
 
     number: int = 0
     book: Codebook | None = None
     share: float = 1.0
+    may_learn: bool = True
 
     def encode(self, texts: list[str]) -> tuple[Sequence[str | bytes], Learned | None]:
         """Texts as they are written, and the codebook that this asks to be kept first."""
         learned = None
-        if self.number < MOST_BOOKS and sum(map(len, texts)) >= LEARNING_BYTES:
+        if self.may_learn and self.number < MOST_BOOKS and sum(map(len, texts)) >= LEARNING_BYTES:
             learned = self._learn(texts)
         book, number = (learned.book, learned.number) if learned else (self.book, self.number)
         return (book.encode(texts, number) if book else texts), learned
@@ -137,13 +141,13 @@ class Codebooks:
         except (ValueError, LookupError) as error:
             raise IndexDamagedError(f"the record holds a text that cannot be read ({error})") from error
 
-    def coder(self, connection: sqlite3.Connection) -> Coder:
-        """What writes texts now."""
+    def coder(self, connection: sqlite3.Connection, *, may_learn: bool) -> Coder:
+        """What writes texts now; until there is a book, it may always learn one."""
         newest = connection.execute("SELECT book, share FROM codebooks ORDER BY book DESC LIMIT 1").fetchone()
         if newest is None:
             return Coder()
         number, share = newest
-        return Coder(number, self._books.get(number) or self._load(connection, number), share)
+        return Coder(number, self._books.get(number) or self._load(connection, number), share, may_learn)
 
     def add(self, connection: sqlite3.Connection, learned: Learned) -> None:
         """Keep a codebook, in the open transaction."""

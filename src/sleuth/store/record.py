@@ -124,7 +124,7 @@ def connect(
             connection.execute("PRAGMA cache_size = -32768")
             connection.execute("PRAGMA cell_size_check = ON")
         else:
-            # A mapped page is looked over each time that it is visited: checking its cells would cost more than reading it.
+            # A mapped page is looked over at each visit: checking its cells would cost more than reading it.
             connection.execute(f"PRAGMA mmap_size = {MAPPED}")
             if shared:
                 connection.execute("PRAGMA query_only = ON")
@@ -250,6 +250,14 @@ def check_text(text: str, argument: str) -> str:
                 "decode files with errors='replace'"
             ) from error
     return text
+
+
+def check_texts(texts: Sequence[str], argument: str) -> Sequence[str]:
+    """As `check_text`, for many: ASCII, which most are, is seen at once."""
+    if not all(map(str.isascii, texts)):
+        for text in texts:
+            check_text(text, argument)
+    return texts
 
 
 def document_checksum(  # noqa: PLR0917 - the columns of the table, in order

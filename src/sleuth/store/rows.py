@@ -35,7 +35,7 @@ class Passages:
         titles: Sequence[str] | None,
     ) -> None:
         self.ids, self.texts = ids, texts
-        self.digests = list(map(digest, hashes))
+        self.digests = digests(hashes)
         n = len(ids)
         self.sources: Sequence[str | None] = [None] * n
         self.titles: Sequence[str | None] = self.sources
@@ -185,6 +185,14 @@ def _normal(metadata: Mapping[str, Any], argument: str) -> tuple[Mapping[str, An
 def text_or_none(text: str | None, default: str, argument: str) -> str | None:
     """None, which takes no space, for a text that is its default."""
     return None if text is None or text == default else record.check_text(text, argument)
+
+
+def digests(hashes: Sequence[str]) -> list[bytes]:
+    """As `digest`, for many."""
+    try:
+        return list(map(bytes.fromhex, hashes))
+    except (ValueError, TypeError):
+        return list(map(digest, hashes))
 
 
 def digest(content_hash: str) -> bytes:

@@ -6,13 +6,16 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.store import mark, record, rows
 from sleuth.store.batch import Batch
 from sleuth.store.building import Built, Flight, Prepared
+from sleuth.store.codebook import LEARNING_REST
 from sleuth.store.manifest import Views
 from sleuth.store.merging import Merges
 from sleuth.store.record import Connection, DocumentValues
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from sleuth.types import Chunk
 
+T = TypeVar("T")
 _SLICE = 4096
 BATCH_BYTES = 8 << 20
 """Characters of text that are sent on their way together, about: bounds the memory of a bulk load."""
@@ -57,6 +61,7 @@ class Writer:
         self._legs = [views.legs[name] for name in legs]
         self._ended = False
         self._pool: ThreadPoolExecutor | None = None
+        self._unlearned = LEARNING_REST  # characters put since a codebook was learned
         self._reset()
 
     def _reset(self) -> None:
@@ -77,7 +82,7 @@ class Writer:
 
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
         """What is stored of these documents, by id, changes of this writer included; absent where unknown."""
-        names = [record.check_text(name, "document id") for name in ids]
+        names = record.check_texts(list(ids), "document id")
         found = self._find(names)
         self._absent = set(names).difference(found)
         return {name: Known(values[5].hex(), values[2], values[3]) for name, values in found.items()}
@@ -177,21 +182,21 @@ class Writer:
         for name, column in columns.items():
             if column is not None and len(column) != len(ids):
                 raise ArgumentError(f"{name} must have the length of ids, {len(ids)}, got {len(column)}")
-        last = {record.check_text(name, "ids"): i for i, name in enumerate(ids)}
+        record.check_texts(ids, "ids")
+        last = dict(zip(ids, range(len(ids)), strict=True))
         wanted = list(last.values())
         changed = 0
         for at in range(0, len(wanted), _SLICE):
-            some = wanted[at : at + _SLICE]
-            changed += self._put_slice(
-                rows.Passages(
-                    [ids[i] for i in some],
-                    [texts[i] for i in some],
-                    [hashes[i] for i in some],
-                    metadata and [metadata[i] for i in some],
-                    sources and [sources[i] for i in some],
-                    titles and [titles[i] for i in some],
-                )
+            take = partial(_take, places=wanted[at : at + _SLICE])
+            passages = rows.Passages(
+                take(ids),
+                take(texts),
+                take(hashes),
+                metadata and take(metadata),
+                sources and take(sources),
+                titles and take(titles),
             )
+            changed += self._put_slice(passages)
         return changed
 
     def _put_slice(self, passages: rows.Passages) -> int:
@@ -218,7 +223,7 @@ class Writer:
         state = self._begin()
         state.documents += len(documents)
         state.chunks += chunks
-        self._pending.update((document[6], document) for document in documents)
+        self._pending.update(zip(map(itemgetter(6), documents), documents, strict=True))
         self._changed = True
         self._pending_bytes += size
         self._batch_bytes += size
@@ -432,11 +437,13 @@ class Writer:
         before = self._arrived()
         batch, self._batch = self._batch, Batch()
         self._flying, self._pending = self._pending, {}
+        self._unlearned += self._batch_bytes
         self._batch_bytes = 0
         try:
             prepared = self._unload(before)
             if batch.documents:
-                coder = self._connection.books.coder(self._connection)
+                may_learn = self._unlearned >= LEARNING_REST
+                coder = self._connection.books.coder(self._connection, may_learn=may_learn)
                 first, last = batch.documents[0][0], self._begin().next_key - 1
                 folder = self._path / "segments"
                 self._flight = Flight(batch, first, last, self._legs, coder, folder, self._thread)
@@ -471,6 +478,7 @@ class Writer:
         prepared = flight.land()
         self._built += prepared.built
         if prepared.learned:
+            self._unlearned = 0
             with record.translated(self._path):
                 self._connection.books.add(self._connection, prepared.learned)
         return prepared
@@ -513,3 +521,8 @@ class Writer:
     def _execute(self, statement: str, values: Sequence[Any] = ()) -> None:
         with record.translated(self._path):
             self._connection.execute(statement, values)
+
+
+def _take(column: Sequence[T], places: Sequence[int]) -> list[T]:
+    """The values at these places, of which there is at least one."""
+    return list(itemgetter(*places)(column)) if len(places) > 1 else [column[places[0]]]
