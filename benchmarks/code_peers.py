@@ -55,7 +55,7 @@ def semble_places(
     files: Sequence[tuple[str, str]], tasks: Sequence[Task], work: Path
 ) -> dict[str, list[tuple[NDArray[np.int64], int]]]:
     """Places of the gold files of each task, by how semble searches; with the number of gold files there are not."""
-    os.environ |= {"XDG_CACHE_HOME": str(work / "cache"), "HF_HUB_OFFLINE": "1"}
+    os.environ |= {"XDG_CACHE_HOME": str(work.resolve() / "cache"), "HF_HUB_OFFLINE": "1"}
     from semble import SembleIndex
     from semble.types import ContentType
 
