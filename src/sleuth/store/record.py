@@ -14,6 +14,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -69,15 +70,8 @@ DocumentValues = tuple[int, int, int, int | None, int, bytes, str, str | None, s
 ChunkValues = tuple[int, int, int | None, int, int, int, int, str | None, str | None, str]
 """key, n, page, start, line, lines, checksum, fields, metadata, text; the text is stored as its codebook writes it"""
 
-INSERT_DOCUMENT = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_BARE_DOCUMENT = (
-    "INSERT INTO documents(key, chunks, size, checksum, content_hash, id) VALUES (?, 1, 0, ?, ?, ?)"
-)
-INSERT_BARE_CHUNK = (
-    "INSERT INTO chunks(key, n, start, line, lines, checksum, text) VALUES (?, 0, 0, 1, ?, ?, ?)"
-)
-_BARE_DOCUMENT = itemgetter(0, 4, 5, 6)
+_TOGETHER = 32
+"""Rows that one statement inserts: each run of a statement gives the interpreter away and waits for it."""
 DOCUMENT_COLUMNS = "key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"
 CHUNK_COLUMNS = "key, n, page, start, line, lines, checksum, fields, metadata, text"
 SIGN = 1 << 31
@@ -315,16 +309,31 @@ def insert(
     Rows that say nothing but an id and a text, as of a bulk load, bind half of the values.
     """
     if any(row[2] or row[3] is not None or row[7] or row[8] or row[9] or row[1] != 1 for row in documents):
-        connection.executemany(INSERT_DOCUMENT, documents)
+        _insert(connection, "documents", _marks(10), documents)
     else:
-        connection.executemany(INSERT_BARE_DOCUMENT, map(_BARE_DOCUMENT, documents))
+        bare = "documents(key, chunks, size, checksum, content_hash, id)"
+        _insert(connection, bare, "(?, 1, 0, ?, ?, ?)", map(itemgetter(0, 4, 5, 6), documents))
     if any(row[1] or row[3] or row[2] or row[7] or row[8] or row[4] != 1 for row in chunks):
-        connection.executemany(
-            INSERT_CHUNK, ((*chunk[:9], text) for chunk, text in zip(chunks, texts, strict=True))
-        )
+        coded = ((*chunk[:9], text) for chunk, text in zip(chunks, texts, strict=True))
+        _insert(connection, "chunks", _marks(10), coded)
     else:
+        bare = "chunks(key, n, start, line, lines, checksum, text)"
         keys, lines, checksums = (map(itemgetter(place), chunks) for place in (0, 5, 6))
-        connection.executemany(INSERT_BARE_CHUNK, zip(keys, lines, checksums, texts, strict=True))
+        _insert(connection, bare, "(?, 0, 0, 1, ?, ?, ?)", zip(keys, lines, checksums, texts, strict=True))
+
+
+def _marks(columns: int) -> str:
+    return f"({', '.join('?' * columns)})"
+
+
+def _insert(connection: Connection, into: str, values: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    rows = iter(rows)
+    many = f"INSERT INTO {into} VALUES {', '.join([values] * _TOGETHER)}"
+    together = list(islice(rows, _TOGETHER))
+    while len(together) == _TOGETHER:
+        connection.execute(many, tuple(chain.from_iterable(together)))
+        together = list(islice(rows, _TOGETHER))
+    connection.executemany(f"INSERT INTO {into} VALUES {values}", together)
 
 
 def plain(connection: Connection, stored: tuple[Any, ...]) -> ChunkValues:
