@@ -1,21 +1,27 @@
 """How fast is a repository indexed, asked, and indexed again after a change? `make bench-code` prints the table.
 
-python -m benchmarks.code_speed --work /tmp/code PATH [--copies N]
+python -m benchmarks.code_speed --work /tmp/code PATH [--copies 1 17]
 
-The peer parses every file with tree-sitter in one process, then indexes our own chunks with bm25s: the same pieces of
-text, with none of the symbols, references, fields and durability. Runs are interleaved; medians.
+What is at PATH is laid out as a git repository under the work folder, once or several times over, and committed. The
+peer parses every file with tree-sitter in one process, then indexes our own chunks with bm25s: the same pieces of text,
+with none of the symbols, references, fields and durability. Runs are interleaved; medians. CPU is user and system time
+of all processes and threads. Ten files are changed before each snapshot; the first query is that of a fresh process.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import re
 import resource
 import shutil
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +33,38 @@ from sleuth.codebase import open_code
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"[A-Za-z_]\w*|[0-9]+")
+QUERIES = (
+    "how are sessions refreshed", "parse a date from a string", "retry after a timeout", "read configuration file",
+    "database connection pool", "compress data before sending", "user permission denied", "render a template",
+    "close the socket", "cache key collision", "validate email address", "HTTPResponse", "get_queryset",
+    "serialize to json",
+)  # fmt: skip
+
+
+@dataclass
+class Times:
+    """Seconds of several runs."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        """Measures one run."""
+        cpu, began = _cpu(), time.perf_counter()
+        out = work()
+        self.wall.append(time.perf_counter() - began)
+        self.cpu.append(_cpu() - cpu)
+        return out
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """Of wall and CPU time."""
+        return statistics.median(self.wall), statistics.median(self.cpu)
+
+
+def _cpu() -> float:
+    usages = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def code_tokens(text: str) -> list[str]:
@@ -48,6 +86,15 @@ def contents(root: Path) -> list[tuple[str, bytes]]:
     return [(file.path, data) for file, data in zip(wanted, source.read(wanted), strict=True)]
 
 
+@cache
+def parser(name: str) -> Any:
+    """A parser of py-tree-sitter."""
+    from tree_sitter import Language, Parser
+
+    language = LANGUAGES[name]
+    return Parser(Language(getattr(importlib.import_module(language.package), language.entry)()))
+
+
 def peer_index(files: list[tuple[str, bytes]], chunks: list[str]) -> Any:
     """A single-process tree-sitter parse, then bm25s of the chunks."""
     import bm25s
@@ -61,36 +108,22 @@ def peer_index(files: list[tuple[str, bytes]], chunks: list[str]) -> Any:
     return retriever
 
 
-@cache
-def parser(name: str) -> Any:
-    """A parser of py-tree-sitter."""
-    from tree_sitter import Language, Parser
-
-    language = LANGUAGES[name]
-    return Parser(Language(getattr(importlib.import_module(language.package), language.entry)()))
-
-
-def timed(run: Callable[[], Any]) -> float:
-    """Seconds that a call takes."""
-    began = time.perf_counter()
-    run()
-    return time.perf_counter() - began
-
-
-def multiplied(root: Path, work: Path, copies: int) -> Path:
-    """The repository, or a plain folder that holds it several times."""
-    if copies < 2:
-        return root
+def laid_out(root: Path, work: Path, copies: int) -> Path:
+    """A git repository that holds what is at `root`, several times over."""
     out = work / f"{root.name}_{copies}"
-    if not out.exists():
+    if not (out / ".git").exists():
+        shutil.rmtree(out, ignore_errors=True)
         for n in range(copies):
-            shutil.copytree(root, out / f"copy{n}", ignore=shutil.ignore_patterns(".git"))
+            shutil.copytree(root, out / f"copy{n}", ignore=shutil.ignore_patterns(".git"), symlinks=True)
+        identity = ("-c", "user.name=speed", "-c", "user.email=speed@localhost", "-c", "core.autocrlf=false")
+        for command in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "-m", "all")):
+            subprocess.run(["git", "-C", str(out), *identity, *command], check=True)
     return out
 
 
-def chunk_texts(work: Path, name: str) -> list[str]:
+def chunk_texts(index: Path) -> list[str]:
     """The chunks that were indexed."""
-    with open_code(work / name) as storage:
+    with open_code(index) as storage:
         repository = storage.repositories()[0]
         snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
         return [
@@ -100,82 +133,98 @@ def chunk_texts(work: Path, name: str) -> list[str]:
         ]
 
 
-QUERIES = (
-    "how are sessions refreshed", "parse a date from a string", "retry after a timeout", "read configuration file",
-    "database connection pool", "compress data before sending", "user permission denied", "render a template",
-    "close the socket", "cache key collision", "validate email address", "HTTPResponse", "get_queryset",
-    "serialize to json",
-)  # fmt: skip
-
-
-def ask(work: Path, name: str) -> tuple[float, float, int]:
-    """Median seconds of a search, cold and warm, and how many files answer."""
-    with open_code(work / name) as storage:
+def ask(index: Path) -> dict[str, tuple[float, float]]:
+    """Wall and CPU seconds of the first search in this process, and the median of those after it."""
+    first, later = Times(), Times()
+    with open_code(index) as storage:
         repository = storage.repositories()[0]
         retriever = CodeRetriever(storage, None)
-        files = storage.snapshot(repository).files
-        cold = timed(lambda: retriever.retrieve(QUERIES[0], repository.id, strategy="keyword"))
-        for query in QUERIES:
+
+        def search(query: str) -> None:
             retriever.retrieve(query, repository.id, strategy="keyword")
-        times = [
-            timed(lambda q=query: retriever.retrieve(q, repository.id, strategy="keyword"))  # type: ignore[misc]
-            for _ in range(3)
-            for query in QUERIES
-        ]
-    return cold, statistics.median(times), files
+
+        first.run(lambda: search(QUERIES[0]))
+        for query in QUERIES:
+            search(query)
+        for query in QUERIES * 5:
+            later.run(lambda q=query: search(q))  # type: ignore[misc]
+    return {"first query of a process": first.medians, "query": later.medians}
+
+
+def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
+    """Prints one table."""
+    files = contents(root)
+    ours, theirs, again = Times(), Times(), Times()
+    texts: list[str] = []
+    for _ in range(rounds):
+        shutil.rmtree(index, ignore_errors=True)
+        with open_code(index, create=True) as storage:
+            report = ours.run(lambda: index_path(storage, root))
+        if peer:
+            texts = texts or chunk_texts(index)
+            theirs.run(partial(peer_index, files, texts))
+    stored = sum(path.stat().st_size for path in index.rglob("*") if path.is_file()) / 1e6
+    changed = files[:: max(1, len(files) // 10)][:10]
+    try:
+        with open_code(index) as storage:
+            for n in range(2 * rounds):
+                for path, content in changed:
+                    (root / path).write_bytes(content + b"\n// %d\n" % n)
+                again.run(lambda: index_path(storage, root))
+    finally:
+        for path, content in changed:
+            (root / path).write_bytes(content)
+    asked = subprocess.run(
+        [sys.executable, "-m", "benchmarks.code_speed", "--ask", str(index)], check=True, capture_output=True
+    )
+    size = sum(len(content) for _, content in files) / 1e6
+    print(f"\n| {report.files} files, {size:.1f} MB, {report.chunks} chunks | wall | CPU | |")
+    print("|---|---|---|---|")
+    full = ours.medians
+    _row("index", full, f"{size / full[0]:.1f} MB/s, {stored:.1f} MB on disk")
+    if peer:
+        times = theirs.medians
+        share = f"{times[0] / full[0]:.1f} times the wall time, {times[1] / full[1]:.1f} times the CPU time"
+        _row("tree-sitter parse + bm25s, one process", times, share)
+    times = again.medians
+    _row("ten files changed", times, f"1/{full[0] / times[0]:.0f} wall, 1/{full[1] / times[1]:.0f} CPU")
+    for name, pair in json.loads(asked.stdout).items():
+        _row(name, pair, "")
+    print(
+        f"\nmemory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB, peer included"
+    )
+
+
+def _row(name: str, times: tuple[float, float], note: str) -> None:
+    wall, cpu = (f"{t:.2f} s" if t >= 1 else f"{1000 * t:.1f} ms" for t in times)
+    print(f"| {name} | {wall} | {cpu} | {note} |")
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     options_of = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options_of.add_argument("path", type=Path)
-    options_of.add_argument("--work", type=Path, required=True)
-    options_of.add_argument("--copies", type=int, default=1)
+    options_of.add_argument("path", type=Path, nargs="?")
+    options_of.add_argument("--work", type=Path)
+    options_of.add_argument("--copies", type=int, nargs="+", default=[1])
     options_of.add_argument("--rounds", type=int, default=3)
     options_of.add_argument("--no-peer", action="store_true")
+    options_of.add_argument("--ask", type=Path, help="only ask this index, and print the seconds as JSON")
     options = options_of.parse_args()
+    if options.ask is not None:
+        print(json.dumps(ask(options.ask)))
+        return
     options.work.mkdir(parents=True, exist_ok=True)
-    root = multiplied(options.path.resolve(), options.work, options.copies)
-    files = contents(root)
-    size = sum(len(content) for _, content in files) / 1e6
-    name = "speed"
-    ours: list[float] = []
-    peers: list[float] = []
-    texts: list[str] = []
-    for _ in range(options.rounds):
-        shutil.rmtree(options.work / name, ignore_errors=True)
-        with open_code(options.work / name, create=True) as storage:
-            ours.append(timed(lambda: index_path(storage, root)))
-        if not options.no_peer:
-            texts = texts or chunk_texts(options.work, name)
-            peers.append(timed(partial(peer_index, files, texts)))
-    cold, warm, count = ask(options.work, name)
-    changed = [root / path for path, _ in files[:: max(1, len(files) // 10)]][:10]
-    before = [path.read_bytes() for path in changed]
-    again: list[float] = []
-    try:
-        with open_code(options.work / name) as storage:
-            for n in range(options.rounds):
-                for path, content in zip(changed, before, strict=True):
-                    path.write_bytes(content + b"\n# %d\n" % n)
-                again.append(timed(lambda: index_path(storage, root)))
-    finally:
-        for path, content in zip(changed, before, strict=True):
-            path.write_bytes(content)
-    stored = sum(p.stat().st_size for p in (options.work / name).rglob("*") if p.is_file()) / 1e6
-    full = statistics.median(ours)
-    print(f"{count} files, {size:.1f} MB of source, index {stored:.1f} MB on disk")
-    print(f"index: {full:.2f} s, {size / full:.1f} MB/s")
-    if peers:
-        peer = statistics.median(peers)
-        print(f"tree-sitter parse + bm25s: {peer:.2f} s, {peer / full:.1f} times ours ({len(texts)} chunks)")
-    print(
-        f"ten files changed: {statistics.median(again):.3f} s, 1/{full / statistics.median(again):.0f} of the whole"
-    )
-    print(f"first query {cold * 1000:.1f} ms, then {warm * 1000:.2f} ms (median)")
-    print(f"memory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
+    for copies in options.copies:
+        root = laid_out(options.path.resolve(), options.work, copies)
+        few = copies > 1  # the peer's tokens of a large repository fill the memory
+        measure(
+            root,
+            options.work / f"speed_{copies}",
+            1 if few else options.rounds,
+            peer=not options.no_peer and not few,
+        )
 
 
 if __name__ == "__main__":

@@ -307,11 +307,23 @@ static int separator(const char* p, const char* end) {
     return (*p == ':' && p[1] == ':') || (*p == '-' && p[1] == '>') || (*p == '?' && p[1] == '.') ? 2 : 0;
 }
 
+/* Whether type arguments that hold none themselves stand here, and nothing after them. */
+static int is_generic(const char* p, const char* end) {
+    if (end - p < 2 || end[-1] != '>') return 0;
+    for (p++; p < end - 1; p++)
+        if (*p == '<' || *p == '>' || *p == '[' || *p == ']') return 0;
+    return 1;
+}
+
 /* Cuts a plain text into the last name and what stands before it: 0 where it holds no name, -1 where it is not plain. */
 static int cut_name(const Found* f, Ref* r) {
     const char *start = f->source + r->name, *end = f->source + r->name_end;
     if (end - start > 80) start = end - 80;
-    const char *last = NULL, *after = start;
+    const char *last = NULL, *after = start, *angle = memchr(start, '<', end - start);
+    if (angle && is_generic(angle, end) && end - (f->source + r->name) <= 80 && !memchr(start, '[', angle - start)) {
+        end = angle;
+        r->name_end = (int32_t)(end - f->source);
+    }
     for (const char* p = start; p < end;) {
         if (*p <= ' ' || *p >= 127 || *p == '<') return -1;
         int length = separator(p, end);
@@ -378,6 +390,7 @@ static void add_ref(Found* f, const Grammar* g, uint32_t i, int role, Places* at
         if (plain < 0) {
             r.odd = ODD_TEXT;
             r.name = (int32_t)node->start;
+            r.name_end = (int32_t)node->end;
         }
     }
     if (!r.odd) set_role(f, g, &r);

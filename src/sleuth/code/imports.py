@@ -22,6 +22,18 @@ class Import(NamedTuple):
     line: int = 0
 
 
+_JAVA_NAMES = re.compile(r"import (?:static )?[\w.]+\.(\w+|\*);\n")
+
+
+def imported_names(texts: list[str], language: str) -> list[str]:
+    """What statements bring in, or from where: of each name of `imports_of` the name, or the module without one."""
+    if language == "java":
+        names = _JAVA_NAMES.findall("\n".join([*texts, ""]))
+        if len(names) == len(texts):
+            return names
+    return [item.name or item.module for text in texts for item in imports_of(text, language)]
+
+
 def imports_of(text: str, language: str) -> list[Import]:
     """The names that one import statement brings in."""
     read = _READERS.get(language)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.chunks import CONTAINER_LINES, KINDS_OF_CHUNKS, PART_LINES, WHOLE_LINES, Chunk
-from sleuth.code.imports import Import, imports_of
+from sleuth.code.imports import Import, imported_names, imports_of
 from sleuth.code.languages import LANGUAGES, grammar
 from sleuth.code.queries import KINDS
 
@@ -330,7 +330,8 @@ class Detail:
     @property
     def imported_names(self) -> list[str]:
         """What imports bring in, or from where."""
-        return [item.name or item.module for items in self._imported for item in items]
+        texts = [self.text(start, end) for _, start, end, _ in self._imports.tolist()]
+        return imported_names(texts, self.language)
 
     @property
     def spans(self) -> Table:

@@ -10,7 +10,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memcpy, memset
 
 cdef extern from "cutting.h" nogil:
     ctypedef struct TSLanguage:
@@ -295,24 +295,30 @@ cdef class Tree:
 def cut_lines(bytes source not None, const int32_t[:, ::1] spans not None):
     """The text of lines spans[i, 0] to spans[i, 1], which ascend, 1-based and inclusive, without the newline after the last."""
     cdef const char* text = source
+    cdef const char* end = text + len(source)
     cdef const char* p = text
-    cdef Py_ssize_t size = len(source), at = 0, start
+    cdef const char* start
     cdef int32_t line = 1, i
+    cdef Py_ssize_t stop
     out = []
     for i in range(spans.shape[0]):
-        while line < spans[i, 0] and at < size:
-            if text[at] == c"\n":
-                line += 1
-            at += 1
-        start = at
-        while at < size:
-            if text[at] == c"\n":
-                if line == spans[i, 1]:
-                    break
-                line += 1
-            at += 1
-        out.append(PyUnicode_DecodeUTF8(text + start, at - start, "surrogatepass"))
+        while line < spans[i, 0] and p < end:
+            p = _after_newline(p, end)
+            line += 1
+        start = p
+        while line <= spans[i, 1] and p < end:
+            p = _after_newline(p, end)
+            line += 1
+        stop = p - start
+        if line > spans[i, 1] and stop and (p - 1)[0] == c"\n":
+            stop -= 1
+        out.append(PyUnicode_DecodeUTF8(start, stop, "surrogatepass"))
     return out
+
+
+cdef inline const char* _after_newline(const char* p, const char* end) noexcept nogil:
+    cdef const char* found = <const char*>memchr(p, c"\n", end - p)
+    return end if found == NULL else found + 1
 
 
 def pack_rows(const int32_t[:, ::1] rows not None):
