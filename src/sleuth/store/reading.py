@@ -62,12 +62,8 @@ class Snapshot:
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """For each key (document id, n): the order by which ties break."""
         wanted = list(map(int, keys))
-        chunks = {row[0]: row for row in select_in(self._connection, "key, n", "chunks", "key", wanted)}
-        found = self._in_order(wanted, chunks)
-        owners = list({key - n for key, n in found})
-        ids = {row[0]: row for row in select_in(self._connection, "key, id", "documents", "key", owners)}
-        named = self._in_order([key - n for key, n in found], ids)
-        return [(name, n) for (_, name), (_, n) in zip(named, found, strict=True)]
+        found = {row[0]: row for row in select_in(self._connection, "c.key, id, n", _JOINED, "c.key", wanted)}
+        return [(name, n) for _, name, n in self._in_order(wanted, found)]
 
     def key_of(self, chunk_id: str) -> int | None:
         """The key of the chunk `document_id#n`; None where there is none."""
