@@ -154,13 +154,29 @@ def time_queries(
     return took
 
 
-def time_threads(worker: Worker, asked: list[Question]) -> dict[int, float]:
-    """Queries per second with one thread and with two, the median of turns."""
-    rates: dict[int, list[float]] = {1: [], 2: []}
+def same(took: list[tuple[float, bool]], name: str) -> list[tuple[float, bool]]:
+    """What one that answers all questions did with those that a system was asked."""
+    part = ROUND // 4 if CLASSES[name].slow else ROUND
+    return [each for i, each in enumerate(took) if i % ROUND < part]
+
+
+def time_threads(worker: Worker, other: Worker, asked: list[Question]) -> dict[str, float]:
+    """Queries per second with one thread, with two, and with two processes of one, the median of turns.
+
+    What two processes reach is all that the machine has to give while it does other work.
+    """
+
+    def ask(each: Worker, part: list[Question], threads: int) -> float:
+        return float(each.ask(do="threads", questions=part, threads=threads))
+
+    rates: dict[str, list[float]] = {"one": [], "two": [], "processes": []}
     for _ in range(7):
-        for threads, seen in rates.items():
-            seen.append(worker.ask(do="threads", questions=asked, threads=threads))
-    return {threads: statistics.median(seen) for threads, seen in rates.items()}
+        rates["one"].append(ask(worker, asked, 1))
+        rates["two"].append(ask(worker, asked, 2))
+        with ThreadPoolExecutor(2) as pool:
+            halves = pool.map(ask, (worker, other), (asked[::2], asked[1::2]), (1, 1))
+            rates["processes"].append(sum(halves))
+    return {name: statistics.median(seen) for name, seen in rates.items()}
 
 
 def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str, Any]:
@@ -176,14 +192,22 @@ def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str
         worker.ask(do="open")
     systems: dict[str, dict[str, Any]] = {name: dict(figures) for name, (_, figures) in built.items()}
     for filtered in (False, True):
-        for name, took in time_queries(workers, asked, filtered=filtered).items():
+        timings = time_queries(workers, asked, filtered=filtered)
+        for name, took in timings.items():
             seconds = [second for second, _ in took]
             systems[name]["filtered" if filtered else "all"] = {
                 "p50": statistics.median(seconds),
                 "p95": sorted(seconds)[int(len(seconds) * 0.95)],
                 "success": statistics.fmean(found for _, found in took),
+                "other questions": CLASSES[name].slow,
+                "sleuth": statistics.fmean(found for _, found in same(timings.get("sleuth", took), name)),
             }
-    threads = time_threads(workers["sleuth"], asked) if "sleuth" in workers else {}
+    threads = {}
+    if "sleuth" in workers:
+        other = workers["sleuth again"] = start_worker("sleuth", built["sleuth"][0], source)
+        other.ask(do="open")
+        time_threads(other, workers["sleuth"], asked[:ROUND])
+        threads = time_threads(workers["sleuth"], other, asked)
     for worker in workers.values():
         worker.close()
     reasons = {name: most[1] for name, most in left_out.items() if most is not None and name not in names}
@@ -212,12 +236,17 @@ def table(results: dict[str, Any]) -> str:
         for kind in ("all", "filtered"):
             told = s.get(kind)
             cells += (
-                [f"{told['p50'] * 1e3:.3g} ({told['p95'] * 1e3:.3g})", f"{told['success']:.3f}"]
-                if told
-                else ["–", "–"]
+                [f"{told['p50'] * 1e3:.3g} ({told['p95'] * 1e3:.3g})", success(told)] if told else ["–", "–"]
             )
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join([head, *rows, "", *notes(results), ""])
+
+
+def success(told: dict[str, float]) -> str:
+    """How often the passage was found, and how often sleuth found it where it was not asked the same questions."""
+    return f"{told['success']:.3f}" + (
+        f" (sleuth {told['sleuth']:.3f})" if told.get("other questions") else ""
+    )
 
 
 def notes(results: dict[str, Any]) -> list[str]:
@@ -232,9 +261,10 @@ def notes(results: dict[str, Any]) -> list[str]:
             )
             told.append(f"- {words}, sleuth is faster by {compared}.")
     if threads := results["threads"]:
-        ratio = f"{threads[2] / threads[1]:.2f} times the queries of one"
         told.append(
-            f"- two threads answer {ratio} ({threads[1]:.0f} to {threads[2]:.0f} a second, no filter)."
+            f"- two threads answer {threads['two'] / threads['one']:.2f} times the queries of one "
+            f"({threads['one']:.0f} to {threads['two']:.0f} a second, no filter), two processes "
+            f"{threads['processes'] / threads['one']:.2f} times."
         )
     return told + [f"- {name} is left out: {reason}." for name, reason in results["left_out"].items()]
 
