@@ -106,10 +106,12 @@ def _single_precision() -> NDArray[np.float32]:
 
 def read_vocabulary(path: Path) -> list[bytes]:
     """The tokens of a Hugging Face tokenizer file, in order of id."""
-    text = path.read_text("utf-8")
-    try:  # a third of the file, found without parsing the merges
-        start = text.index("{", text.index('"vocab":'))
-        ids: dict[str, int] = json.JSONDecoder().raw_decode(text, start)[0]
+    data = path.read_bytes()
+    try:  # a third of the file, found without decoding or parsing the merges
+        start = data.index(b"{", data.index(b'"vocab":'))
+        end = data.find(b'"merges":', start)
+        text = data[start : end if end > 0 else len(data)].decode()
+        ids: dict[str, int] = json.JSONDecoder().raw_decode(text)[0]
     except ValueError as error:
         raise LoadError(str(path), f"no vocabulary in it ({error})") from error
     if list(ids.values()) != list(range(len(ids))):
