@@ -32,7 +32,7 @@ _UNSPACED = (
     (0x1AFF0, 0x1B2FF),
     (0x20000, 0x3FFFF),
 )
-_MAYBE_UNSPACED = re.compile(
+_MAYBE_UNSPACED = (
     "[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\ufe30-\uffef"
     "\U0001aff0-\U0001b2ff\U0001f200-\U0001f2ff\U00020000-\U0003ffff]"
 )
@@ -202,4 +202,6 @@ def _end_of_emoji(run: str, i: int) -> int:
 
 def has_unspaced(text: str) -> bool:
     """Whether a text may hold scripts written without spaces, whose runs are long."""
-    return _MAYBE_UNSPACED.search(text) is not None
+    return (
+        re.search(_MAYBE_UNSPACED, text) is not None
+    )  # compiled where it is first needed: it takes milliseconds
