@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -153,6 +152,8 @@ class DenseLeg:
         if len(batches) <= 1 or self._threads == 1:
             read = [embedder.read(batch) for batch in batches or [texts]]
         else:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
                 read = list(pool.map(embedder.read, batches))
         if self._progress is not None:
