@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from itertools import islice
 from typing import Protocol
@@ -130,6 +129,8 @@ def _embed(
     if len(batches) <= 1 or threads <= 1:
         yield from map(embed, batches)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(min(threads, len(batches))) as pool:
         running = [pool.submit(embed, batch) for batch in batches]
         try:
