@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # ruff: noqa: E501 - sources of other languages, a line each
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,10 @@ from sleuth.code.imports import imports_of
 from sleuth.code.labels import category_of
 from sleuth.code.languages import LANGUAGES, grammar, language_of, languages_named
 from sleuth.code.parse import Detail, LineIndex, parse_source
-from sleuth.errors import ArgumentError
+from sleuth.code.patterns import compile_patterns, read_patterns
+from sleuth.code.queries import CAPTURES
+from sleuth.code.syntax import cut_lines, pack_rows, unpack_rows
+from sleuth.errors import ArgumentError, CodeError
 
 SOURCES = {
     "python": ("class A(B):\n    '''Doc.'''\n    def f(self): return C(g())\n", "A.f method", "B inheritance"),
@@ -170,6 +174,48 @@ def test_any_bytes_are_taken(content: bytes, path: str) -> None:
     assert analyse(path, content).size == len(content)
 
 
+DEEP = {
+    "python": b"a+" * 50_000 + b"a",
+    "java": b"class A{" * 20_000 + b"}" * 20_000,
+    "javascript": b"f(" * 50_000,
+    "cpp": b"namespace a{" * 10_000 + b"}" * 10_000,
+    "ruby": b"class A\n" * 10_000 + b"end\n" * 10_000,
+}
+
+
+@pytest.mark.parametrize("language", DEEP)
+def test_no_nesting_is_too_deep(language: str) -> None:
+    """Code nested thousands of levels deep is taken apart like any other."""
+    detail = parse_source(DEEP[language], language)
+    assert detail.chunks[-1].end == max(1, DEEP[language].count(b"\n"))
+    assert Detail.read(detail.pack(), DEEP[language], "").references == detail.references
+
+
+def test_every_pattern_is_found_by_its_own_words() -> None:
+    """Anchors, absent fields, alternatives and predicates of the patterns mean what they mean to tree-sitter."""
+    go = parse_source(b"package m\ntype T struct{ B; c C; *D }\n", "go")
+    assert [r.name for r in go.references if r.role == "inheritance"] == ["B", "D"]
+    ruby = parse_source(
+        b"class A\n  include M\n  extend N::O\n  attach P\nend\nrequire 'x'\nname 'y'\n", "ruby"
+    )
+    assert [(r.qualifier, r.name) for r in ruby.references if r.role == "inheritance"] == [
+        ("", "M"),
+        ("N", "O"),
+    ]
+    assert [i.module for i in ruby.imports] == ["x"]
+    python = parse_source(b"def f():\n    x\n    'no doc'\ndef g():\n    'doc'\n", "python")
+    assert [s.doc for s in python.symbols] == ["", "doc"]
+    kotlin = parse_source(b"fun f() { g(h) }\n", "kotlin")
+    assert [(r.name, r.role) for r in kotlin.references] == [("g", "call"), ("h", "reference")]
+
+
+def test_a_pattern_that_the_grammar_cannot_have_is_said() -> None:
+    """A node that the installed grammar does not know names itself and what to do."""
+    made = grammar("python")
+    with pytest.raises(CodeError, match="no node 'klass'"):
+        compile_patterns(read_patterns("(klass) @name"), made.symbol, made.field, CAPTURES)
+
+
 @given(st.text(alphabet="ab\n\r", max_size=60))
 def test_lines_are_those_that_newlines_end(text: str) -> None:
     """Lines are found as splitting at \\n finds them."""
@@ -178,3 +224,20 @@ def test_lines_are_those_that_newlines_end(text: str) -> None:
     expected = source.split(b"\n")[: len(index)]
     assert [source[index.start(n) : index.stop(n)] for n in range(1, len(index) + 1)] == expected
     assert not is_minified(text)
+    spans = np.array([(a, b) for a in range(1, len(index) + 1) for b in (a, len(index))], np.int32)
+    for a, b in spans.tolist():
+        (found,) = cut_lines(source, np.array([(a, b)], np.int32))
+        assert found == source[index.start(a) : index.stop(b)].decode()
+
+
+@given(st.lists(st.lists(st.integers(-(1 << 31), (1 << 31) - 1), min_size=3, max_size=3), max_size=20))
+def test_tables_survive_packing(rows: list[list[int]]) -> None:
+    """Any numbers of 32 bits are read back as they were, and cut bytes are refused."""
+    table = np.array(rows, np.int32).reshape(-1, 3)
+    packed = pack_rows(table)
+    found, end = unpack_rows(packed, 0, len(rows), 3)
+    assert found.tolist() == rows
+    assert end == len(packed)
+    if rows:
+        with pytest.raises(ValueError, match="whole"):
+            unpack_rows(packed[:-1], 0, len(rows), 3)

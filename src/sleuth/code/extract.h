@@ -214,6 +214,7 @@ static void add_def(Found* f, const Grammar* g, uint32_t i, int kind) {
     uint32_t k = f->defs.n;
     while (k > 0 && nodes[f->def_nodes.data[k - 1]].start == nodes[i].start) {
         k--;
+        if (nodes[f->def_nodes.data[k]].end > nodes[i].end) break; /* what is around that ends no sooner */
         if (nodes[f->def_nodes.data[k]].end != nodes[i].end) continue;
         if (WEAK(kind) || f->defs.data[k].kind == kind) return;
         break;
@@ -378,6 +379,7 @@ static void add_ref(Found* f, const Grammar* g, uint32_t i, int role, Places* at
     while (k > 0 && f->nodes.data[at->data[k - 1]].start == node->start) {
         k--;
         const FlatNode* other = &f->nodes.data[at->data[k]];
+        if (other->end > node->end) break; /* what is around that ends no sooner */
         if (other->end == node->end && (other->marks & ((2u << role) - (1u << BASE_REF)))) return;
     }
     *Places_push(at) = i;
