@@ -87,7 +87,7 @@ def index(
     vectors: Annotated[
         bool, typer.Option("--vectors", help="Embed now what a first hybrid search would have to.")
     ] = False,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes that parse.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Threads that parse.")] = None,
     timeout: TimeoutOption = 10.0,
     json: JsonOption = False,
     index: IndexOption = None,
