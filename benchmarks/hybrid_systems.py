@@ -87,6 +87,7 @@ class Sleuth(System):
                 Document(text, {"shelf": shelf_of(row)}, id=str(row))
                 for row, text in enumerate(lines(source))
             )
+            engine.wait()
 
     def open(self, source: Path) -> None:
         from sleuth import Engine

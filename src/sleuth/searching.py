@@ -38,6 +38,9 @@ WEIGHTS = {"lexical": 1.0, "dense": 0.4}
 POOL_DEPTH = 5
 """Rows that the dense leg scores exactly for each hit of a pool."""
 
+ALIGNED = 32
+"""Filters kept as bitmaps over the segments of a leg; a million rows take 125 kB."""
+
 _SPELLING = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 
 
@@ -163,6 +166,7 @@ class Searchers:
 
             self._views["dense"] = snapshot.segments("dense")
             self.dense = DenseSearcher(dense, self._views["dense"], ids=order)
+        self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
         self.legs = LEGS if dense is not None else LEGS[:1]
 
     def search(
@@ -252,7 +256,13 @@ class Searchers:
         """The rows that a filter lets answer, over the segments of a leg; None for all."""
         if tree is None:
             return None
-        return align(self.columns.bitmap(tree), self._views["columns"], self._views[leg])
+        found = self._aligned.get((tree, leg))
+        if found is None:
+            found = align(self.columns.bitmap(tree), self._views["columns"], self._views[leg])
+            if len(self._aligned) >= ALIGNED:
+                self._aligned.clear()
+            self._aligned[tree, leg] = found
+        return found
 
     def _search(self, leg: str, query: str, k: int, tree: Filter | None, *, pooled: bool) -> Hits:
         allowed = self.allowed(tree, leg)

@@ -60,6 +60,7 @@ typedef struct {
     const uint16_t *halves;
     const uint64_t *allowed; /* NULL for all */
     const uint32_t *ties;    /* NULL where rows are in order of id */
+    const int64_t *keys;
     size_t n, members;
     float base; /* what to add to estimates */
 } Part;

@@ -9,7 +9,7 @@ Part = tuple[
     NDArray[np.uint16],
     NDArray[np.float32],
     NDArray[np.uint32] | None,
-    int,
+    NDArray[np.int64],
     Bitmap | None,
 ]
 
@@ -34,4 +34,4 @@ def scan(
     few: int = 0,
     exact: bool = True,
     width: int = 512,
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]: ...
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32], bool]: ...

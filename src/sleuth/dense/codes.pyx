@@ -2,7 +2,7 @@
 """Which rows may be near a query, and how near are they? See codes.h for the estimate and its source."""
 
 from libc.math cimport fabs, isfinite, rint, sqrt
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
@@ -53,6 +53,7 @@ cdef extern from "codes.h" nogil:
         const uint16_t* halves
         const uint64_t* allowed
         const uint32_t* ties
+        const int64_t* keys
         size_t n
         size_t members
         float base
@@ -198,10 +199,12 @@ cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t s
     cdef const float[::1] centre
     cdef const uint64_t[::1] allowed
     cdef const uint32_t[::1] ties
+    cdef const int64_t[::1] keys
     cdef int64_t n, i, number
     cdef size_t total = 0
     cdef float base
-    for number, (codes, factors, halves, centre, ties, n, allowed) in enumerate(given):
+    for number, (codes, factors, halves, centre, ties, keys, allowed) in enumerate(given):
+        n = keys.shape[0]
         if (<size_t> codes.shape[1] != size or codes.shape[0] * BLOCK < n or factors.shape[0] < n
                 or halves.shape[0] < n or halves.shape[1] != query.shape[0]
                 or centre.shape[0] != query.shape[0]):
@@ -216,7 +219,7 @@ cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t s
         if n == 0:
             continue
         parts[number].codes, parts[number].factors = &codes[0, 0, 0], &factors[0]
-        parts[number].halves = &halves[0, 0]
+        parts[number].halves, parts[number].keys = &halves[0, 0], &keys[0]
         if ties is not None:
             parts[number].ties = &ties[0]
         if allowed is not None:
@@ -238,8 +241,8 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
 
     Args:
         table, step, shift: the query, as of `steps`.
-        parts: for each segment (codes, factors, halves, centre, ties, n, allowed): arrays as of `encode` and `dots`,
-            tie ranks or None, the number of rows, a bitmap or None.
+        parts: for each segment (codes, factors, halves, centre, ties, keys, allowed): arrays as of `encode` and `dots`,
+            tie ranks or None, the keys of the rows, a bitmap or None.
         query: the vector, shape (dimension,).
         k: rows wanted, 1 or more.
         depth: how many rows to score exactly, at most.
@@ -249,8 +252,8 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
         width: bits of the widest registers to use, where the machine has them.
 
     Returns:
-        parts, shape (m,), uint32, rows, shape (m,), uint32, and scores, float32: the best k and what ties with the last
-        of them, best first, ties by segment and tie rank.
+        parts, shape (m,), int32, keys, shape (m,), int64, and scores, float32: the best k and what ties with the last
+        of them, best first, ties by segment and tie rank; and whether rows of different segments tie.
     """
     cdef Query q
     cdef Candidates found
@@ -260,6 +263,10 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
     cdef int64_t i
     cdef Part* places
     cdef const uint16_t[:, ::1] wide
+    cdef int32_t[::1] owner
+    cdef int64_t[::1] key
+    cdef float[::1] score
+    cdef bint tied = False
     if table.shape[1] != NIBBLE or depth < 1 or k < 1 or table.shape[0] != (query.shape[0] + 7) // 8 * 2:
         raise ValueError("table must have 16 entries for four dimensions, k and depth must be 1 or more")
     q.table, q.wide, q.bytes, q.step, q.shift = &table[0, 0], NULL, table.shape[0] // 2, step, shift
@@ -291,15 +298,17 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
             if exact:
                 score_candidates(places, &query[0], query.shape[0], &found)
             sort_best(places, &found, k)
-        where = np.empty(found.count, np.uint32)
-        rows = np.empty(found.count, np.uint32)
+        where = np.empty(found.count, np.int32)
+        keys = np.empty(found.count, np.int64)
         scores = np.empty(found.count, np.float32)
+        owner, key, score = where, keys, scores
         for i in range(<int64_t> found.count):
-            where[i] = found.at[i].part
-            rows[i] = found.at[i].row
-            scores[i] = found.at[i].score
+            owner[i] = found.at[i].part
+            key[i] = places[found.at[i].part].keys[found.at[i].row]
+            score[i] = found.at[i].score
+            tied = tied or i > 0 and score[i] == score[i - 1] and owner[i] != owner[i - 1]
     finally:
         free(places)
         free(found.at)
         free(x.scores)
-    return where, rows, scores
+    return where, keys, scores, tied

@@ -69,6 +69,7 @@ class DenseSearcher:
         self._by_size = sorted(
             (i for i, view in enumerate(segments) if len(view)), key=lambda i: -len(segments[i])
         )
+        self._numbers = np.array(self._by_size, np.int32)
         self._spread = max((float(segments[i].meta["spread"]) for i in self._by_size), default=0.0)
         self._arrays = [
             (
@@ -77,7 +78,7 @@ class DenseSearcher:
                 halves,
                 view.arrays["centre"],
                 view.tie_ranks,
-                len(view),
+                view.keys,
             )
             for view, halves in zip(segments, self._halves, strict=True)
         ]
@@ -190,15 +191,22 @@ class DenseSearcher:
         return allowed if view.live is None else allowed & view.live
 
     def _hits(
-        self, owners: NDArray[np.uint32], rows: NDArray[np.uint32], scores: NDArray[np.float32], k: int
+        self,
+        owners: NDArray[np.int32],
+        keys: NDArray[np.int64],
+        scores: NDArray[np.float32],
+        tied: bool,
+        k: int,
     ) -> Hits:
         """The best `k` of what the kernel found, ties by id."""
-        parts: list[Hits] = []
-        for place, i in enumerate(self._by_size):
-            here = slice(k) if len(self._by_size) == 1 else np.flatnonzero(owners == place)
-            keys = self._segments[i].keys[rows[here]]
-            parts.append(Hits(keys, scores[here], np.full(len(keys), i, np.int32)))
-        return parts[0] if len(parts) == 1 else merge_hits(parts, k, self._ids)
+        segments = self._numbers[owners]
+        if not tied:
+            return Hits(keys[:k], scores[:k], segments[:k])
+        parts = [
+            Hits(keys[here], scores[here], segments[here])
+            for here in (owners == i for i in set(owners.tolist()))
+        ]
+        return merge_hits(parts, k, self._ids)
 
     def _locate(self, keys: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]]:
         """Per segment that holds some of `keys`: its number, their places in `keys`, and their rows in it."""
