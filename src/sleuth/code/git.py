@@ -53,6 +53,14 @@ def commit_of(root: Path, revision: str) -> str:
     return name.decode().strip()
 
 
+def commit_named(path: str, name: str) -> str | None:
+    """The commit that git knows by a name such as `HEAD~3`; None where git knows none."""
+    try:
+        return commit_of(Path(path), name) if Path(path).is_dir() else None
+    except CodeError:
+        return None
+
+
 def names_of(root: Path, commit: str) -> list[str]:
     """Branches and tags that point at a commit."""
     listed = _run(

@@ -147,6 +147,8 @@ def _analyse_new(
         if len(found) >= _COUNTED_AT_ONCE or done == len(pending):
             batch.add(found)
             report.skipped += [(file.path, file.skip) for _, file in found if file.skip]
+            if done < len(pending):
+                storage.add_contents(found)
             found = []
         if len(batch.files) >= _COMMIT_FILES:
             report.chunks += batch.chunks

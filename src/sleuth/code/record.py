@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 SCHEMA = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE repositories(
@@ -102,3 +105,9 @@ class FileRow(NamedTuple):
 def snapshot_info(row: tuple[Any, ...]) -> SnapshotInfo:
     id, repository, base, names, status, started, finished, count, error = row
     return SnapshotInfo(id, repository, base, tuple(names.split()), status, started, finished, count, error)
+
+
+def matrix_of(blob: bytes) -> NDArray[np.float16]:
+    """Embeddings of a file version as they are kept: their width, then the rows."""
+    width = int(np.frombuffer(blob[:4], "<i4")[0])
+    return np.frombuffer(blob[4:], "<f2").reshape(-1, max(1, width)).astype(np.float16, copy=False)

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.analyse import Analysed
+from sleuth.code.git import commit_named
 from sleuth.code.memory import Memory
-from sleuth.code.record import SCHEMA, FileRow, Repository, SnapshotInfo, snapshot_info
+from sleuth.code.record import SCHEMA, FileRow, Repository, SnapshotInfo, matrix_of, snapshot_info
 from sleuth.code.shelf import Batch, Shelf
 from sleuth.code.words import Words
 from sleuth.errors import (
@@ -247,7 +248,7 @@ class CodeStorage:
         exact = [s for s in known if s.id == name or name in s.names]
         matches = exact or [s for s in known if len(name) >= 4 and s.id.startswith(name)]
         if not matches:
-            commit = _commit_named(repository.path, name)
+            commit = commit_named(repository.path, name)
             matches = [s for s in known if s.id == commit]
         if not matches:
             raise UnknownSnapshotError(
@@ -369,6 +370,18 @@ class CodeStorage:
         row = self.connection.execute("SELECT content FROM blobs WHERE hash = ?", (hash,)).fetchone()
         return zlib.decompress(row[0]) if row is not None else b""
 
+    def add_contents(self, files: Sequence[tuple[str, Analysed]]) -> None:
+        """Keep contents ahead of their file versions, while others are parsed; without those they mean nothing."""
+        with self.transaction(durable=False) as connection:
+            self._insert_contents(connection, files)
+
+    @staticmethod
+    def _insert_contents(connection: sqlite3.Connection, files: Sequence[tuple[str, Analysed]]) -> None:
+        kept = [(hash, file.content) for hash, file in files if file.content]
+        connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", kept)
+        for _, file in files:
+            file.content = b""
+
     def add_files(self, repository: str, batch: Batch) -> list[int]:
         """Keep file versions with a segment per leg; their keys, in order."""
         if not batch.files:
@@ -385,6 +398,7 @@ class CodeStorage:
             held = self.shelf.write(connection, batch, key, chunk)
             try:
                 self._insert(connection, repository, batch.files, key, chunk)
+                self._insert_contents(connection, batch.files)
             except BaseException:
                 for part in held:
                     part.discard()
@@ -410,10 +424,6 @@ class CodeStorage:
             key += 1
             chunk += file.chunks
         connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        connection.executemany(
-            "INSERT OR IGNORE INTO blobs VALUES (?, ?)",
-            [(hash, file.content) for hash, file in files if file.content],
-        )
 
     # vectors
 
@@ -427,7 +437,7 @@ class CodeStorage:
                 f"SELECT file, vectors FROM embeddings WHERE file IN ({marks}) AND fingerprint = ?",
                 (*some, fingerprint),
             )
-            found.update((key, _matrix(blob)) for key, blob in rows)
+            found.update((key, matrix_of(blob)) for key, blob in rows)
         return found
 
     def add_vectors(self, fingerprint: str, vectors: Mapping[int, NDArray[np.float16]]) -> None:
@@ -482,18 +492,3 @@ class CodeStorage:
             if packed:
                 found.update(np.frombuffer(zlib.decompress(packed), "<i8").tolist())
         return found
-
-
-def _commit_named(path: str, name: str) -> str | None:
-    """The commit that git knows by a name such as `HEAD~3`; None where git knows none."""
-    from sleuth.code import git
-
-    try:
-        return git.commit_of(Path(path), name) if Path(path).is_dir() else None
-    except CodeError:
-        return None
-
-
-def _matrix(blob: bytes) -> NDArray[np.float16]:
-    width = int(np.frombuffer(blob[:4], "<i4")[0])
-    return np.frombuffer(blob[4:], "<f2").reshape(-1, max(1, width)).astype(np.float16, copy=False)
