@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from copy import copy
 
 import numpy as np
 import pytest
@@ -151,3 +152,15 @@ def test_an_unknown_analyzer_is_refused_with_the_known_names() -> None:
 def test_fingerprints_differ() -> None:
     """No two analyzers can be taken for one another."""
     assert len({get_analyzer(name).fingerprint for name in NAMES}) == len(NAMES)
+
+
+def test_another_release_of_the_stemmer_makes_another_analyzer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stems differ between releases, so the fingerprint of what stems does; what does not stem keeps its own."""
+    monkeypatch.setattr("Stemmer.version", lambda: "2.0.1")
+    fresh = {name: copy(get_analyzer(name)) for name in ("english", "code-english", "plain")}
+    for analyzer in fresh.values():
+        vars(analyzer).pop("fingerprint", None)
+    told = {name: analyzer.fingerprint for name, analyzer in fresh.items()}
+    assert told["english"].endswith("+snowball-2.0.1")
+    assert told["code-english"].endswith("+snowball-2.0.1")
+    assert told["plain"] == get_analyzer("plain").fingerprint

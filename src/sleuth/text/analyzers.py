@@ -39,7 +39,6 @@ class Analyzer:
 
     Attributes:
         name: what `get_analyzer` knows it by.
-        fingerprint: changes whenever tokens do; an index made with another one is rebuilt.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Analyzer:
             stop: tokens, before `finish`, that are left out.
         """
         self.name = name
-        self.fingerprint = f"{name}/{version}"
+        self._version = version
         # Said by the separators: a range up to the last character takes a hundred times as long to compile.
         separators = "".join(c for c in map(chr, range(128)) if not (c.isalnum() or c in extra))
         self._run = re.compile(f"[^{re.escape(separators)}]+")
@@ -82,6 +81,11 @@ class Analyzer:
 
     def __repr__(self) -> str:
         return f"Analyzer({self.fingerprint!r})"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes whenever tokens do; an index made with another one is rebuilt."""
+        return f"{self.name}/{self._version}{_snowball() if self._finish is _stem else ''}"
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`, in order; [] where it has none."""
@@ -266,6 +270,14 @@ def _accented(name: str, base: int, token: str) -> list[Span]:
     parts = [(base + m.start(), base + m.end(), words.fold(m[0])) for m in re.finditer("[^_]+", name)]
     found = [(base, base + len(name), whole)] if whole else []
     return found + parts if len(parts) > 1 else found
+
+
+def _snowball() -> str:
+    """What tells stems from those of Snowball 3.1.0, with which analyzers were numbered: releases stem differently."""
+    import Stemmer
+
+    version: str = Stemmer.version()
+    return "" if version == "3.1.0" else f"+snowball-{version}"
 
 
 _stemming = threading.local()
