@@ -33,6 +33,8 @@ MOST_DEPTH = 20_000
 """Rows scored exactly at most: reached only where k is large or nothing is near the query."""
 EXACT_BELOW = 2048
 """Rows that are all scored exactly: faster than estimating first."""
+SPARSE = 48
+"""Where fewer than one row in so many may answer, all are scored exactly: estimates come for whole blocks of 64."""
 STEPS = 31
 """Into which the greatest sum of four of a query's values is cut; the most that the kernel can add."""
 
@@ -121,7 +123,7 @@ class DenseSearcher:
             (*self._arrays[i], self._mask(i, None if allowed is None else allowed[i])) for i in self._by_size
         ]
         table, step, least, error = codes.steps(vector, STEPS)
-        few = max(EXACT_BELOW, 2 * max(k, depth or 0))
+        few = max(EXACT_BELOW, 2 * max(k, depth or 0), len(self) // SPARSE)
         if depth is not None:
             found = codes.scan(table, step, least, parts, vector, k, depth, few=few)
         else:
