@@ -33,7 +33,7 @@ MOST_DEPTH = 20_000
 """Rows scored exactly at most: reached only where k is large or nothing is near the query."""
 EXACT_BELOW = 2048
 """Rows that are all scored exactly: faster than estimating first."""
-SPARSE = 48
+SPARSE = 96
 """Where fewer than one row in so many may answer, all are scored exactly: estimates come for whole blocks of 64."""
 STEPS = 31
 """Into which the greatest sum of four of a query's values is cut; the most that the kernel can add."""
