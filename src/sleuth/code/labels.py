@@ -49,12 +49,13 @@ def category_of(path: str, language: str | None, head: bytes = b"") -> str:
     """code, test, docs, config or generated, by the parts of the path and the file's first bytes."""
     parts = path.split("/")
     folders = {p.lower() for p in parts[:-1]}
-    if _GENERATED_FILE.search(path) or folders & _GENERATED_DIRS or is_vendored(path):
+    name = parts[-1]
+    if _GENERATED_FILE.search(name) or folders & _GENERATED_DIRS or is_vendored(path):
         return "generated"
     start = head[:600].lower()
     if (b"generated" in start or b"do not edit" in start) and _GENERATED_HEAD.search(start):
         return "generated"
-    if folders & _TEST_DIRS or _TEST_FILE.search(path):
+    if folders & _TEST_DIRS or _TEST_FILE.search(name):
         return "test"
     if language in _DOC_LANGUAGES or folders & _DOC_DIRS:
         return "docs"
