@@ -266,7 +266,7 @@ static void scan_part(const Query *q, const Part *part, uint32_t number, size_t 
     for (size_t first = 0; first < part->n; first += BLOCK) {
         uint64_t rows = part->allowed ? part->allowed[first / BLOCK] : ~(uint64_t)0;
         if (part->n - first < BLOCK) rows &= ((uint64_t)1 << (part->n - first)) - 1;
-        if (first + AHEAD + BLOCK <= part->n && !(part->allowed && !part->allowed[(first + AHEAD) / BLOCK]))
+        if (first + AHEAD + BLOCK <= part->n)
             for (size_t j = 0; j < q->bytes; j++) FETCH(part->codes + (first + AHEAD) * q->bytes + j * BLOCK);
         if (!rows) continue;
         rows = estimate_block(q, part->codes + first * q->bytes, part->factors + first, part->base, c->least, rows, scores);
