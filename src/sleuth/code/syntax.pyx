@@ -12,6 +12,12 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcpy, memset
 
+cdef extern from "trees.h":  # named so that a change of any of them compiles this anew
+    pass
+cdef extern from "matches.h":
+    pass
+cdef extern from "extract.h":
+    pass
 cdef extern from "cutting.h" nogil:
     ctypedef struct TSLanguage:
         pass
