@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STRATEGIES = ("hybrid", "vector", "keyword")
 RANK_CONSTANT = 60
-LEG_WEIGHTS = {"keyword": 1.0, "vector": 0.02}
+LEG_WEIGHTS = {"keyword": 1.0, "vector": 0.001}
 """Of reciprocal ranks. In a hybrid search the keyword leg already counts meaning among its signals, which measured
 better than ranks do; what the vector leg alone finds comes after what both find (docs/code.md)."""
 CHUNKS_PER_FILE = 3
