@@ -192,11 +192,6 @@ class _State(NamedTuple):
 _UNKNOWN = _State()
 
 
-class _Pending(NamedTuple):
-    document: Document
-    state: _State
-
-
 class _Adder:
     """Puts documents in batches and counts what became of them."""
 
@@ -204,11 +199,11 @@ class _Adder:
         self.writer = writer
         self.chunker = chunker
         self.report = report
-        self.batch: dict[str, _Pending] = {}
+        self.batch: dict[str, tuple[Document, _State]] = {}
         self.committed = time.monotonic()
 
     def add(self, document: Document, state: _State = _UNKNOWN) -> None:
-        self.batch[identify(document)] = _Pending(document, state)
+        self.batch[identify(document)] = document, state
         if len(self.batch) >= BATCH:
             self.flush()
 
@@ -229,10 +224,14 @@ class _Adder:
                 if (before.size, before.modified_ns) != state:
                     self._put(id, digest, document, state, [])
                 continue
-            if state.modified_ns is None and self._is_passage(document):
+            short = state.modified_ns is None
+            if short and self._is_passage(document):
+                passages.append((id, digest, document))
+                continue
+            chunks = self.chunker.split(document) or _title_alone(document)
+            if short and _is_whole(chunks, document):
                 passages.append((id, digest, document))
             else:
-                chunks = self.chunker.split(document) or _title_alone(document)
                 self._put(id, digest, document, state, chunks)
         if passages:
             self._put_passages(passages)
@@ -280,6 +279,15 @@ def _title_alone(document: Document) -> list[Chunk]:
     title = str(document.metadata.get("title") or "").strip()
     file = PurePath(str(document.metadata.get("source") or ""))
     return [Chunk("", 0, 0, 1, 1)] if title and title not in (file.name, file.stem) else []
+
+
+def _is_whole(chunks: Sequence[Chunk], document: Document) -> bool:
+    """Whether one chunk is the whole text and says nothing more than it."""
+    if len(chunks) != 1:
+        return False
+    only = chunks[0]
+    whole = len(only.text) == len(document.page_content) and only.start_line == 1
+    return whole and only.page is None and not only.fields and not only.metadata
 
 
 def _split_metadata(document: Document) -> tuple[dict[str, Any] | None, str | None, str]:
