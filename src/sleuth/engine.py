@@ -373,26 +373,31 @@ class Engine(Answering):
         return self._store.repair()
 
     def wait(self) -> None:
-        """Wait until merges in the background are done; raises what they raised."""
+        """Wait until all merges that are due are done; raises what they raised."""
         self._store.wait()
 
     def compact(self) -> None:
         """Merge each leg into one segment and give free space back to the disk."""
         self._store.compact()
 
-    def close(self) -> None:
-        """Let go of the index, after its plugins. Closing twice is fine."""
+    def close(self, *, finish: bool = True) -> None:
+        """Let go of the index, after its plugins. Closing twice is fine.
+
+        Args:
+            finish: do the merges first that adding and deleting have made due, which takes a second or so for every
+                100,000 passages just added. Else they are left to a later commit, and queries are slower till then.
+        """
         try:
             self.unload_plugins()
         finally:
             self._searchers = None
-            self._store.close()
+            self._store.close(finish=finish)
 
     def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.close()
+        self.close(finish=exc[0] is None)
 
     @contextmanager
     def _reading(self) -> Iterator[Snapshot]:

@@ -6,6 +6,7 @@ import random
 import threading
 from math import log
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -103,6 +104,44 @@ def test_a_busy_writer_publishes_merges_of_its_process(store: Store) -> None:
     assert store.status().legs[0].segments <= merging.TINY + 1
     assert len(read(store)) == 200
     assert faults(store) == []
+
+
+def test_closing_leaves_few_segments(store: Store) -> None:
+    """Merges that are due are done when a store is closed; not where an error closes it, and `wait` catches up then."""
+
+    class Slow(SumsLeg):
+        def merge(self, segments):  # type: ignore[no-untyped-def]
+            threading.Event().wait(0.05)
+            return super().merge(segments)
+
+    def load(opened: Store, letter: str) -> None:
+        for part in range(12):
+            ids = [f"{letter}{part:02}{i:04}" for i in range(1200)]
+            with opened.writer() as writer:
+                writer.put_passages(ids, ["x"] * len(ids), ["00"] * len(ids))
+
+    def segments() -> int:
+        with Store.open(store.path) as opened:
+            opened.attach([SumsLeg()])
+            return opened.status().legs[0].segments
+
+    store.close()
+    with pytest.raises(ZeroDivisionError), Store.open(store.path) as opened:
+        opened.attach([Slow()])
+        load(opened, "a")
+        _ = 1 / 0
+    assert segments() > 2
+    with Store.open(store.path) as opened:
+        opened.attach([SumsLeg()])
+        opened.wait()
+    assert segments() == 1
+    with Store.open(store.path) as opened:
+        opened.attach([Slow()])
+        load(opened, "b")
+    assert segments() <= 4  # each less than half of the one before
+    with Store.open(store.path) as opened:
+        opened.attach([SumsLeg()])
+        assert faults(opened) == []
 
 
 def test_a_merge_that_fails_is_told(store: Store) -> None:

@@ -144,6 +144,7 @@ class Merges:
         self.error: BaseException | None = None
         self.deleted = False
         self.stopping = False
+        self.finishing = False
         self._ready: deque[Merged] = deque()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -214,6 +215,12 @@ class Merges:
             error, self.error = self.error, None
             raise error
 
+    def finish(self) -> None:
+        """Do all that is left, unless another process keeps the writer's lock."""
+        self.finishing = True
+        while thread := self._thread:
+            thread.join()
+
     def stop(self) -> None:
         """Finish the piece of work that runs, start no other."""
         self.stopping = True
@@ -231,9 +238,10 @@ class Merges:
         given_up = None
         while not merged.settled.is_set():
             try_now()
-            if self.stopping:
+            if self.stopping or self.finishing:
                 given_up = given_up or time.monotonic() + 2.0
                 if time.monotonic() > given_up:
+                    self.stopping = True
                     with suppress(ValueError):
                         self._ready.remove(merged)
                         if merged.built:

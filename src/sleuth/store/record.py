@@ -70,13 +70,13 @@ DocumentValues = tuple[int, int, int, int | None, int, bytes, str, str | None, s
 ChunkValues = tuple[int, int, int | None, int, int, int, int, str | None, str | None, str]
 """key, n, page, start, line, lines, checksum, fields, metadata, text; the text is stored as its codebook writes it"""
 
-_TOGETHER = 32
+_TOGETHER = 96
 """Rows that one statement inserts: each run of a statement gives the interpreter away and waits for it."""
 DOCUMENT_COLUMNS = "key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"
 CHUNK_COLUMNS = "key, n, page, start, line, lines, checksum, fields, metadata, text"
 SIGN = 1 << 31
 """Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
-_MANY = 256
+_MANY = 960
 
 
 class Connection(sqlite3.Connection):

@@ -239,7 +239,9 @@ class Store:
         self._checkpoint(force=True)
 
     def wait(self) -> None:
-        """Wait until the merges in the background are done; raises what they raised."""
+        """Wait until all merges that are due are done; raises what they raised."""
+        if self.writable:
+            self._merges.committed(deleted=False)
         self._merges.wait()
 
     # --- in the background
@@ -385,20 +387,26 @@ class Store:
 
     # --- closing
 
-    def close(self) -> None:
-        """Let go of everything. A merge that runs is finished, others are left to a later commit.
+    def close(self, *, finish: bool = True) -> None:
+        """Let go of everything. Closing twice is fine.
 
-        Closing twice is fine.
+        Args:
+            finish: do the merges first that commits of this process have made due: a large load leaves many. Else a
+                merge that runs is finished, and others are left to a later commit.
         """
-        self._merges.stop()
-        self._readers.close()
-        self._writers.close()
+        try:
+            if finish:
+                self._merges.finish()
+        finally:
+            self._merges.stop()
+            self._readers.close()
+            self._writers.close()
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.close()
+        self.close(finish=exc[0] is None)
 
     def _after_fork(self) -> None:
         for lock in self._locks:

@@ -97,6 +97,7 @@ def index(
                 report = engine.index(paths, options=options, prune=prune, progress=progress, timeout=timeout)
         except IndexInterrupted as interruption:
             report = interruption.report
+            engine.close(finish=False)
         if json:
             print_json(report.to_dict())
         elif not quiet:
