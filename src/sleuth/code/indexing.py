@@ -97,7 +97,8 @@ def index_source(
     """`index_path` of any source."""
     began = time.perf_counter()
     with storage.writing(timeout):
-        repository = storage.add_repository(str(source.root), lambda: source.url)
+        root = str(source.root)
+        repository = storage.repository_at(root) or storage.add_repository(root, source.url)
         before: Times = {}
         if isinstance(source, DiskSource):
             before = source.remembered = read_times(storage.connection, repository.id)

@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -202,14 +202,18 @@ class CodeStorage:
         )
         raise UnknownRepositoryError(f"no repository {name!r} in {self.path}; known: {listed}")
 
-    def add_repository(self, path: str, url: Callable[[], str]) -> Repository:
-        """The repository at that path, made known where it is not; only then its URL is asked for."""
+    def repository_at(self, path: str) -> Repository | None:
+        """The repository at that path, where it is known."""
         row = self.connection.execute(
             "SELECT id, path, url FROM repositories WHERE path = ?", (path,)
         ).fetchone()
-        if row is not None:
-            return Repository(*row)
-        made = Repository(str(uuid.uuid4()), path, url())
+        return Repository(*row) if row else None
+
+    def add_repository(self, path: str, url: str) -> Repository:
+        """The repository at that path, made known where it is not."""
+        if known := self.repository_at(path):
+            return known
+        made = Repository(str(uuid.uuid4()), path, url)
         with self.transaction() as connection:
             connection.execute(
                 "INSERT INTO repositories VALUES (?, ?, ?, ?)", (made.id, path, made.url, time.time())
