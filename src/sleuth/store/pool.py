@@ -31,7 +31,7 @@ class Pool:
         self._connect = connect
         self._path = path
         self._idle: list[Connection] = []
-        self._busy: dict[Connection, int] = {}
+        self._busy: dict[object, int] = {}  # threads by the connections that they use or make
         self._open = threading.Event()
         self._open.set()
         self._closed = False
@@ -49,27 +49,41 @@ class Pool:
             try:
                 connection = self._idle.pop()
             except IndexError:
-                self._open.wait()
-                connection = self._connect()
+                connection = self._make()
             self._busy[connection] = threading.get_ident()
             if self._open.is_set():
                 return connection
             self.release(connection)  # a fork is under way
             self._open.wait()
 
+    def _make(self) -> Connection:
+        """A new connection. A fork waits for it: SQLite's own locks, taken meanwhile, would stay taken in the child."""
+        making = object()
+        while True:
+            self._busy[making] = threading.get_ident()
+            try:
+                if self._open.is_set():
+                    return self._connect()
+            finally:
+                del self._busy[making]
+            self._open.wait()
+
     def release(self, connection: Connection) -> None:
         """Give a connection back, with no transaction open."""
-        if self._busy.pop(connection, None) is None:
+        if connection not in self._busy:
             return  # inherited through a fork: it must be neither used nor closed
         if self._closed:
-            connection.close()
+            connection.close()  # while it counts as used, so that a fork waits
+            del self._busy[connection]
         else:
+            del self._busy[connection]
             self._idle.append(connection)
 
     def discard(self, connection: Connection) -> None:
         """Close a connection that failed."""
-        if self._busy.pop(connection, None) is not None:
+        if connection in self._busy:
             connection.close()
+            del self._busy[connection]
 
     def close(self) -> None:
         """Close all that is idle; what is in use is closed when it is given back."""
@@ -102,7 +116,7 @@ class Pool:
 
 
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
-_INHERITED: list[Connection] = []
+_INHERITED: list[object] = []
 
 
 def _before() -> None:
