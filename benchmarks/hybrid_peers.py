@@ -18,18 +18,18 @@ import json
 import random
 import re
 import resource
-import shutil
 import statistics
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.hybrid_systems import CLASSES, SHARED, System, blocks, shelf_of
-from benchmarks.lexical_peers import Worker, folder_bytes, lines
+from benchmarks.lexical_peers import Worker, build, folder_bytes, lines, throughput
 from benchmarks.passages import CACHE, passages
 from sleuth.dense.wordllama import WordLlamaEmbedder
 
@@ -92,7 +92,9 @@ def serve(name: str, home: Path, source: Path) -> None:
         elif request["do"] == "time":
             answer = timed(system, asked, filtered=request["filtered"])
         elif request["do"] == "threads":
-            answer = throughput(system, asked, request["threads"])
+            answer = throughput(
+                lambda question: system.search(question.query, None), asked, request["threads"]
+            )
         print(json.dumps(answer), flush=True)
 
 
@@ -107,33 +109,17 @@ def timed(system: System, asked: list[Question], *, filtered: bool) -> list[tupl
     return took
 
 
-def throughput(system: System, asked: list[Question], threads: int) -> float:
-    """Queries per second with this many threads over the same questions, without a filter."""
-    with ThreadPoolExecutor(threads) as pool:
-        parts = [asked[i::threads] for i in range(threads)]
-        started = time.perf_counter()
-        list(pool.map(lambda part: [system.search(question.query, None) for question in part], parts))
-        return len(asked) / (time.perf_counter() - started)
-
-
 def start_worker(name: str, home: Path, source: Path) -> Worker:
     return Worker(name, home, MODULE, "--source", str(source))
 
 
-def build(name: str, source: Path, *, keep: bool) -> tuple[Path, dict[str, Any]]:
-    """Where the system's index is, and what it cost; built in a process of its own where it is not there yet."""
+def built_of(name: str, source: Path, *, keep: bool) -> tuple[Path, dict[str, Any]]:
+    """Where the system's index is, and what it cost; the peers' are always kept."""
     owner = SHARED.get(name, name)
     home = CACHE / f"hybrid-{owner.replace(' + ', '-')}-{source.stem.rpartition('-')[2]}"
-    told = home / "built.json"
-    if not told.exists() or not (keep or name != "sleuth"):
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir(parents=True)
-        worker = start_worker(owner, home, source)
-        told.write_text(json.dumps(worker.ask(do="build", vectors=str(vectors(source)))))
-        worker.close()
-    built: dict[str, Any] = json.loads(told.read_text())
-    print(f"built {name}: {built}", file=sys.stderr)
-    return home, built
+    start = partial(start_worker, owner, home, source)
+    keep = keep or name != "sleuth"
+    return home, build(name, home, keep=keep, start=start, vectors=str(vectors(source)))
 
 
 def time_queries(
@@ -186,7 +172,7 @@ def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str
     asked = questions(source, n_queries)
     left_out = {name: CLASSES[name].most for name in names}
     names = [name for name in names if (most := left_out[name]) is None or n <= most[0]]
-    built = {name: build(name, source, keep=keep) for name in names}
+    built = {name: built_of(name, source, keep=keep) for name in names}
     workers = {name: start_worker(name, home, source) for name, (home, _) in built.items()}
     for worker in workers.values():
         worker.ask(do="open")

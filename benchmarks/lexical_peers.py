@@ -21,12 +21,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.passages import CACHE, passages, queries
 
 SYSTEMS = ["sleuth", "tantivy", "bm25s", "lancedb", "sqlite", "sklearn"]
+T = TypeVar("T")
 ROUND = 20
 SLOW = {"sqlite", "sklearn"}
 
@@ -296,18 +298,22 @@ def serve(name: str, home: Path) -> None:
             call = system.index if request["level"] == "index" else system.text
             answer = timed(call, request["queries"], request["k"])
         elif request["do"] == "threads":
-            answer = throughput(system.index, request["queries"], request["k"], request["threads"])
+            answer = throughput(partial(system.index, k=request["k"]), request["queries"], request["threads"])
         print(json.dumps(answer), flush=True)
 
 
-def throughput(call: Callable[[str, int], Any], asked: list[str], k: int, threads: int) -> float:
+def throughput(call: Callable[[T], Any], asked: list[T], threads: int) -> float:
     """Queries per second with this many threads over the same queries."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda q: call(q, k), asked[:threads]))
+        list(pool.map(call, asked[:threads]))
         started = time.perf_counter()
-        list(pool.map(lambda part: [call(q, k) for q in part], [asked[i::threads] for i in range(threads)]))
+        list(
+            pool.map(
+                lambda part: [call(query) for query in part], [asked[i::threads] for i in range(threads)]
+            )
+        )
         return len(asked) / (time.perf_counter() - started)
 
 
@@ -337,14 +343,14 @@ class Worker:
         self.process.communicate()
 
 
-def build(name: str, source: Path, home: Path, *, keep: bool) -> dict[str, Any]:
+def build(name: str, home: Path, *, keep: bool, start: Callable[[], Worker], **asked: Any) -> dict[str, Any]:
     """Build in a process of its own, or take what an earlier run built; what the building cost."""
     told = home / "built.json"
     if not (keep and told.exists()):
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
-        worker = Worker(name, home)
-        told.write_text(json.dumps(worker.ask(do="build", source=str(source))))
+        worker = start()
+        told.write_text(json.dumps(worker.ask(do="build", **asked)))
         worker.close()
     built: dict[str, Any] = json.loads(told.read_text())
     print(f"built {name}: {built}", file=sys.stderr)
@@ -388,7 +394,10 @@ def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str
     source = passages(n)
     asked = queries(source, n_queries)
     homes = {name: CACHE / f"{name}-{n}" for name in names}
-    systems = {name: build(name, source, home, keep=keep) for name, home in homes.items()}
+    systems = {
+        name: build(name, home, keep=keep, start=partial(Worker, name, home), source=str(source))
+        for name, home in homes.items()
+    }
     workers = {name: Worker(name, home) for name, home in homes.items()}
     for worker in workers.values():
         worker.ask(do="open")

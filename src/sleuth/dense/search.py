@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense import codes, late
+from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import as_vectors
 from sleuth.dense.leg import DenseLeg
 from sleuth.errors import ArgumentError, EmbeddingError
@@ -84,6 +84,12 @@ class DenseSearcher:
             )
             for view, halves in zip(segments, self._halves, strict=True)
         ]
+        self._tokens: list[matching.Part] | None = None  # where every segment keeps them
+        if all("tokens" in view.arrays for view in segments):
+            self._tokens = [
+                (view.keys, view.arrays["tokens"], view.arrays["sizes"], view.arrays["begins"])
+                for view in segments
+            ]
 
     def __len__(self) -> int:
         return sum(map(len, self._segments))
@@ -150,13 +156,9 @@ class DenseSearcher:
         """How well rows match the tokens of a query (`late.match`), shape (len(keys),); None where the tokens of one
         are not kept.
         """
-        if any("tokens" not in view.arrays for view in self._segments):
+        if self._tokens is None:
             return None
-        parts = [
-            (view.keys, view.arrays["tokens"], view.arrays["sizes"], view.arrays["begins"])
-            for view in self._segments
-        ]
-        return late.match_rows(query, parts, np.ascontiguousarray(keys))
+        return late.match_rows(query, self._tokens, np.ascontiguousarray(keys))
 
     def explain(self, query: str | Vector, key: int) -> Explanation:
         """Why the row has its score."""

@@ -209,8 +209,7 @@ class Merges:
 
     def wait(self) -> None:
         """Wait until nothing is left to do; raises what went wrong."""
-        while thread := self._thread:
-            thread.join()
+        self._join()
         if self.error:
             error, self.error = self.error, None
             raise error
@@ -218,6 +217,9 @@ class Merges:
     def finish(self) -> None:
         """Do all that is left, unless another process keeps the writer's lock."""
         self.finishing = True
+        self._join()
+
+    def _join(self) -> None:
         while thread := self._thread:
             thread.join()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 from sleuth.errors import ArgumentError
@@ -15,6 +17,9 @@ from sleuth.store.record import SIGN, ChunkValues, DocumentValues
 if TYPE_CHECKING:
     from sleuth.types import Chunk
 
+T = TypeVar("T")
+_SLICE = 4096
+"""Passages put at once."""
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
@@ -120,6 +125,42 @@ class Passages:
             )
         )
         return documents, chunks, {key: own for key, (own, _) in zip(keys, self.own, strict=True) if own}
+
+
+def distinct(  # noqa: PLR0917 - columns
+    ids: Sequence[str],
+    texts: Sequence[str],
+    hashes: Sequence[str],
+    metadata: Sequence[Mapping[str, Any] | None] | None,
+    sources: Sequence[str | None] | None,
+    titles: Sequence[str] | None,
+) -> Iterator[Passages]:
+    """Passages with distinct ids, some at a time; of equal ids the last stands.
+
+    Raises:
+        ArgumentError: columns of different length, or an id with a lone surrogate; before the first is given.
+    """
+    columns = {"texts": texts, "hashes": hashes, "metadata": metadata, "sources": sources, "titles": titles}
+    for name, column in columns.items():
+        if column is not None and len(column) != len(ids):
+            raise ArgumentError(f"{name} must have the length of ids, {len(ids)}, got {len(column)}")
+    record.check_texts(ids, "ids")
+    wanted = list(dict(zip(ids, range(len(ids)), strict=True)).values())
+    for at in range(0, len(wanted), _SLICE):
+        take = partial(_take, places=wanted[at : at + _SLICE])
+        yield Passages(
+            take(ids),
+            take(texts),
+            take(hashes),
+            metadata and take(metadata),
+            sources and take(sources),
+            titles and take(titles),
+        )
+
+
+def _take(column: Sequence[T], places: Sequence[int]) -> list[T]:
+    """The values at these places, of which there is at least one."""
+    return list(itemgetter(*places)(column)) if len(places) > 1 else [column[places[0]]]
 
 
 def document(  # noqa: PLR0917 - the columns of the table, in order

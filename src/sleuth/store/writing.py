@@ -6,12 +6,11 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from sleuth.errors import ArgumentError, StoreError
+from sleuth.errors import StoreError
 from sleuth.store import mark, record, rows
 from sleuth.store.batch import Batch
 from sleuth.store.building import Built, Flight, Prepared
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
     from sleuth.types import Chunk
 
-T = TypeVar("T")
-_SLICE = 4096
 BATCH_BYTES = 8 << 20
 """Characters of text that are sent on their way together, about: bounds the memory of a bulk load."""
 
@@ -172,32 +169,8 @@ class Writer:
         Returns:
             How many documents changed.
         """
-        columns = {
-            "texts": texts,
-            "hashes": hashes,
-            "metadata": metadata,
-            "sources": sources,
-            "titles": titles,
-        }
-        for name, column in columns.items():
-            if column is not None and len(column) != len(ids):
-                raise ArgumentError(f"{name} must have the length of ids, {len(ids)}, got {len(column)}")
-        record.check_texts(ids, "ids")
-        last = dict(zip(ids, range(len(ids)), strict=True))
-        wanted = list(last.values())
-        changed = 0
-        for at in range(0, len(wanted), _SLICE):
-            take = partial(_take, places=wanted[at : at + _SLICE])
-            passages = rows.Passages(
-                take(ids),
-                take(texts),
-                take(hashes),
-                metadata and take(metadata),
-                sources and take(sources),
-                titles and take(titles),
-            )
-            changed += self._put_slice(passages)
-        return changed
+        parts = rows.distinct(ids, texts, hashes, metadata, sources, titles)
+        return sum(map(self._put_slice, parts))
 
     def _put_slice(self, passages: rows.Passages) -> int:
         """Passages with distinct ids."""
@@ -521,8 +494,3 @@ class Writer:
     def _execute(self, statement: str, values: Sequence[Any] = ()) -> None:
         with record.translated(self._path):
             self._connection.execute(statement, values)
-
-
-def _take(column: Sequence[T], places: Sequence[int]) -> list[T]:
-    """The values at these places, of which there is at least one."""
-    return list(itemgetter(*places)(column)) if len(places) > 1 else [column[places[0]]]

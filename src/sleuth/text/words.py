@@ -202,6 +202,5 @@ def _end_of_emoji(run: str, i: int) -> int:
 
 def has_unspaced(text: str) -> bool:
     """Whether a text may hold scripts written without spaces, whose runs are long."""
-    return (
-        re.search(_MAYBE_UNSPACED, text) is not None
-    )  # compiled where it is first needed: it takes milliseconds
+    # Compiled where it is first needed, which takes milliseconds, and kept by `re`.
+    return re.search(_MAYBE_UNSPACED, text) is not None
