@@ -14,6 +14,10 @@ from libc.string cimport memchr, memcpy, memset
 
 cdef extern from "trees.h":  # named so that a change of any of them compiles this anew
     pass
+cdef extern from "shortcuts.h":
+    pass
+cdef extern from "lexing.h":
+    pass
 cdef extern from "matches.h":
     pass
 cdef extern from "extract.h":

@@ -5,12 +5,15 @@
 #ifndef SLEUTH_TREES_H
 #define SLEUTH_TREES_H
 
+#include <stdint.h>
+
 #pragma GCC visibility push(hidden) /* else every call inside the runtime goes through a table */
 
+#include "shortcuts.h"
 #include "treesitter/alloc.c"
 #include "treesitter/get_changed_ranges.c"
 #include "treesitter/language.c"
-#include "treesitter/lexer.c"
+#include "lexing.h"
 #include "treesitter/node.c"
 #include "treesitter/parser.c"
 #include "treesitter/point.c"
@@ -22,7 +25,6 @@
 
 #pragma GCC visibility pop
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +46,10 @@ typedef struct Arena {
     uint32_t spares;
     char* at;
     char* end;
+    Lookups lookups;
 } Arena;
 
-static _Thread_local Arena* current_arena;
+static THREAD_LOCAL Arena* current_arena;
 
 static void out_of_memory(void) {
     fprintf(stderr, "sleuth: out of memory while parsing\n");
@@ -237,6 +240,7 @@ static void flatten(const TSLanguage* language, const Subtree* root, FlatNodes* 
 /* Parses a source into nodes; whether the tree is without errors, or -1 where the grammar does not fit the runtime. */
 static int parse_flat(Arena* arena, const TSLanguage* language, const char* source, uint32_t size, FlatNodes* nodes) {
     current_arena = arena;
+    use_lookups(&arena->lookups, language);
     int sound = -1;
     TSParser* parser = ts_parser_new();
     if (ts_parser_set_language(parser, language)) {

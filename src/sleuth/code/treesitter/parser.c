@@ -934,6 +934,31 @@ static void ts_parser__shift(
   }
 }
 
+// sleuth: `ts_parser__reduce` and `ts_stack_renumber_version` after it, where the stack has one version only.
+static bool ts_parser__reduce_alone(
+  TSParser *self,
+  TSSymbol symbol,
+  uint32_t count,
+  int dynamic_precedence,
+  uint16_t production_id,
+  bool end_of_non_terminal_extra
+) {
+  SubtreeArray children;
+  if (!ts_stack_pop_alone(self->stack, count, &children)) return false;
+  ts_subtree_array_remove_trailing_extras(&children, &self->trailing_extras);
+  MutableSubtree parent = ts_subtree_new_node(symbol, &children, production_id, self->language);
+  TSStateId state = ts_stack_state(self->stack, 0);
+  TSStateId next_state = ts_language_next_state(self->language, state, symbol);
+  if (end_of_non_terminal_extra && next_state == state) parent.ptr->extra = true;
+  parent.ptr->parse_state = state;
+  parent.ptr->dynamic_precedence += dynamic_precedence;
+  ts_stack_push(self->stack, 0, ts_subtree_from_mut(parent), false, next_state);
+  for (uint32_t i = 0; i < self->trailing_extras.size; i++) {
+    ts_stack_push(self->stack, 0, *array_get(&self->trailing_extras, i), false, next_state);
+  }
+  return true;
+}
+
 static StackVersion ts_parser__reduce(
   TSParser *self,
   StackVersion version,
@@ -1659,6 +1684,15 @@ static bool ts_parser__advance(
           bool is_fragile = table_entry.action_count > 1;
           bool end_of_non_terminal_extra = lookahead.ptr == NULL;
           LOG("reduce sym:%s, child_count:%u", SYM_NAME(action.reduce.symbol), action.reduce.child_count);
+          // sleuth: most reductions have one version and one action
+          if (!is_fragile && ts_parser__reduce_alone(
+            self, action.reduce.symbol, action.reduce.child_count,
+            action.reduce.dynamic_precedence, action.reduce.production_id,
+            end_of_non_terminal_extra
+          )) {
+            last_reduction_version = version;
+            break;
+          }
           StackVersion reduction_version = ts_parser__reduce(
             self, version, action.reduce.symbol, action.reduce.child_count,
             action.reduce.dynamic_precedence, action.reduce.production_id,

@@ -145,11 +145,12 @@ static StackNode *stack_node_new(
   StackNode *node = pool->size > 0
     ? array_pop(pool)
     : ts_malloc(sizeof(StackNode));
-  *node = (StackNode) {
-    .ref_count = 1,
-    .link_count = 0,
-    .state = state
-  };
+  // sleuth: links beyond `link_count` are left as they are
+  node->ref_count = 1;
+  node->link_count = 0;
+  node->state = state;
+  node->node_count = 0;
+  node->dynamic_precedence = 0;
 
   if (previous_node) {
     node->link_count = 1;
@@ -535,6 +536,36 @@ StackSliceArray ts_stack_pop_count(Stack *self, StackVersion version, uint32_t c
   return stack__iter(self, version, pop_count_callback, &count, (int)count);
 }
 
+
+// sleuth: `ts_stack_pop_count` where there is one version, and one path that nothing else holds. The version itself is
+// popped, and its subtrees change hands. False where it is not so; nothing has changed then.
+static bool ts_stack_pop_alone(Stack *self, uint32_t count, SubtreeArray *result) {
+  if (self->heads.size != 1 || self->heads.contents[0].status != StackStatusActive) return false;
+  StackHead *head = &self->heads.contents[0];
+  uint32_t size = 0;
+  StackNode *node = head->node;
+  for (uint32_t left = count; left > 0; size++) {
+    if (node->link_count != 1 || node->ref_count != 1 || !node->links[0].subtree.ptr) return false;
+    if (!ts_subtree_extra(node->links[0].subtree)) left--;
+    node = node->links[0].node;
+  }
+  array_init(result);
+  array_reserve(result, (uint32_t)(ts_subtree_alloc_size(size) / sizeof(Subtree)));
+  result->size = size;
+  node = head->node;
+  while (size > 0) {
+    StackNode *popped = node;
+    result->contents[--size] = popped->links[0].subtree;
+    node = popped->links[0].node;
+    if (self->node_pool.size < MAX_NODE_POOL_SIZE) {
+      array_push(&self->node_pool, popped);
+    } else {
+      ts_free(popped);
+    }
+  }
+  head->node = node;
+  return true;
+}
 
 forceinline StackAction pop_pending_callback(void *payload, const StackIterator *iterator) {
   (void)payload;

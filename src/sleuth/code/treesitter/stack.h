@@ -66,6 +66,9 @@ void ts_stack_push(Stack *self, StackVersion version, Subtree subtree, bool pend
 // removed from that version.
 StackSliceArray ts_stack_pop_count(Stack *self, StackVersion version, uint32_t count);
 
+// sleuth: the same where there is one version, and one path that nothing else holds
+static bool ts_stack_pop_alone(Stack *self, uint32_t count, SubtreeArray *result);
+
 // Remove an error at the top of the given version of the stack.
 SubtreeArray ts_stack_pop_error(Stack *self, StackVersion version);
 
