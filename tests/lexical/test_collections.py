@@ -57,7 +57,7 @@ def test_pruning_and_layout_change_nothing(scifact: Path) -> None:
     parts = LexicalSearcher(leg, views)
     for query in queries:
         terms = whole._weigh(query, "bm25", None)
-        ordinals, scores, _ = blockmax.search(terms, 0, keys, 100, None, None, path="all")
+        _, ordinals, scores, _ = blockmax.search(terms, [(0, keys, None)], 100, [None], path="all")
         for searcher in (whole, parts):
             hits = searcher.search(query, 100)
             np.testing.assert_array_equal(hits.keys, ordinals)

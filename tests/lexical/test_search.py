@@ -136,13 +136,13 @@ def test_every_path_gives_the_same_bits(seed: int, k: int, narrow: float) -> Non
     terms = searcher._weigh(query, "bm25", None)
     mask = pack(rng.random(3000) >= narrow)
     found = [
-        blockmax.search(terms, 0, view.keys, k, mask, view.tie_ranks, path=path)
+        blockmax.search(terms, [(0, view.keys, view.tie_ranks)], k, [mask], path=path)
         for path in ("blocks", "all", "few", "auto")
     ]
-    for ordinals, scores, _ in found[1:]:
-        np.testing.assert_array_equal(ordinals, found[0][0])
-        np.testing.assert_array_equal(scores, found[0][1])
-    assert all(unpack(mask, 3000)[found[0][0]])
+    for _, ordinals, scores, _ in found[1:]:
+        np.testing.assert_array_equal(ordinals, found[0][1])
+        np.testing.assert_array_equal(scores, found[0][2])
+    assert all(unpack(mask, 3000)[found[0][1]])
 
 
 def test_block_maxima_stay_bounds_when_the_average_grows() -> None:

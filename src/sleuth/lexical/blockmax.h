@@ -1,4 +1,4 @@
-/* The best k rows of one segment, without scoring all of them.
+/* The best k rows of several segments, without scoring all of them.
  *
  * Per block of rows the maxima of the query's terms sum to a bound; blocks are visited best bound first until the k-th
  * score beats every bound left (Block-Max Pruning: Mallia, Suel, Tonellotto, SIGIR 2024). Terms are added in one order,
@@ -31,7 +31,7 @@ typedef struct {
 
 typedef struct {
     float score;
-    uint32_t tie, doc;
+    uint32_t tie, doc, part;
 } Hit;
 
 typedef struct {
@@ -41,14 +41,24 @@ typedef struct {
     float threshold; /* what a score must reach */
 } Top;
 
+typedef enum { FEW, ALL, BLOCKS } Path;
+
+/* One segment, as a query sees it. */
 typedef struct {
     const Term *terms;
     int n_terms, tfidf;
-    uint32_t n;
+    uint32_t n, part;
     const uint64_t *mask; /* rows that may answer; NULL for all */
     Top top;
     float *bounds;
+    Path path;
 } Search;
+
+/* What a search needs beside its hits; each is as large as the largest segment wants. */
+typedef struct {
+    float *scores, *bounds, *columns;
+    uint32_t *found, *ordered, *firsts;
+} Areas;
 
 /* Whether a row may answer. */
 static inline int may_answer(const Search *s, uint32_t doc) { return !s->mask || has_bit(s->mask, doc); }
@@ -69,7 +79,7 @@ static void sink(Hit *hits, uint64_t n, uint64_t i) {
 }
 
 static inline void offer(Top *top, float score, uint32_t doc) {
-    Hit hit = {score, top->ties ? top->ties[doc] : doc, doc};
+    Hit hit = {score, top->ties ? top->ties[doc] : doc, doc, 0};
     if (top->n < top->k) {
         top->hits[top->n++] = hit;
         if (top->n == top->k) {
@@ -159,7 +169,6 @@ WIDE static void raise_to(float *restrict a, const float *restrict b, uint64_t n
     for (uint64_t i = 0; i < n; i++) a[i] = a[i] > b[i] ? a[i] : b[i];
 }
 
-/* Places whose bound reaches the threshold. */
 /* Places whose bound reaches the threshold; n is a multiple of 64. */
 WIDE static uint64_t reaching(const float *bounds, uint64_t n, float threshold, uint32_t *out) {
     uint64_t found = 0;
@@ -367,16 +376,67 @@ static void seed(Search *s, uint64_t room, float *columns, uint32_t *found, uint
     visit_all(s, ordered, n, wanted);
 }
 
-/* columns: shape (room / COLUMN,); found, ordered: shape (room,). */
-static void search_blocks(Search *s, uint64_t room, float *columns, uint32_t *found, uint32_t *ordered) {
-    uint64_t blocks = ((uint64_t)s->n + BLOCK - 1) >> BLOCK_SHIFT;
+/* Room for the bounds of a segment's blocks, a multiple of 64 and of COLUMN. */
+static inline uint64_t room_of(uint32_t n) { return ((uint64_t)n + 4095) / 4096 * 256; }
+
+static inline uint64_t groups_of(uint32_t n) { return ((uint64_t)n + (1u << GROUP_SHIFT) - 1) >> GROUP_SHIFT; }
+
+static void search_blocks(Search *s, Term *terms, const Areas *areas) {
+    uint64_t blocks = ((uint64_t)s->n + BLOCK - 1) >> BLOCK_SHIFT, room = room_of(s->n);
+    uint32_t *firsts = areas->firsts;
+    for (int j = 0; j < s->n_terms; j++)
+        if (terms[j].postings.entries) {
+            terms[j].firsts = firsts;
+            firsts += groups_of(s->n);
+        }
+    s->bounds = areas->bounds;
     add_bounds(s, blocks, room);
-    seed(s, room, columns, found, ordered, s->top.k + 8);
+    seed(s, room, areas->columns, areas->found, areas->ordered, s->top.k + 8);
     float low = s->top.threshold > 0 ? s->top.threshold : 1e-30f;
-    uint64_t n = reaching(s->bounds, room, low, found);
-    n = keep_closer(s, found, n);
-    order_by_bound(s->bounds, found, ordered, n, low);
-    visit_all(s, ordered, n, n);
+    uint64_t n = reaching(s->bounds, room, low, areas->found);
+    n = keep_closer(s, areas->found, n);
+    order_by_bound(s->bounds, areas->found, areas->ordered, n, low);
+    visit_all(s, areas->ordered, n, n);
+}
+
+/* Both best first; into `out`, those of equal score in order of part. At most k, and what ties with the last of them. */
+static uint64_t merge_hits(const Hit *a, uint64_t n_a, const Hit *b, uint64_t n_b, uint64_t k, Hit *out) {
+    uint64_t i = 0, j = 0, n = 0;
+    while (i < n_a || j < n_b) {
+        int first = j == n_b || (i < n_a && (a[i].score > b[j].score || (a[i].score == b[j].score && a[i].part < b[j].part)));
+        Hit next = first ? a[i] : b[j];
+        if (n >= k && next.score < out[n - 1].score) break;
+        out[n++] = next;
+        if (first) i++;
+        else j++;
+    }
+    return n;
+}
+
+/* The best k hits of all segments and what ties with the last of them, best first, in one of two areas with room for
+ * the best k of each segment; how many. `hits`: room for the best k of one. */
+static uint64_t search_parts(Search *parts, int n_parts, uint64_t k, Hit *hits, Hit **best, Hit *other, const Areas *areas) {
+    uint64_t n = 0;
+    float threshold = 0;
+    for (int p = 0; p < n_parts; p++) {
+        Search *s = parts + p;
+        if (!s->n_terms) continue;
+        s->top.hits = hits;
+        s->top.threshold = threshold;
+        if (s->path == FEW) search_few(s);
+        else if (s->path == ALL) {
+            memset(areas->scores, 0, s->n * sizeof *areas->scores);
+            search_all(s, areas->scores);
+        } else search_blocks(s, (Term *)s->terms, areas);
+        settle(&s->top);
+        for (uint64_t i = 0; i < s->top.n; i++) hits[i].part = s->part;
+        n = merge_hits(*best, n, hits, s->top.n, k, other);
+        Hit *merged = other;
+        other = *best;
+        *best = merged;
+        if (n >= k) threshold = merged[k - 1].score;
+    }
+    return n;
 }
 
 #endif

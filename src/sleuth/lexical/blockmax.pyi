@@ -30,17 +30,16 @@ class FieldIndex:
         self, name: str, times_of: Mapping[str, float], factor: float, classic: bool, out: list[Weighed]
     ) -> None: ...
 
+Segment = tuple[int, NDArray[np.int64], NDArray[np.uint32] | None]
+
 def search(
     terms: list[Weighed],
-    segment: int,
-    keys: NDArray[np.int64],
+    segments: list[Segment],
     k: int,
-    mask: NDArray[np.uint64] | None,
-    ties: NDArray[np.uint32] | None,
-    threshold: float = 0,
+    masks: list[NDArray[np.uint64] | None],
     tfidf: bool = False,
     path: Literal["auto", "blocks", "all", "few"] = "auto",
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int32]]: ...
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32], bool]: ...
 def score(
     terms: list[Weighed], segment: int, ordinals: NDArray[np.uint32], tfidf: bool = False
 ) -> NDArray[np.float32]: ...

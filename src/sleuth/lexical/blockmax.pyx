@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Which k rows of one segment score best? The method is told in blockmax.h."""
+"""Which k rows of an index score best? The method is told in blockmax.h."""
 
 import threading
 
 import numpy as np
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from sleuth.lexical.postings cimport FieldPostings, Postings
@@ -23,36 +23,59 @@ cdef extern from "blockmax.h" nogil:
         uint32_t* firsts
     ctypedef struct Hit:
         float score
-        uint32_t tie, doc
+        uint32_t tie, doc, part
     ctypedef struct Top:
-        Hit* hits
         uint64_t n, k
         const uint32_t* ties
-        float threshold
+    ctypedef enum Path:
+        FEW
+        ALL
+        BLOCKS
     ctypedef struct Search:
         const Term* terms
         int n_terms, tfidf
-        uint32_t n
+        uint32_t n, part
         const uint64_t* mask
         Top top
-        float* bounds
-    int PRUNED_TERMS
-    void search_all(Search*, float*)
-    void search_few(Search*)
-    void search_blocks(Search*, uint64_t, float*, uint32_t*, uint32_t*)
-    void settle(Top*)
+        Path path
+    ctypedef struct Areas:
+        float *scores
+        float *bounds
+        float *columns
+        uint32_t *found
+        uint32_t *ordered
+        uint32_t *firsts
+    int PRUNED_TERMS, COLUMN
+    uint64_t room_of(uint32_t n)
+    uint64_t groups_of(uint32_t n)
+    uint64_t search_parts(Search*, int, uint64_t, Hit*, Hit**, Hit*, const Areas*)
     float score_one(const Term*, int, int, uint32_t)
     int popcount "__builtin_popcountll"(uint64_t)
 
-cdef int FEW = 64
+cdef uint64_t SPARSE = 64
 """Rows are looked up one by one where fewer than one in so many may answer."""
+
+cdef dict PATHS = {"few": FEW, "all": ALL, "blocks": BLOCKS}
+
+cdef enum:
+    PARTS
+    TERMS
+    HITS
+    BEST
+    OTHER
+    SCORES
+    COLUMNS
+    FOUND
+    ORDERED
+    FIRSTS
+    AREAS
 
 
 cdef class Scratch:
     """Buffers of one thread, kept between queries."""
 
-    cdef void* areas[7]
-    cdef uint64_t sizes[7]
+    cdef void* areas[AREAS]
+    cdef uint64_t sizes[AREAS]
 
     def __cinit__(self):
         memset(self.areas, 0, sizeof(self.areas))
@@ -60,7 +83,7 @@ cdef class Scratch:
 
     def __dealloc__(self):
         cdef int i
-        for i in range(7):
+        for i in range(AREAS):
             free(self.areas[i])
 
     cdef void* area(self, int i, uint64_t size) except NULL:
@@ -188,9 +211,8 @@ cdef class FieldIndex:
                 out.append((-factor * times * (found.tfidf if classic else found.bm25), name, token, times, found))
 
 
-cdef int _terms(Scratch scratch, list terms, int segment, Search* s) except -1:
-    """What the kernel takes, for the terms that the segment holds. `terms` as `FieldIndex.weigh` gives them."""
-    cdef Term* out = <Term*>scratch.area(0, (len(terms) + 1) * sizeof(Term))
+cdef int _terms(Term* out, list terms, Py_ssize_t segment) except -1:
+    """What the kernel takes, for the terms that the segment holds; how many. `terms` as `FieldIndex.weigh` gives them."""
     cdef Located located
     cdef tuple item
     cdef double weight
@@ -205,135 +227,150 @@ cdef int _terms(Scratch scratch, list terms, int segment, Search* s) except -1:
         out[n].weight = <float>weight
         out[n].unit = <float>(weight * located.drift * 1.00001 / 255)
         n += 1
-    s.terms = out
-    s.n_terms = n
     return n
 
 
 def search(
     list terms not None,
-    int segment,
-    const int64_t[::1] keys,
+    list segments not None,
     uint64_t k,
-    mask,
-    ties,
-    double threshold=0,
+    list masks not None,
     bint tfidf=False,
     str path="auto",
 ):
-    """The best k rows of a segment.
+    """The best k rows of all segments. Releases the GIL.
 
     Args:
         terms: as `FieldIndex.weigh` gives them, in the order in which they are added.
-        segment: which of the segments that the terms were found in.
-        keys: of its rows, shape (n,).
-        k: how many; more than n gives all.
-        mask: bitmap of the rows that may answer, or None.
-        ties: shape (n,), uint32: of equal scores the lesser wins; None for the ordinal.
-        threshold: scores below it are of no interest.
+        segments: of each that is searched, best the largest first: its number among those that the terms were found in;
+            the keys of its rows, shape (n,), int64; and by what they tie, shape (n,), uint32, the lesser wins; None
+            for their order.
+        k: how many, 1 or more; more than there are gives all.
+        masks: by number of segment, a bitmap of the rows that may answer, or None.
         tfidf: weigh by sqrt(tf / length) in place of BM25's saturation.
-        path: "auto", or one of "blocks", "all" and "few".
+        path: "auto", or one of "blocks", "all" and "few", which needs a mask.
 
     Returns:
-        (keys, scores, segments): int64, float32 and int32, best first.
+        segments, shape (m,), int32, keys, int64, and scores, float32: the best k and what ties with the last of them,
+        best first, ties by segment and tie rank; and whether rows of different segments tie.
     """
     cdef Scratch scratch = _scratch()
-    cdef Search s
-    cdef const uint64_t[::1] mask_view
-    cdef const uint32_t[::1] ties_view
-    cdef uint64_t n = keys.shape[0], rows = keys.shape[0], i
-    cdef int64_t word
-    k = min(k, n)
-    if k == 0 or _terms(scratch, terms, segment, &s) == 0:
-        return _new(0, cnp.NPY_INT64), _new(0, cnp.NPY_FLOAT32), _new(0, cnp.NPY_INT32)
-    s.tfidf = tfidf
-    s.n = <uint32_t>n
-    s.mask = NULL
-    if mask is not None:
-        mask_view = mask
-        s.mask = &mask_view[0]
-        rows = 0
-        for word in range(mask_view.shape[0]):
-            rows += popcount(mask_view[word])
-    s.top.ties = NULL
-    if ties is not None:
-        ties_view = ties
-        s.top.ties = &ties_view[0]
-    s.top.hits = <Hit*>scratch.area(1, k * sizeof(Hit))
-    s.top.k, s.top.n = k, 0
-    s.top.threshold = <float>threshold
-    if path == "auto":
-        path = _path(s.n_terms, n, k, rows, tfidf)
-    if path == "few":
-        with nogil:
-            search_few(&s)
-    elif path == "all":
-        _run_all(scratch, &s)
-    else:
-        _run_blocks(scratch, &s)
+    cdef Py_ssize_t n_parts = len(segments), p
+    cdef Search* parts = <Search*>scratch.area(PARTS, n_parts * sizeof(Search))
+    cdef Term* out = <Term*>scratch.area(TERMS, n_parts * len(terms) * sizeof(Term))
+    cdef Hit* hits
+    cdef Hit* best
+    cdef Hit* other
+    cdef Areas areas
+    cdef uint64_t n, most = 0, whole = 0
+    for p in range(n_parts):
+        _read_part(&parts[p], out, terms, <tuple>segments[p], masks, k, tfidf, path)
+        out += parts[p].n_terms
+        most = max(most, parts[p].top.k)
+        whole += parts[p].top.k
+    _reserve(scratch, parts, n_parts, &areas)
+    hits = <Hit*>scratch.area(HITS, most * sizeof(Hit))
+    best, other = <Hit*>scratch.area(BEST, whole * sizeof(Hit)), <Hit*>scratch.area(OTHER, whole * sizeof(Hit))
     with nogil:
-        settle(&s.top)
-    found_keys, scores, segments = _new(s.top.n, cnp.NPY_INT64), _new(s.top.n, cnp.NPY_FLOAT32), _new(s.top.n, cnp.NPY_INT32)
-    cdef int64_t* key_at = <int64_t*>cnp.PyArray_DATA(found_keys)
+        n = search_parts(parts, n_parts, k, hits, &best, other, &areas)
+    return _found(segments, best, n)
+
+
+cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks, uint64_t k, bint tfidf, str path) except -1:
+    """One segment, with its terms at `out`."""
+    cdef const int64_t[::1] keys = segment[1]
+    cdef const uint32_t[::1] ties
+    cdef const uint64_t[::1] mask
+    cdef uint64_t n = keys.shape[0], rows = n
+    cdef int64_t word
+    s.part = segment[0]
+    s.n, s.tfidf = <uint32_t>n, tfidf
+    s.terms = out
+    s.n_terms = _terms(out, terms, s.part) if n and k else 0
+    s.top.n, s.top.k, s.top.ties, s.mask = 0, 0, NULL, NULL
+    if not s.n_terms:
+        return 0
+    s.top.k = min(k, n)
+    if masks[s.part] is not None:
+        mask = masks[s.part]
+        s.mask = &mask[0]
+        rows = 0
+        for word in range(mask.shape[0]):
+            rows += popcount(mask[word])
+    if segment[2] is not None:
+        ties = segment[2]
+        s.top.ties = &ties[0]
+    if path != "auto":
+        s.path = PATHS[path]
+    elif rows * SPARSE < n:
+        s.path = FEW
+    else:
+        s.path = ALL if tfidf or s.n_terms > PRUNED_TERMS or s.top.k * 8 > n else BLOCKS
+    return 0
+
+
+cdef int _reserve(Scratch scratch, const Search* parts, Py_ssize_t n_parts, Areas* areas) except -1:
+    """Room for what any of the segments needs."""
+    cdef uint64_t rows = 0, room = 0, firsts = 0, lists
+    cdef Py_ssize_t p
+    cdef int j
+    for p in range(n_parts):
+        if parts[p].n_terms and parts[p].path == ALL:
+            rows = max(rows, parts[p].n)
+        elif parts[p].n_terms and parts[p].path == BLOCKS:
+            room = max(room, room_of(parts[p].n))
+            lists = 0
+            for j in range(parts[p].n_terms):
+                lists += parts[p].terms[j].postings.entries != NULL
+            firsts = max(firsts, lists * groups_of(parts[p].n))
+    areas.scores = areas.bounds = <float*>scratch.area(SCORES, max(rows, room) * sizeof(float))
+    areas.columns = <float*>scratch.area(COLUMNS, room // COLUMN * sizeof(float))
+    areas.found = <uint32_t*>scratch.area(FOUND, room * sizeof(uint32_t))
+    areas.ordered = <uint32_t*>scratch.area(ORDERED, room * sizeof(uint32_t))
+    areas.firsts = <uint32_t*>scratch.area(FIRSTS, firsts * sizeof(uint32_t))
+    return 0
+
+
+cdef tuple _found(list segments, const Hit* best, uint64_t n):
+    """Hits as arrays."""
+    cdef const int64_t* keys = NULL
+    cdef const int64_t[::1] view
+    cdef Py_ssize_t p
+    cdef uint64_t i
+    cdef bint tied = False
+    owners, found, scores = _new(n, cnp.NPY_INT32), _new(n, cnp.NPY_INT64), _new(n, cnp.NPY_FLOAT32)
+    cdef int32_t* owner_at = <int32_t*>cnp.PyArray_DATA(owners)
+    cdef int64_t* key_at = <int64_t*>cnp.PyArray_DATA(found)
     cdef float* score_at = <float*>cnp.PyArray_DATA(scores)
-    cdef int32_t* segment_at = <int32_t*>cnp.PyArray_DATA(segments)
-    for i in range(s.top.n):
-        key_at[i] = keys[s.top.hits[i].doc]
-        score_at[i] = s.top.hits[i].score
-        segment_at[i] = segment
-    return found_keys, scores, segments
+    for p in range(len(segments)):
+        view = segments[p][1]
+        if view.shape[0] == 0:
+            continue
+        keys = &view[0]
+        part = <uint32_t>segments[p][0]
+        for i in range(n):
+            if best[i].part == part:
+                key_at[i] = keys[best[i].doc]
+    for i in range(n):
+        owner_at[i], score_at[i] = best[i].part, best[i].score
+        tied = tied or i > 0 and best[i].score == best[i - 1].score and best[i].part != best[i - 1].part
+    return owners, found, scores, tied
 
 
 cdef cnp.ndarray _new(cnp.npy_intp n, int kind):
     return cnp.PyArray_EMPTY(1, &n, kind, 0)
 
 
-cdef str _path(int n_terms, uint64_t n, uint64_t k, uint64_t rows, bint tfidf):
-    if rows * FEW < n:
-        return "few"
-    return "all" if tfidf or n_terms > PRUNED_TERMS or k * 8 > n else "blocks"
-
-
-cdef int _run_all(Scratch scratch, Search* s) except -1:
-    cdef float* scores = <float*>scratch.area(2, s.n * sizeof(float))
-    with nogil:
-        memset(scores, 0, s.n * sizeof(float))
-        search_all(s, scores)
-    return 0
-
-
-cdef int _run_blocks(Scratch scratch, Search* s) except -1:
-    cdef uint64_t room = (s.n + 4095) // 4096 * 256, groups = (s.n + 63) // 64, lists = 0
-    cdef float* columns
-    cdef uint32_t* found
-    cdef uint32_t* ordered
-    cdef uint32_t* firsts
-    cdef Term* terms = <Term*>s.terms
-    cdef int j
-    for j in range(s.n_terms):
-        lists += terms[j].postings.entries != NULL
-    s.bounds = <float*>scratch.area(2, room * sizeof(float))
-    columns = <float*>scratch.area(3, room // 16 * sizeof(float))
-    found = <uint32_t*>scratch.area(4, room * sizeof(uint32_t))
-    ordered = <uint32_t*>scratch.area(5, room * sizeof(uint32_t))
-    firsts = <uint32_t*>scratch.area(6, lists * groups * sizeof(uint32_t))
-    with nogil:
-        for j in range(s.n_terms):
-            if terms[j].postings.entries != NULL:
-                terms[j].firsts = firsts
-                firsts += groups
-        search_blocks(s, room, columns, found, ordered)
-    return 0
-
-
 def score(list terms not None, int segment, const uint32_t[::1] ordinals, bint tfidf=False):
     """Scores of the given rows, float32, 0 where no term matches. `terms` and `segment` as in `search`."""
-    cdef Search s
     cdef int64_t i
+    cdef Scratch scratch = _scratch()
+    cdef Term* held = <Term*>scratch.area(TERMS, len(terms) * sizeof(Term))
+    cdef int n = _terms(held, terms, segment)
     out_array = np.zeros(ordinals.shape[0], np.float32)
     cdef float[::1] out = out_array
-    if _terms(_scratch(), terms, segment, &s):
+    if n:
         with nogil:
             for i in range(ordinals.shape[0]):
-                out[i] = score_one(s.terms, s.n_terms, tfidf, ordinals[i])
+                out[i] = score_one(held, n, tfidf, ordinals[i])
     return out_array

@@ -15,7 +15,7 @@ from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.leg import LexicalLeg, field_arrays
 from sleuth.lexical.postings import FieldPostings
 from sleuth.lexical.scoring import Weighting
-from sleuth.store.hits import merge_hits
+from sleuth.store.hits import best_hits
 from sleuth.store.legs import Bitmap, Hits, SegmentView, unpack
 from sleuth.text.analyzers import get_analyzer
 from sleuth.types import Explanation
@@ -98,7 +98,6 @@ class LexicalSearcher:
         names = tuple(leg.fields)
         known = {id(s.view): s for s in previous._segments} if previous else {}
         self._segments: list[_Segment] = [known.get(id(view)) or _Segment(view, names) for view in segments]
-        self._by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
         self.statistics = {name: self._statistics(name) for name in names}
         self._analyzers = {name: get_analyzer(spec.analyzer) for name, spec in leg.fields.items()}
         self._distinct = tuple(dict.fromkeys(self._analyzers.values()))
@@ -106,8 +105,9 @@ class LexicalSearcher:
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
         }
         self._indexes = {name: self._index(name) for name in names}
-        self._views = [segment.view for segment in self._segments]
-        self._lives = [view.live for view in self._views]
+        self._lives = [view.live for view in segments]
+        by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
+        self._parts: list[blockmax.Segment] = [(i, segments[i].keys, segments[i].tie_ranks) for i in by_size]
 
     def __len__(self) -> int:
         return sum(segment.n for segment in self._segments)
@@ -135,23 +135,8 @@ class LexicalSearcher:
         """
         k = _check_k(k)
         terms = self._weigh(query, weighting, weights)
-        masks = self._masks(allowed)
-        classic = weighting == "tfidf"
-        parts: list[Hits] = []
-        best = np.zeros(0, np.float32)
-        threshold = 0.0
-        for i in self._by_size:
-            view = self._views[i]
-            found = blockmax.search(
-                terms, i, view.keys, min(k, len(view)), masks[i], view.tie_ranks, threshold, classic
-            )
-            parts.append(Hits(*found))
-            if len(masks) > 1:
-                best = np.concatenate([best, found[1]])
-                if len(best) >= k > 0:
-                    best = np.partition(best, len(best) - k)[len(best) - k :]
-                    threshold = float(best[0])
-        return merge_hits(parts, k, self._ids or _by_key)
+        found = blockmax.search(terms, self._parts, k, self._masks(allowed), weighting == "tfidf")
+        return best_hits(*found, k, self._ids or _by_key)
 
     def scores(
         self,

@@ -40,6 +40,29 @@ def merge_hits(parts: Sequence[Hits], k: int, ids: Callable[[NDArray[np.int64]],
     return Hits(keys[order], scores[order], segments[order])
 
 
+def best_hits(  # noqa: PLR0917 - what a kernel found
+    segments: NDArray[np.int32],
+    keys: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    tied: bool,
+    k: int,
+    ids: Callable[[NDArray[np.int64]], Sequence[str]],
+) -> Hits:
+    """The best `k`, ties by id.
+
+    Args:
+        segments, keys, scores: the best k and what ties with the last of them, best first; ties in one segment in order
+            of id.
+        tied: whether rows of different segments tie.
+        ids: names of rows by key; asked only for those.
+    """
+    if tied:
+        order = np.arange(len(keys))
+        _break_ties(order, scores, segments, keys, ids)
+        segments, keys, scores = segments[order], keys[order], scores[order]
+    return Hits(keys[:k], scores[:k], segments[:k]) if len(keys) > k else Hits(keys, scores, segments)
+
+
 def _head(hits: Hits, k: int) -> Hits:
     return hits if len(hits) <= k else Hits(hits.keys[:k], hits.scores[:k], hits.segments[:k])
 
