@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, postings
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, merging, postings
 from sleuth.lexical.leg import field_arrays
+from sleuth.store import scratch
 from sleuth.store.legs import SegmentData, SegmentView
 from tests.lexical import oracle
 
@@ -137,3 +140,53 @@ def test_any_text_can_be_indexed(texts: list[str]) -> None:
     for i, text in enumerate(texts):
         if oracle.field_tokens(LEG, {"text": text}, "text"):
             assert i in searcher.search(text, len(texts)).keys.tolist()
+
+
+def test_a_merge_in_pieces_is_the_merge_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made for a few terms at a time and put into files, the arrays are the same to the byte; nothing stays on disk."""
+    rng = np.random.default_rng(3)
+    common = [f"w{i}" for i in range(40)]
+    rows = [
+        {
+            "title": f"row{i}",
+            "text": " ".join(rng.choice(common, 60).tolist() + [f"n{i}"] * int(rng.integers(30))),
+        }
+        for i in range(700)
+    ]
+    live = (rng.random(700) < 0.8).tolist()
+    for alive in (None, live):
+        views = [
+            oracle.view_of(LEG, oracle.rows_of(rows[a:b], a), str(a), alive and alive[a:b])
+            for a, b in ((0, 300), (300, 350), (350, 700))
+        ]
+        whole = LEG.merge(views)
+        with monkeypatch.context() as small:
+            small.setattr(merging, "WINDOW", 500)
+            small.setattr(scratch, "ROOM", 1000)
+            pieces = LEG.merge(views, scratch.Scratch(tmp_path))
+        assert list(tmp_path.iterdir()) == []
+        assert pieces.meta == whole.meta
+        assert list(pieces.arrays) == list(whole.arrays)
+        for name, array in whole.arrays.items():
+            assert pieces.arrays[name].dtype == array.dtype
+            np.testing.assert_array_equal(pieces.arrays[name], array, name)
+
+
+def test_a_merge_holds_a_part_of_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of a merge is that of its dictionary and of a window, not that of its postings."""
+    monkeypatch.setattr(merging, "WINDOW", 1 << 18)
+    monkeypatch.setattr(scratch, "ROOM", 1 << 16)
+    rng = np.random.default_rng(4)
+    text = [" ".join(f"w{i}" for i in rng.integers(0, 20_000, 120)) for _ in range(12_000)]
+    views = [
+        oracle.view_of(LEG, oracle.rows_of([{"title": "", "text": t} for t in text[a:b]], a), str(a))
+        for a, b in ((0, 7000), (7000, 12_000))
+    ]
+    tracemalloc.start()
+    try:
+        merged = LEG.merge(views, scratch.Scratch(tmp_path))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sum(array.nbytes for array in merged.arrays.values()) > 6 << 20
+    assert peak < 4 << 20

@@ -6,11 +6,14 @@ import random
 import threading
 from math import log
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.store import merging
+from sleuth.store.scan import ranks_of
+from sleuth.store.scratch import IN_MEMORY
 from sleuth.store.store import Store
 from tests.store.words import SumsLeg, contents, faults, put, read
 
@@ -110,9 +113,9 @@ def test_closing_leaves_few_segments(store: Store) -> None:
     """Merges that are due are done when a store is closed; not where an error closes it, and `wait` catches up then."""
 
     class Slow(SumsLeg):
-        def merge(self, segments):  # type: ignore[no-untyped-def]
+        def merge(self, segments, scratch=IN_MEMORY):  # type: ignore[no-untyped-def]
             threading.Event().wait(0.05)
-            return super().merge(segments)
+            return super().merge(segments, scratch)
 
     def load(opened: Store, letter: str) -> None:
         for part in range(12):
@@ -148,7 +151,7 @@ def test_a_merge_that_fails_is_told(store: Store) -> None:
     """An error in a background merge is raised by `wait`, found by a check, and loses nothing."""
 
     class Failing(SumsLeg):
-        def merge(self, segments):  # type: ignore[no-untyped-def]
+        def merge(self, segments, scratch=IN_MEMORY):  # type: ignore[no-untyped-def]
             raise RuntimeError("cannot merge")
 
     store.attach([Failing()])
@@ -209,3 +212,29 @@ def test_any_history_gives_what_a_dict_gives(tmp_path_factory, data: st.DataObje
             assert snapshot.counts().documents == len(model)
     assert faults(store) == []
     store.close()
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.text("abc", max_size=5), st.integers(0, 3)), unique_by=lambda d: d[0], max_size=30),
+    st.data(),
+)
+def test_ties_of_merged_rows(tmp_path_factory, documents: list[tuple[str, int]], data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
+    """The tie ranks of any range of documents are the order of their chunks by id and place."""
+    with Store.open(tmp_path_factory.mktemp("ties") / "index", create=True) as store:
+        with store.writer() as writer:
+            for name, chunks in documents:
+                put(writer, f"d{name}", *["x"] * chunks)
+        with store._connection() as connection:
+            stored = connection.execute(
+                "SELECT d.key, d.id, c.key, c.n FROM documents d, chunks c WHERE d.key = c.key - c.n ORDER BY c.key"
+            ).fetchall()
+            whole = sorted({row[0] for row in stored})
+            first, last = sorted(data.draw(st.tuples(*[st.integers(0, len(whole))] * 2)))
+            chosen = [row for row in stored if row[0] in whole[first:last]]
+            order = sorted(range(len(chosen)), key=lambda i: (chosen[i][1], chosen[i][3]))
+            found = ranks_of(connection, np.array([row[2] for row in chosen], np.int64))
+    if found is None:
+        assert order == sorted(order)
+    else:
+        assert found[order].tolist() == list(range(len(order)))

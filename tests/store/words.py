@@ -10,6 +10,7 @@ import numpy as np
 
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
 from sleuth.store.reading import Snapshot
+from sleuth.store.scratch import IN_MEMORY, Scratch
 from sleuth.store.store import Store, content_hash
 from sleuth.store.writing import Writer
 from sleuth.types import Chunk
@@ -31,7 +32,7 @@ class SumsLeg:
         ]
         return SegmentData({"sums": np.array(sums, np.uint32)}, {"rows": len(rows)})
 
-    def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
+    def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         sums = np.concatenate([live(view, view.arrays["sums"]) for view in segments])
         return SegmentData({"sums": sums}, {"rows": len(sums)})
 

@@ -15,6 +15,7 @@ from sleuth.dense.wordllama import Reading, WordLlamaEmbedder
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
+from sleuth.store.scratch import IN_MEMORY, Scratch
 
 FORMAT = 2
 """Raised when the arrays change."""
@@ -104,7 +105,7 @@ class DenseLeg:
         )
         return self.pack(unit(vectors).astype(np.float16))
 
-    def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
+    def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Vectors and codes of the live rows of these segments, in order."""
         parts: list[NDArray[np.float16]] = []
         tokens: list[NDArray[np.uint8]] = [np.zeros(0, np.uint8)]

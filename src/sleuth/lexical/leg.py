@@ -1,8 +1,8 @@
-"""How do rows become postings, and how do postings of several segments become one?"""
+"""How do rows become postings?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical.postings import GONE, FieldPostings, PostingsWriter, make_slots, tally, tally_segment
+from sleuth.lexical.postings import GONE, FieldPostings, PostingsWriter, make_slots, tally
 from sleuth.lexical.scoring import K1, B, bm25_norm
-from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
+from sleuth.store.legs import Rows, SegmentData, SegmentView
+from sleuth.store.scratch import IN_MEMORY, Scratch
 from sleuth.text.analyzers import get_analyzer
 
 FORMAT = 2
@@ -85,16 +86,22 @@ class LexicalLeg:
         builder.add(rows.texts, len(rows))
         return builder.finish()
 
-    def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
-        """Postings of the live rows of these segments, in order. Memory: that of the result, and the dictionary."""
-        kept, n = _number_rows(segments)
+    def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
+        """Postings of the live rows of these segments, in order. Memory: that of the dictionary, save for scratch."""
+        from sleuth.lexical.merging import merge_field, number_rows
+
+        kept, n = number_rows(segments)
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": n}
         for name in self.fields:
             parts = [FieldPostings(field_arrays(segment.arrays, name)) for segment in segments]
-            found = _merge_field(parts, kept, n, self)
+            found = merge_field(parts, kept, n, self._norm, scratch)
             _store_field(name, found, arrays, meta)
         return SegmentData(arrays, meta)
+
+    def _norm(self, lengths: NDArray[np.uint32]) -> tuple[float, float]:
+        """What impacts are made with, of rows of these lengths."""
+        return bm25_norm(average_of(lengths), self.k1, self.b)
 
 
 class LexicalBuilder:
@@ -169,14 +176,14 @@ class _FieldBuilder:
             tally(batch.terms, batch.counts.astype(np.uint32), df, long_counts)
         data, starts = self._counter.dictionary()
         del self._counter
-        writer = PostingsWriter(df, long_counts, lengths, *bm25_norm(average_of(lengths), leg.k1, leg.b))
+        writer = PostingsWriter(df, long_counts, lengths, *leg._norm(lengths))
         first = 0
         self._batches.reverse()
         while self._batches:
             batch = self._batches.pop()
             writer.add_rows(first, batch.ends, batch.terms, batch.counts.astype(np.uint32))
             first += len(batch.ends)
-        return writer.finish() | _dictionary(data, starts)
+        return writer.finish() | dictionary(data, starts)
 
 
 def average_of(lengths: NDArray[np.uint32]) -> float:
@@ -197,52 +204,9 @@ def _store_field(name: str, found: Arrays, arrays: Arrays, meta: dict[str, Any])
     meta[name] = {"total": int(lengths.sum(dtype=np.int64)), "filled": int(np.count_nonzero(lengths))}
 
 
-def _dictionary(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> Arrays:
+def dictionary(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> Arrays:
+    """The arrays of these terms, end to end, and where each begins and ends."""
     if starts[-1] >= GONE:
         raise ArgumentError(f"a segment must hold less than {GONE} bytes of distinct terms, got {starts[-1]}")
     short = starts.astype(np.uint32)
     return {"term_bytes": data, "term_starts": short, "slots": make_slots(data, short)}
-
-
-def _number_rows(segments: Iterable[SegmentView]) -> tuple[list[NDArray[np.uint32]], int]:
-    """Per segment the new ordinal of each row, GONE where it is not live; and how many rows there are."""
-    maps: list[NDArray[np.uint32]] = []
-    n = 0
-    for segment in segments:
-        if segment.live is None:
-            rows = np.arange(n, n + len(segment), dtype=np.uint32)
-            n += len(segment)
-        else:
-            live = unpack(segment.live, len(segment))
-            rows = np.full(len(segment), GONE, np.uint32)
-            alive = int(np.count_nonzero(live))
-            rows[live] = np.arange(n, n + alive, dtype=np.uint32)
-            n += alive
-        maps.append(rows)
-    return maps, n
-
-
-def _merge_field(
-    parts: list[FieldPostings], kept: list[NDArray[np.uint32]], n: int, leg: LexicalLeg
-) -> Arrays:
-    from sleuth.text.tokens import TermTable
-
-    table = TermTable()
-    terms = [table.add(part.arrays["term_bytes"], part.arrays["term_starts"]) for part in parts]
-    lengths = np.zeros(n, np.uint32)
-    for part, rows in zip(parts, kept, strict=True):
-        alive = rows != GONE
-        lengths[rows[alive]] = part.arrays["lengths"][alive]
-    df, long_counts = np.zeros(len(table), np.uint32), np.zeros(len(table), np.uint32)
-    for part, numbers, rows in zip(parts, terms, kept, strict=True):
-        tally_segment(part, numbers, rows, df, long_counts)
-    held = df > 0
-    data, starts = table.select(held.view(np.uint8))
-    renumbered = np.full(len(held), GONE, np.uint32)
-    renumbered[held] = np.arange(int(np.count_nonzero(held)), dtype=np.uint32)
-    writer = PostingsWriter(
-        df[held], long_counts[held], lengths, *bm25_norm(average_of(lengths), leg.k1, leg.b)
-    )
-    for part, numbers, rows in zip(parts, terms, kept, strict=True):
-        writer.add_segment(part, renumbered[numbers], rows)
-    return writer.finish() | _dictionary(data, starts)

@@ -202,6 +202,16 @@ def _stride(n_rows):
     return -(-n_rows // (BLOCK * STRIDE)) * STRIDE
 
 
+def is_dense(df, n_rows):
+    """Which terms are dense, given in how many rows each is."""
+    return df >= max(DENSE_LEAST, DENSE_SHARE * (n_rows / BLOCK))
+
+
+def sizes_of(df, long_counts, n_rows):
+    """The bytes that the postings of each term take, about; shape (n_terms,), int64."""
+    return np.where(is_dense(df, n_rows), df.astype(np.int64) + long_counts + 2 * _stride(n_rows), 5 * df.astype(np.int64))
+
+
 def make_slots(const uint8_t[::1] data, const uint32_t[::1] starts):
     """A hash table over a dictionary: shape (a power of two,), uint32, term number + 1; 0 is free."""
     cdef uint64_t n = starts.shape[0] - 1, room = 8, i, j
@@ -239,7 +249,7 @@ cdef class PostingsWriter:
         if n > MOST_ROWS:
             raise ArgumentError(f"a segment must hold at most {MOST_ROWS} rows, got {n}")
         stride = _stride(n)
-        dense = df >= max(DENSE_LEAST, DENSE_SHARE * (n / BLOCK))
+        dense = is_dense(df, n)
         dense_terms = np.flatnonzero(dense).astype(np.uint32)
         list_starts = np.zeros(len(df) + 1, np.int64)
         np.cumsum(np.where(dense, 0, df), out=list_starts[1:])
@@ -289,13 +299,20 @@ cdef class PostingsWriter:
                     write_posting(&self.w, terms[j], <uint32_t>(first + i), counts[j], norm)
                     j += 1
 
-    def add_segment(self, FieldPostings source not None, const uint32_t[::1] terms, const uint32_t[::1] rows):
-        """Postings of a segment whose term i and row j have the numbers terms[i] and rows[j] here, or GONE."""
+    def add_segment(
+        self, FieldPostings source not None, const uint32_t[::1] terms, const uint32_t[::1] rows, uint32_t first=0
+    ):
+        """Postings of a segment whose term i and row j have the numbers terms[i] - first and rows[j] here.
+
+        A term of another number, and a row that is GONE, are left out.
+        """
         cdef uint64_t number
+        cdef uint32_t term, n = <uint32_t>(len(self.arrays["list_starts"]) - 1)
         with nogil:
             for number in range(source.n_terms):
-                if terms[number] != <uint32_t>GONE_ROW:
-                    self._add_term(source, number, terms[number], rows)
+                term = terms[number] - first
+                if term < n:
+                    self._add_term(source, number, term, rows)
 
     cdef void _add_term(self, FieldPostings source, uint64_t number, uint32_t term, const uint32_t[::1] rows) noexcept nogil:
         cdef Postings p
@@ -354,7 +371,10 @@ def tally(const uint32_t[::1] terms, const uint32_t[::1] counts, uint32_t[::1] d
 def tally_segment(
     FieldPostings source not None, const uint32_t[::1] terms, const uint32_t[::1] rows, uint32_t[::1] df, uint32_t[::1] long_counts
 ):
-    """`tally` over the rows of a segment that are kept; term i and row j are terms[i] and rows[j], or GONE, here."""
+    """`tally` over the rows of a segment that are kept; term i and row j are terms[i] and rows[j] here.
+
+    A term or a row that is GONE is left out.
+    """
     cdef uint64_t number, i
     cdef Postings p
     cdef uint32_t block, doc, count, term
@@ -363,6 +383,8 @@ def tally_segment(
     with nogil:
         for number in range(source.n_terms):
             term = terms[number]
+            if term == GONE_ROW:
+                continue
             if not source.locate(<uint32_t>number, &p):
                 for i in range(p.df):
                     if rows[list_doc(p.entries[i])] != GONE_ROW:

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.store.scratch import IN_MEMORY, Scratch
+
 Bitmap = NDArray[np.uint64]
 """A set of ordinals, shape (ceil(n / 64),): ordinal i is bit i % 64 of word i // 64. Bits at n and above are 0."""
 
@@ -137,6 +139,10 @@ class Leg(Protocol):
         """Arrays for these rows."""
         ...
 
-    def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
-        """Arrays for the live rows of these segments, in order."""
+    def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
+        """Arrays for the live rows of these segments, in order.
+
+        Args:
+            scratch: where arrays can be made that are too large for memory.
+        """
         ...

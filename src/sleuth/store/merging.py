@@ -26,6 +26,7 @@ from sleuth.store.legs import Leg, SegmentView, count, unpack
 from sleuth.store.manifest import Entry
 from sleuth.store.record import Connection
 from sleuth.store.scan import ranks_of
+from sleuth.store.scratch import Scratch, trim
 
 RATIO = 2
 TINY = 4
@@ -127,9 +128,13 @@ def merge(  # noqa: PLR0917 - what is merged, and where to
     first, last = entries[0].first, entries[-1].last
     if not len(keys):
         return Merged(tuple(entries), first, last, None)
-    data = leg.merge(views)
+    data = leg.merge(views, Scratch(folder))
     encoded = segments.encode(leg.name, leg.fingerprint, first, last, keys, ties, data)
-    return Merged(tuple(entries), first, last, keep(encoded, folder))
+    built = keep(encoded, folder)
+    if built.held:
+        del data, encoded
+        trim()
+    return Merged(tuple(entries), first, last, built)
 
 
 class Merges:

@@ -12,6 +12,7 @@ from sleuth.store.manifest import Loaded, occupied
 from sleuth.store.record import Connection, check_text, from_json, select_in
 from sleuth.store.scan import rows_between
 from sleuth.store.values import Counts, Row, StoredDocument
+from sleuth.types import RetrievedItem
 
 _DOCUMENT = "SELECT key, id, source, title, content_hash, size, modified_ns, chunks, metadata FROM documents"
 _ROW = "c.key, n, page, start, line, lines, fields, c.metadata, text, d.id, d.source, d.title, d.metadata"
@@ -49,11 +50,21 @@ class Snapshot:
 
     def rows(self, keys: Iterable[int]) -> list[Row]:
         """The chunks with these keys, in this order. Every key must exist in this version."""
+        return [_row(stored, text) for stored, text in self._stored(keys)]
+
+    def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
+        """The same as hits with these scores."""
+        return [
+            RetrievedItem.trusted(f"{stored[9]}#{stored[1]}", text, _metadata(stored), score)
+            for (stored, text), score in zip(self._stored(keys), scores, strict=True)
+        ]
+
+    def _stored(self, keys: Iterable[int]) -> Iterator[tuple[tuple[Any, ...], str]]:
+        """The columns of chunks, and their texts."""
         wanted = list(map(int, keys))
         found = {row[0]: row for row in select_in(self._connection, _ROW, _JOINED, "c.key", wanted)}
-        rows = self._in_order(wanted, found)
-        books = self._connection.books
-        return [_row(row, books.decode(self._connection, row[8])) for row in rows]
+        decode, connection = self._connection.books.decode, self._connection
+        return ((row, decode(connection, row[8])) for row in self._in_order(wanted, found))
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """The chunk ids of these keys, in this order."""
@@ -142,31 +153,35 @@ class Snapshot:
 
 
 def _row(stored: tuple[Any, ...], text: str) -> Row:
-    key, n, page, start, line, lines, fields, own, _, document_id, source, title, metadata = stored
-    named = from_json(fields)
-    merged = merge_metadata(
-        source or document_id,
-        title,
-        from_json(metadata),
-        page=page,
-        line=line,
-        lines=lines,
-        fields=named,
-        chunk=from_json(own),
-    )
+    key, n, page, start, line, lines, fields, _, _, document_id, _, _, _ = stored
     return Row(
         key,
         f"{document_id}#{n}",
         document_id,
         n,
         text,
-        merged,
-        named,
+        _metadata(stored),
+        from_json(fields),
         start,
         start + len(text),
         line,
         line + lines,
         page,
+    )
+
+
+def _metadata(stored: tuple[Any, ...]) -> dict[str, Any]:
+    """What a hit shows of its chunk and its document."""
+    _, _, page, _, line, lines, fields, own, _, document_id, source, title, metadata = stored
+    return merge_metadata(
+        source or document_id,
+        title,
+        metadata and from_json(metadata),
+        page=page,
+        line=line,
+        lines=lines,
+        fields=fields and from_json(fields),
+        chunk=own and from_json(own),
     )
 
 

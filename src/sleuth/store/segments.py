@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.legs import SegmentData
+from sleuth.store.scratch import bytes_of, pieces
 
 MAGIC = b"SLEUTH\x00\x01"
 CONTAINER = 1
@@ -121,7 +122,7 @@ def encode(  # noqa: PLR0917 - the header, in order
     position = PRELUDE.size + len(header)
     for offset, array in zip(offsets, arrays.values(), strict=True):
         parts.append(b"\0" * (offset - position))
-        parts.append(_bytes_of(array))
+        parts.append(bytes_of(array))
         position = offset + array.nbytes
     return Encoded(name, leg, fingerprint, first, last, len(keys), size, checksum, tuple(parts))
 
@@ -146,7 +147,7 @@ def decode(name: str, buffer: bytes | mmap.mmap, checksum: int) -> Opened:
 def verify(segment: Opened) -> Iterator[str]:
     """Names of the arrays whose bytes are not those that were written; reads every byte."""
     for name, array in segment.stored.items():
-        if zlib.crc32(_bytes_of(array)) != segment.checksums[name]:
+        if _checksum(array) != segment.checksums[name]:
             yield name.removeprefix("$")
     if any(any(gap) for gap in segment.padding):
         yield "padding"
@@ -237,14 +238,18 @@ def _is_held(path: Path) -> bool:
 
 
 def _write_all(fd: int, part: bytes | memoryview) -> None:
-    view = memoryview(part)
-    while view:
-        view = view[os.write(fd, view[: 1 << 30]) :]
+    for piece in pieces(memoryview(part)):
+        left = piece
+        while left:
+            left = left[os.write(fd, left) :]
 
 
-def _bytes_of(array: NDArray[Any]) -> memoryview:
-    """An array's bytes, without a copy where it is contiguous; works for dtypes that have no buffer, as datetimes."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
+def _checksum(array: NDArray[Any]) -> int:
+    """CRC-32 of an array's bytes."""
+    found = 0
+    for piece in pieces(bytes_of(array)):
+        found = zlib.crc32(piece, found)
+    return found
 
 
 def _pack_keys(keys: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
@@ -268,7 +273,7 @@ def _describe(name: str, array: NDArray[Any]) -> dict[str, Any]:
         "name": name,
         "dtype": np.lib.format.dtype_to_descr(array.dtype),
         "shape": list(array.shape),
-        "crc": zlib.crc32(_bytes_of(array)),
+        "crc": _checksum(array),
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object)
@@ -260,9 +260,16 @@ cdef class TermCounter:
 
 
 cdef class TermTable:
-    """The union of dictionaries: terms numbered in order of first appearance."""
+    """The union of dictionaries: terms numbered in order of first appearance.
 
-    cdef StringTable table
+    The terms of the first dictionary keep their numbers, so it is read where it lies and not copied.
+    """
+
+    cdef StringTable table   # of the terms that are not in the first
+    cdef const uint8_t[::1] data
+    cdef const uint32_t[::1] starts, slots
+    cdef uint64_t n_first
+    cdef bint has_first
 
     def __cinit__(self):
         if table_init(&self.table):
@@ -272,43 +279,74 @@ cdef class TermTable:
         table_free(&self.table)
 
     def __len__(self):
-        return self.table.count
+        return self.n_first + self.table.count
 
-    def add(self, const uint8_t[::1] data, const uint32_t[::1] starts):
-        """The numbers, uint32, of the terms data[starts[i]:starts[i + 1]]."""
+    def add(self, const uint8_t[::1] data, const uint32_t[::1] starts, const uint32_t[::1] slots):
+        """The numbers, uint32, of the terms data[starts[i]:starts[i + 1]], whose hash table is `slots`."""
         cdef int64_t i, n = starts.shape[0] - 1, number = 0
         cdef const uint8_t* s
         cdef uint64_t size
+        cdef uint32_t h
+        if not self.has_first:
+            self.data, self.starts, self.slots = data, starts, slots
+            self.n_first = n
+            self.has_first = True
+            return np.arange(n, dtype=np.uint32)
         numbers_array = np.empty(n, np.uint32)
         cdef uint32_t[::1] numbers = numbers_array
         with nogil:
             for i in range(n):
                 s = &data[0] + starts[i]
                 size = starts[i + 1] - starts[i]
-                number = table_intern(&self.table, s, size, string_hash(s, size))
+                h = string_hash(s, size)
+                number = self._in_first(s, size, h)
                 if number < 0:
-                    break
+                    number = table_intern(&self.table, s, size, h)
+                    if number < 0:
+                        break
+                    number += self.n_first
                 numbers[i] = <uint32_t>number
         if number < 0:
             raise MemoryError
         return numbers_array
 
+    cdef int64_t _in_first(self, const uint8_t* s, uint64_t size, uint32_t h) noexcept nogil:
+        cdef uint64_t mask = self.slots.shape[0] - 1, j = h & mask, i
+        while self.slots[j]:
+            i = self.slots[j] - 1
+            if self.starts[i + 1] - self.starts[i] == size and not memcmp(&self.data[0] + self.starts[i], s, size):
+                return i
+            j = (j + 1) & mask
+        return -1
+
     def select(self, const uint8_t[::1] keep):
         """(bytes, starts) of the terms i with keep[i], in order, as `TermCounter.dictionary` gives them."""
-        cdef uint64_t i, used = 0, n = 0, size
-        for i in range(self.table.count):
+        cdef uint64_t i, used = 0, n = 0
+        cdef const uint8_t* s
+        cdef uint64_t size = 0
+        for i in range(self.n_first + self.table.count):
             if keep[i]:
+                self._term(i, &size)
                 n += 1
-                used += self.table.starts[i + 1] - self.table.starts[i]
+                used += size
         starts_array, data_array = np.zeros(n + 1, np.int64), np.empty(used, np.uint8)
         cdef int64_t[::1] starts = starts_array
         cdef uint8_t[::1] data = data_array
         n, used = 0, 0
-        for i in range(self.table.count):
+        for i in range(self.n_first + self.table.count):
             if keep[i]:
-                size = self.table.starts[i + 1] - self.table.starts[i]
-                memcpy(&data[0] + used, self.table.bytes + self.table.starts[i], size)
+                s = self._term(i, &size)
+                memcpy(&data[0] + used, s, size)
                 used += size
                 n += 1
                 starts[n] = used
         return data_array, starts_array
+
+    cdef const uint8_t* _term(self, uint64_t number, uint64_t* size) noexcept nogil:
+        cdef uint64_t i
+        if number < self.n_first:
+            size[0] = self.starts[number + 1] - self.starts[number]
+            return &self.data[0] + self.starts[number]
+        i = number - self.n_first
+        size[0] = self.table.starts[i + 1] - self.table.starts[i]
+        return self.table.bytes + self.table.starts[i]

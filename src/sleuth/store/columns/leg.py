@@ -13,6 +13,7 @@ from sleuth.store.columns.column import Column
 from sleuth.store.columns.layout import keys_of, read_column, to_segment
 from sleuth.store.columns.merge import merge_column
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
+from sleuth.store.scratch import IN_MEMORY, Scratch
 
 _FORMAT: Final = 1
 
@@ -28,7 +29,7 @@ class ColumnsLeg:
         metadata = rows.metadata or [{}] * len(rows)
         return to_segment(len(rows), sorted(build_columns(metadata).items()))
 
-    def merge(self, segments: Sequence[SegmentView]) -> SegmentData:
+    def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """The columns of the live rows; values that only dead rows had are dropped."""
         keep = [_live(view) for view in segments]
         return to_segment(sum(int(np.count_nonzero(mask)) for mask in keep), _merged(segments, keep))

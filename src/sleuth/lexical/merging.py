@@ -1,0 +1,215 @@
+"""How do postings of several segments become one, in little memory?
+
+Terms are numbered first, and how many postings each has; then postings are made for some terms at a time, and each such
+part is appended to the arrays of the result. What was read of the segments is let go in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import ArgumentError
+from sleuth.lexical.leg import Arrays, dictionary
+from sleuth.lexical.postings import GONE, FieldPostings, PostingsWriter, is_dense, sizes_of, tally_segment
+from sleuth.store.legs import SegmentView, unpack
+from sleuth.store.scratch import Growing, Scratch, let_go
+
+if TYPE_CHECKING:
+    from sleuth.text.tokens import TermTable
+
+WINDOW = 8 << 20
+"""Bytes of postings that are made at a time, about."""
+
+Norm = Callable[[NDArray[np.uint32]], tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of a segment.
+
+    Attributes:
+        rows: the new ordinal of each row, GONE where it is not live; uint32.
+        whole: whether all of them are live.
+    """
+
+    rows: NDArray[np.uint32]
+    whole: bool
+
+
+def number_rows(segments: Iterable[SegmentView]) -> tuple[list[Kept], int]:
+    """What is kept of each segment, and how many rows there are in all."""
+    kept: list[Kept] = []
+    n = 0
+    for segment in segments:
+        if segment.live is None:
+            kept.append(Kept(np.arange(n, n + len(segment), dtype=np.uint32), whole=True))
+            n += len(segment)
+        else:
+            live = unpack(segment.live, len(segment))
+            rows = np.full(len(segment), GONE, np.uint32)
+            alive = int(np.count_nonzero(live))
+            rows[live] = np.arange(n, n + alive, dtype=np.uint32)
+            kept.append(Kept(rows, whole=False))
+            n += alive
+    return kept, n
+
+
+def merge_field(
+    parts: Sequence[FieldPostings], kept: Sequence[Kept], n: int, norm: Norm, scratch: Scratch
+) -> Arrays:
+    """The arrays of one field over the `n` rows kept.
+
+    Args:
+        norm: what impacts are made with, of rows of these lengths.
+    """
+    lengths = np.zeros(n, np.uint32)
+    for part, its in zip(parts, kept, strict=True):
+        alive = its.rows != GONE
+        lengths[its.rows[alive]] = part.arrays["lengths"][alive]
+    _let_go(parts)
+    numbers, df, long_counts, words = _terms(parts, kept, n, scratch)
+    joined = _Joined(scratch)
+    c0, c1 = norm(lengths)
+    for first, last in _windows(sizes_of(df, long_counts, n)):
+        writer = PostingsWriter(df[first:last], long_counts[first:last], lengths, c0, c1)
+        for part, its, its_numbers in zip(parts, kept, numbers, strict=True):
+            writer.add_segment(part, its_numbers, its.rows, first)
+        _let_go(parts)
+        joined.add(writer.finish(), first)
+    return {"lengths": lengths, **joined.arrays(), **words}
+
+
+def _terms(
+    parts: Sequence[FieldPostings], kept: Sequence[Kept], n: int, scratch: Scratch
+) -> tuple[list[NDArray[np.uint32]], NDArray[np.uint32], NDArray[np.uint32], Arrays]:
+    """Per part the new number of each term, GONE where no row is left of it; rows and long counts of each term, as
+    `PostingsWriter` takes them; and the arrays of the dictionary.
+    """
+    numbers, table = _union(parts)
+    df, long_counts = _count(parts, kept, numbers, len(table), n)
+    held = df > 0
+    data, starts = table.select(held.view(np.uint8))
+    del table
+    _let_go(parts)
+    words = dictionary(data, starts)
+    del data, starts
+    for name in words:
+        words[name] = scratch.keep(words[name])
+    if not held.all():
+        renumbered = np.full(len(held), GONE, np.uint32)
+        renumbered[held] = np.arange(int(np.count_nonzero(held)), dtype=np.uint32)
+        numbers = [renumbered[its] for its in numbers]
+        df, long_counts = df[held], long_counts[held]
+    return numbers, df, long_counts, words
+
+
+def _union(parts: Sequence[FieldPostings]) -> tuple[list[NDArray[np.uint32]], TermTable]:
+    """Per part the number of each of its terms among all, and all."""
+    from sleuth.text.tokens import TermTable
+
+    table = TermTable()
+    numbers = []
+    for part in parts:
+        arrays = part.arrays
+        numbers.append(table.add(arrays["term_bytes"], arrays["term_starts"], arrays["slots"]))
+        if part is not parts[0]:  # whose terms are looked up further on
+            _let_go([part])
+    return numbers, table
+
+
+def _count(
+    parts: Sequence[FieldPostings],
+    kept: Sequence[Kept],
+    numbers: Sequence[NDArray[np.uint32]],
+    n_terms: int,
+    n: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The rows that each term is in, and its long counts: of all terms that will be dense, and maybe of others.
+
+    Postings are read of segments only that have lost rows, and of few terms of others.
+    """
+    df, long_counts = np.zeros(n_terms, np.uint32), np.zeros(n_terms, np.uint32)
+    for part, its, terms in zip(parts, kept, numbers, strict=True):
+        if its.whole:
+            df[terms] += _rows_of(part)
+            continue
+        for first, last in _windows(4 * _rows_of(part).astype(np.int64)):
+            some = np.full(len(terms), GONE, np.uint32)
+            some[first:last] = terms[first:last]
+            tally_segment(part, some, its.rows, df, long_counts)
+            _let_go([part])
+    dense = is_dense(df, n)
+    for part, its, terms in zip(parts, kept, numbers, strict=True):
+        if not its.whole:
+            continue
+        own = part.arrays["dense_terms"]
+        # In the stream of a dense term each long count takes a byte more.
+        long_counts[terms[own]] += (np.diff(part.arrays["dense_starts"]) - part.arrays["dense_df"]).astype(
+            np.uint32
+        )
+        listed = dense[terms]
+        listed[own] = False
+        for number in np.flatnonzero(listed).tolist():
+            long_counts[terms[number]] += np.count_nonzero(part.postings(number)[1] >= 16)
+        _let_go([part])
+    return df, long_counts
+
+
+def _rows_of(part: FieldPostings) -> NDArray[np.uint32]:
+    """How many rows each term of a segment is in."""
+    df: NDArray[np.uint32] = np.diff(part.arrays["list_starts"])
+    df[part.arrays["dense_terms"]] = part.arrays["dense_df"]
+    return df
+
+
+def _windows(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Half-open ranges of about WINDOW bytes that cover all; at least one."""
+    ends, first = np.cumsum(sizes), 0
+    while True:
+        before = int(ends[first - 1]) if first else 0
+        last = min(max(first + 1, int(np.searchsorted(ends, before + WINDOW))), len(sizes))
+        yield first, last
+        if last >= len(sizes):
+            return
+        first = last
+
+
+class _Joined:
+    """Arrays of ranges of terms, one after the other, on their way to become those of all."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._scratch = scratch
+        self._grown: dict[str, Growing] = {}
+        self._ends = {"list_starts": 0, "dense_starts": 0}
+
+    def add(self, made: Arrays, first: int) -> None:
+        """Append the arrays of terms from `first` on."""
+        for name, array in made.items():
+            piece = array
+            if name in self._ends:
+                piece = array + array.dtype.type(self._ends[name])
+                self._ends[name] += int(array[-1])
+                if self._ends[name] >= GONE and name == "list_starts":
+                    raise ArgumentError(
+                        f"a segment must hold fewer than {GONE} postings of rare terms, got {self._ends[name]}"
+                    )
+                piece = piece[1:] if first else piece
+            elif name in ("dense_terms", "large_terms"):
+                piece = array + np.uint32(first)
+            if name != "lengths":
+                self._grown.setdefault(name, self._scratch.growing(piece.dtype)).append(piece)
+
+    def arrays(self) -> Arrays:
+        """Those of all terms."""
+        return {name: grown.array() for name, grown in self._grown.items()}
+
+
+def _let_go(parts: Sequence[FieldPostings]) -> None:
+    """Each segment lies in one file."""
+    for part in parts:
+        let_go(part.arrays["lengths"])

@@ -1,0 +1,123 @@
+"""How are arrays made that are too large to be held, and how is the memory of mapped ones given back?
+
+A merge makes arrays of hundreds of megabytes out of others. It appends them piece by piece to files without a name and
+lets go of what it has read, so that it takes the memory of a piece, whatever the size of a segment.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sleuth.errors import StoreError
+
+ROOM = 1 << 20
+"""Bytes of an array that are held before it becomes a file."""
+PIECE = 4 << 20
+"""Bytes of a mapped array that are read before they are let go."""
+
+
+class Scratch:
+    """Where a merge puts its arrays: in files without a name in a folder, or in memory where there is none."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def growing(self, dtype: DTypeLike) -> Growing:
+        """An array to append to, empty."""
+        return Growing(np.dtype(dtype), self._folder)
+
+    def keep(self, array: NDArray[Any]) -> NDArray[Any]:
+        """An array of shape (n,) that is complete."""
+        grown = self.growing(array.dtype)
+        grown.append(array)
+        return grown.array()
+
+
+IN_MEMORY = Scratch()
+
+
+class Growing:
+    """An array of shape (n,) that is made piece by piece."""
+
+    def __init__(self, dtype: np.dtype[Any], folder: Path | None) -> None:
+        self._dtype = dtype
+        self._folder = folder
+        self._file: BinaryIO = BytesIO()
+        self._size = 0
+
+    def append(self, piece: NDArray[Any]) -> None:
+        """Add values at its end.
+
+        Raises:
+            StoreError: the disk is full or fails.
+        """
+        data = bytes_of(piece.astype(self._dtype, copy=False))
+        self._size += len(data)
+        try:
+            if self._folder and self._size > ROOM and isinstance(self._file, BytesIO):
+                self._file = _spilled(self._file, self._folder)
+            self._file.write(data)
+        except OSError as error:
+            raise StoreError(
+                f"cannot write into {self._folder}: {error.strerror}", path=str(self._folder)
+            ) from error
+
+    def array(self) -> NDArray[Any]:
+        """All of it, in order; nothing can be added any more."""
+        if not self._size:
+            return np.zeros(0, self._dtype)
+        if isinstance(self._file, BytesIO):
+            return np.frombuffer(self._file.getbuffer(), self._dtype)
+        try:
+            with self._file as file:
+                file.flush()
+                return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), self._dtype)
+        except OSError as error:
+            raise StoreError(
+                f"cannot write into {self._folder}: {error.strerror}", path=str(self._folder)
+            ) from error
+
+
+def _spilled(held: BytesIO, folder: Path) -> BinaryIO:
+    from tempfile import TemporaryFile
+
+    file: BinaryIO = TemporaryFile(dir=folder)  # noqa: SIM115 - closed when it is mapped, or with its array
+    file.write(held.getbuffer())
+    return file
+
+
+def bytes_of(array: NDArray[Any]) -> memoryview:
+    """An array's bytes, without a copy where it is contiguous; works for dtypes that have no buffer, as datetimes."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
+
+
+def pieces(data: memoryview) -> Iterator[memoryview]:
+    """The bytes some at a time; where they are of a file, each piece is let go before the next."""
+    for at in range(0, len(data), PIECE):
+        yield data[at : at + PIECE]
+        let_go(data)
+
+
+def let_go(mapped: NDArray[Any] | memoryview) -> None:
+    """Give back the memory of the file behind an array, if there is one; its bytes are read again if asked for."""
+    owner: object = mapped
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    if isinstance(owner, mmap.mmap):
+        owner.madvise(mmap.MADV_DONTNEED)
+
+
+def trim() -> None:
+    """Give memory that was freed back to the system, where the C library keeps it otherwise (glibc)."""
+    from ctypes import CDLL
+
+    with suppress(AttributeError, OSError):
+        CDLL(None).malloc_trim(0)

@@ -1,0 +1,63 @@
+"""Arrays that are made piece by piece are the pieces, wherever they lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import StoreError
+from sleuth.store import scratch, segments
+from sleuth.store.legs import SegmentData
+from sleuth.store.scratch import Scratch
+
+pieces = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=40), max_size=8)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces, st.sampled_from([0, 64, 200, 1 << 20]))
+def test_pieces_are_joined(tmp_path: Path, made: list[list[int]], room: int) -> None:
+    """In memory or in a file, an array holds its pieces in order, and a file has no name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scratch, "ROOM", room)
+        for folder in (None, tmp_path):
+            grown = Scratch(folder).growing(np.uint32)
+            for piece in made:
+                grown.append(np.array(piece, np.uint32))
+            found = grown.array()
+            assert found.dtype == np.uint32
+            assert found.tolist() == [value for piece in made for value in piece]
+            scratch.let_go(found)
+            assert found[1:].tolist() == [value for piece in made for value in piece][1:]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_segment_of_mapped_arrays_is_that_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes of a segment do not tell how its arrays were made, nor do files that are read while they are let go."""
+    monkeypatch.setattr(scratch, "ROOM", 100)
+    monkeypatch.setattr(scratch, "PIECE", 1000)
+    monkeypatch.setattr(segments, "new_name", lambda *_: "same")
+    arrays = {"a": np.arange(5000, dtype=np.uint16), "b": np.arange(700.0), "c": np.zeros(0, np.uint8)}
+    keys = np.arange(1, 5001)
+    spilled = {name: Scratch(tmp_path).keep(array) for name, array in arrays.items()}
+    one, other = (
+        segments.encode("leg", "print", 1, 5000, keys, None, SegmentData(data)) for data in (arrays, spilled)
+    )
+    assert b"".join(one.parts) == b"".join(other.parts)
+    segments.Held(tmp_path, other).release()
+    opened = segments.read(tmp_path, "same", one.size, one.checksum)
+    assert list(segments.verify(opened)) == []
+    assert (tmp_path / "same.seg").read_bytes() == b"".join(one.parts)
+
+
+def test_a_disk_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that takes no file gives an error that names it."""
+    monkeypatch.setattr(scratch, "ROOM", 10)
+    grown = Scratch(tmp_path / "gone").growing(np.uint8)
+    with pytest.raises(StoreError, match="gone"):
+        grown.append(np.zeros(100, np.uint8))
