@@ -238,13 +238,12 @@ class Engine(Answering):
                 how,
                 texts=lambda keys: [whole_text(row) for row in snapshot.rows(keys)],
             )
-            rows = snapshot.rows(found.keys)
-            items = [_item(row, score) for row, score in zip(rows, found.scores, strict=True)]
+            items = snapshot.items(found.keys, found.scores)
             if explain:
                 for i, item in enumerate(items):
                     item.extra["explanation"] = found.explain(i)
             if expand is not None:
-                items = grow(snapshot, rows, items, expand)
+                items = grow(snapshot, snapshot.rows(found.keys), items, expand)
         return Ranking(items, found.parts)
 
     async def aretrieve(
@@ -293,8 +292,7 @@ class Engine(Answering):
             if dense is None or not k:
                 return Ranking(())
             hits = dense.search(np.asarray(vector, np.float32), k, allowed=searchers.allowed(tree, "dense"))
-            rows = snapshot.rows(hits.keys.tolist())
-        return Ranking([_item(row, score) for row, score in zip(rows, hits.scores.tolist(), strict=True)])
+            return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
 
     @property
     def embedder(self) -> Embedder | None:
@@ -311,7 +309,7 @@ class Engine(Answering):
         with self._store.reader() as snapshot:
             key = snapshot.key_of(id)
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
-        return [_item(row, None) for row in rows]
+        return [RetrievedItem.trusted(row.id, row.text, row.metadata, None) for row in rows]
 
     def documents(self, under: str | None = None) -> list[StoredDocument]:
         """The documents of the newest version, without their text; with `under`, those whose source is this path
@@ -471,7 +469,3 @@ def check_query(query: str, k: int) -> None:
         raise ArgumentError(f"query must be a string, got {query!r}")
     if isinstance(k, bool) or not isinstance(k, int) or k < 0:
         raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
-
-
-def _item(row: Row, score: float | None) -> RetrievedItem:
-    return RetrievedItem.trusted(row.id, row.text, row.metadata, score)

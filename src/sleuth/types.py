@@ -90,6 +90,10 @@ class Explanation:
 
 
 _ALL_FIELDS = {"id", "text", "metadata", "score", "extra"}
+_set_values, _set_fields, _set_extra, _set_private = (
+    vars(BaseModel)[name].__set__
+    for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+)
 
 
 class RetrievedItem(BaseModel):
@@ -113,13 +117,12 @@ class RetrievedItem(BaseModel):
 
     @classmethod
     def trusted(cls, id: str, text: str, metadata: Mapping[str, Any], score: float | None) -> RetrievedItem:
-        """An item of values that were checked when they were stored: eight times faster than validating them."""
+        """An item of values that were checked when they were stored: many times faster than validating them."""
         item = cls.__new__(cls)
-        values = {"id": id, "text": text, "metadata": metadata, "score": score, "extra": {}}
-        object.__setattr__(item, "__dict__", values)
-        object.__setattr__(item, "__pydantic_fields_set__", _ALL_FIELDS)
-        object.__setattr__(item, "__pydantic_extra__", None)
-        object.__setattr__(item, "__pydantic_private__", None)
+        _set_values(item, {"id": id, "text": text, "metadata": metadata, "score": score, "extra": {}})
+        _set_fields(item, _ALL_FIELDS)
+        _set_extra(item, None)
+        _set_private(item, None)
         return item
 
     @property
