@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.languages import LANGUAGES, grammar
-from sleuth.code.syntax import Tree
+from sleuth.code.languages import LANGUAGES
+from sleuth.code.parse import trees_of
 from tests.code.test_parse import SOURCES
 
 tree_sitter = pytest.importorskip("tree_sitter", reason="tree-sitter is the oracle of this file")
@@ -30,7 +30,7 @@ def oracle(language: str) -> Any:
 
 def same(language: str, source: bytes) -> bool:
     """Whether both have as many visible nodes, and agree on whether there are errors."""
-    ours = Tree(grammar(language), source)
+    (ours,) = trees_of([(source, language)])
     root = oracle(language).parse(source).root_node
     return (ours.nodes, ours.sound) == (root.descendant_count, not root.has_error)
 

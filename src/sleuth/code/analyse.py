@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import codecs
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sleuth.code.chunks import KINDS_OF_CHUNKS, cut_text
 from sleuth.code.labels import category_of
 from sleuth.code.languages import LANGUAGES, language_of
-from sleuth.code.parse import Detail, LineIndex, no_tables, parse_with_names
+from sleuth.code.parse import Detail, Facts, LineIndex, facts_of, no_tables, trees_of
 from sleuth.code.syntax import cut_lines
+
+if TYPE_CHECKING:
+    from sleuth.code.syntax import Tree
 
 _MINIFIED_LINE = 5_000
 _MINIFIED_MEAN = 400
@@ -45,56 +50,85 @@ class Analysed:
     chunks: int = 0
 
 
+class _Readable(NamedTuple):
+    """A file that is not skipped.
+
+    Attributes:
+        source: its text as UTF-8.
+        grammar: the language that it is parsed as, "" for none.
+    """
+
+    path: str
+    language: str
+    category: str
+    encoding: str
+    size: int
+    text: str
+    source: bytes
+    grammar: str
+
+
 def analyse(path: str, content: bytes) -> Analysed:
     """Take a file apart. Never fails over what the file holds: what cannot be used is skipped with a reason."""
+    return analyse_many([(path, content)])[0]
+
+
+def analyse_many(files: Sequence[tuple[str, bytes]]) -> list[Analysed]:
+    """`analyse` over a batch, which is parsed at once: what a worker is given."""
+    looked = [_look_at(path, content) for path, content in files]
+    parsed = [file for file in looked if isinstance(file, _Readable) and file.grammar]
+    trees = iter(trees_of([(file.source, file.grammar) for file in parsed]))
+    return [
+        file if isinstance(file, Analysed) else _take_apart(file, next(trees) if file.grammar else None)
+        for file in looked
+    ]
+
+
+def _look_at(path: str, content: bytes) -> Analysed | _Readable:
     language = language_of(path)
     name = language.name if language else _by_first_line(content)
     category = category_of(path, name or None, content)
     text, encoding = decode(content)
-    skip = "" if text is not None else "binary"
-    if text is not None and is_minified(text):
-        skip = "minified"
-    if text is None or skip:
-        kept = "generated" if skip == "minified" else category
+    if text is None or is_minified(text):
+        kept, skip = (category, "binary") if text is None else ("generated", "minified")
         return Analysed(path, name, kept, encoding, 0, len(content), skip, b"", b"", {}, {})
     source = content if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
-    detail, uses = _take_apart(source, name, path)
+    grammar = name if name and LANGUAGES[name].package and source.strip() else ""
+    if grammar == "c" and path.endswith(".h") and _looks_like_cpp(source):
+        grammar = "cpp"
+    return _Readable(path, name, category, encoding, len(content), text, source, grammar)
+
+
+def _take_apart(file: _Readable, tree: Tree | None) -> Analysed:
+    source = file.source
+    facts = facts_of(tree, source, file.grammar, file.path) if tree is not None else _facts_of_text(file)
+    texts = {
+        "body": file.text,
+        "path": file.path.rpartition(".")[0] or file.path,
+        "names": facts.names,
+        "defines": facts.defines,
+        "uses": facts.uses,
+    }
+    chunk_texts = {"body": cut_lines(source, facts.spans), "symbol": facts.symbols}
     lines = source.count(b"\n") + (bool(source) and not source.endswith(b"\n"))
     return Analysed(
-        path, name, category, encoding, lines, len(content), "", zlib.compress(source, 1), detail.pack(),
-        _file_texts(path, text, detail, uses), _chunk_texts(source, detail),
+        file.path, file.language, file.category, file.encoding, lines, file.size, "", zlib.compress(source, 1),
+        facts.packed, texts, chunk_texts,
     )  # fmt: skip
 
 
-def _take_apart(source: bytes, language: str, path: str) -> tuple[Detail, str]:
-    """What is in it, and the names that it uses."""
-    if language and LANGUAGES[language].package and source.strip():
-        if language == "c" and path.endswith(".h") and _looks_like_cpp(source):
-            language = "cpp"
-        return parse_with_names(source, language, path)
-    chunks = cut_text(source, LineIndex(source))
+def _facts_of_text(file: _Readable) -> Facts:
+    """Of a file that is not parsed: its chunks."""
+    chunks = cut_text(file.source, LineIndex(file.source))
     spans = [(c.start, c.end, c.symbol, KINDS_OF_CHUNKS.index(c.kind)) for c in chunks]
     a, b, c, _ = no_tables()
-    return Detail(source, "", path, (a, b, c, np.array(spans, np.int32).reshape(-1, 4)), []), ""
+    table = np.array(spans, np.int32).reshape(-1, 4)
+    detail = Detail(file.source, "", file.path, (a, b, c, table), [])
+    return Facts(detail.pack(), "", "", "", [""] * len(spans), table)
 
 
 def _looks_like_cpp(source: bytes) -> bool:
     return any(word in source for word in (b"class ", b"namespace ", b"template<", b"template <", b"public:"))
-
-
-def _file_texts(path: str, text: str, detail: Detail, uses: str) -> dict[str, str]:
-    return {
-        "body": text,
-        "path": path.rpartition(".")[0] or path,
-        "names": " ".join([name for kind, name, _ in detail.names if kind != "attribute"]),
-        "defines": " ".join([name for _, name, _ in detail.names]),
-        "uses": uses,
-    }
-
-
-def _chunk_texts(source: bytes, detail: Detail) -> dict[str, list[str]]:
-    qualified = [detail.names[at][2] if at >= 0 else "" for at in detail.spans[:, 2].tolist()]
-    return {"body": cut_lines(source, detail.spans), "symbol": qualified}
 
 
 def decode(content: bytes) -> tuple[str | None, str]:
@@ -123,7 +157,16 @@ def is_minified(text: str) -> bool:
         return False
     if len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN:
         return True
-    return len(text) > 20_000 and max(map(len, text.split("\n"))) > max(_MINIFIED_LINE, len(text) // 2)
+    return len(text) > 20_000 and _has_line_over(text, max(_MINIFIED_LINE, len(text) // 2))
+
+
+def _has_line_over(text: str, most: int) -> bool:
+    at = 0
+    while len(text) - at > most:
+        at = text.rfind("\n", at, at + most + 1) + 1
+        if not at:
+            return True
+    return False
 
 
 def _by_first_line(content: bytes) -> str:
@@ -141,8 +184,3 @@ def _by_first_line(content: bytes) -> str:
         if word in first:
             return language
     return ""
-
-
-def analyse_many(files: list[tuple[str, bytes]]) -> list[Analysed]:
-    """`analyse` over a batch: what a worker is given at once."""
-    return [analyse(path, content) for path, content in files]

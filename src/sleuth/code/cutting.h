@@ -7,16 +7,13 @@
 enum { DEFINITION, OUTLINE, PART, MODULE_CODE };
 enum { MOST_NESTED = 500 };
 
-/* Lines, 1-based and inclusive; `symbol` as in `sleuth.code.chunks.Chunk`. */
 typedef struct {
-    int32_t start, end, symbol, kind;
-} Chunk;
-
-VECTOR(Chunks, Chunk)
+    int32_t whole_lines, container_lines, part_lines;
+} Limits;
 
 typedef struct {
     const Found* f;
-    int32_t whole_lines, container_lines, part_lines;
+    Limits limits;
     int32_t* next;  /* per definition, the next member of the same owner; [n] the first of the file */
     int32_t* child; /* per definition, its first member */
     uint8_t* holds; /* per definition, whether it has members */
@@ -69,7 +66,7 @@ static void find_borders(Cutter* c, uint32_t node, int32_t first, int32_t last) 
         int deeper = 0;
         if (nodes[j].named && end >= first && start <= last) {
             if (first < start) *Places_push(&c->borders) = (uint32_t)start;
-            deeper = (end < last ? end : last) - (start > first ? start : first) >= c->part_lines;
+            deeper = (end < last ? end : last) - (start > first ? start : first) >= c->limits.part_lines;
         }
         j = deeper ? j + 1 : nodes[j].stop;
     }
@@ -80,10 +77,10 @@ static void cut_parts(Cutter* c, int32_t first, int32_t last, int32_t symbol, in
     find_borders(c, node, first, last);
     uint32_t i = 0;
     int32_t at = first;
-    while (last - at + 1 > c->part_lines) {
+    while (last - at + 1 > c->limits.part_lines) {
         int32_t best = 0;
-        for (; i < c->borders.n && (int32_t)c->borders.data[i] <= at + c->part_lines; i++) best = (int32_t)c->borders.data[i];
-        if (best <= at) best = at + c->part_lines;
+        for (; i < c->borders.n && (int32_t)c->borders.data[i] <= at + c->limits.part_lines; i++) best = (int32_t)c->borders.data[i];
+        if (best <= at) best = at + c->limits.part_lines;
         keep(c, at, best - 1, symbol, kind);
         at = best;
     }
@@ -93,7 +90,7 @@ static void cut_parts(Cutter* c, int32_t first, int32_t last, int32_t symbol, in
 static void cut_between(Cutter* c, int32_t first, int32_t last, int32_t owner) {
     if (last < first) return;
     int kind = owner < 0 ? MODULE_CODE : OUTLINE;
-    if (last - first < c->whole_lines) keep(c, first, last, owner, kind);
+    if (last - first < c->limits.whole_lines) keep(c, first, last, owner, kind);
     else cut_parts(c, first, last, owner, kind, owner < 0 ? 0 : c->f->def_nodes.data[owner]);
 }
 
@@ -105,7 +102,7 @@ static void cut_region(Cutter* c, int32_t first, int32_t last, int32_t owner, in
         if (end < start) continue;
         cut_between(c, at, start - 1, owner);
         int container = HOLDS_MEMBERS(d->kind) && c->holds[i] && nested < MOST_NESTED;
-        if (end - start + 1 <= (container ? c->container_lines : c->whole_lines)) *Chunks_push(&c->chunks) = (Chunk){start, end, i, DEFINITION};
+        if (end - start + 1 <= (container ? c->limits.container_lines : c->limits.whole_lines)) *Chunks_push(&c->chunks) = (Chunk){start, end, i, DEFINITION};
         else if (container) cut_region(c, start, end, i, nested + 1);
         else cut_parts(c, start, end, i, PART, c->f->def_nodes.data[i]);
         at = end + 1;
@@ -149,6 +146,35 @@ static void cut_all(Cutter* c) {
     free(c->child);
     free(c->holds);
     free(c->borders.data);
+}
+
+/* Definitions, references, imports and chunks of a source. What is left in `sound` where the grammar does not fit is -1. */
+static void take_apart(Found* f, const Grammar* g, Arena* arena, Limits limits, const char* source, uint32_t size) {
+    f->source = source;
+    f->size = size;
+    f->nodes = arena->nodes;
+    f->nodes.n = 0;
+    f->sound = parse_flat(arena, g->language, source, size, &f->nodes);
+    if (f->sound >= 0) {
+        find_lines(f);
+        match_all(&g->program, &f->nodes, source);
+        find_defs(f, g);
+        find_refs(f, g);
+        make_relative(f);
+        Cutter cutter = {.f = f, .limits = limits};
+        cut_all(&cutter);
+        f->chunks = cutter.chunks;
+    }
+    f->count = f->nodes.n;
+    arena->nodes = f->nodes;
+    if (arena->nodes.room > KEPT_NODES) {
+        free(arena->nodes.data);
+        arena->nodes = (FlatNodes){0};
+    }
+    f->nodes = (FlatNodes){0};
+    free(f->lines.data);
+    free(f->def_nodes.data);
+    f->lines = f->def_nodes = (Places){0};
 }
 
 #endif

@@ -49,6 +49,12 @@ typedef struct {
     int32_t line, start, end, symbol;
 } Import;
 
+/* Lines, 1-based and inclusive; `symbol` and `kind` as in `sleuth.code.chunks.Chunk`. */
+typedef struct {
+    int32_t start, end, symbol, kind;
+} Chunk;
+
+VECTOR(Chunks, Chunk)
 VECTOR(Defs, Def)
 VECTOR(Refs, Ref)
 VECTOR(Imports, Import)
@@ -57,22 +63,23 @@ VECTOR(Places, uint32_t)
 typedef struct {
     const char* source;
     uint32_t size;
-    FlatNodes nodes;
+    FlatNodes nodes;   /* while it is taken apart, as are the next two */
     Places lines;      /* where each line begins */
     Places def_nodes;  /* per definition, its node */
+    uint32_t count;    /* of nodes */
+    uint32_t odd;      /* of references that are not plain */
     Defs defs;
     Refs refs;
     Imports imports;
+    Chunks chunks;
     int sound;
 } Found;
 
 static void found_free(Found* f) {
-    free(f->nodes.data);
-    free(f->lines.data);
-    free(f->def_nodes.data);
     free(f->defs.data);
     free(f->refs.data);
     free(f->imports.data);
+    free(f->chunks.data);
 }
 
 /* lines */
@@ -432,19 +439,8 @@ static void make_relative(Found* f) {
         r->name_end -= r->name;
         r->before_end -= r->before;
         if (r->before_end) r->before = r->name - r->before;
+        f->odd += r->odd != 0;
     }
-}
-
-static void take_apart(Found* f, const Grammar* g, Arena* arena, const char* source, uint32_t size) {
-    f->source = source;
-    f->size = size;
-    f->sound = parse_flat(arena, g->language, source, size, &f->nodes);
-    if (f->sound < 0) return;
-    find_lines(f);
-    match_all(&g->program, &f->nodes, source);
-    find_defs(f, g);
-    find_refs(f, g);
-    make_relative(f);
 }
 
 #endif

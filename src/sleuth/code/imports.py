@@ -25,12 +25,13 @@ class Import(NamedTuple):
 _JAVA_NAMES = re.compile(r"import (?:static )?[\w.]+\.(\w+|\*);\n")
 
 
-def imported_names(texts: list[str], language: str) -> list[str]:
+def imported_names(statements: list[bytes], language: str) -> list[str]:
     """What statements bring in, or from where: of each name of `imports_of` the name, or the module without one."""
     if language == "java":
-        names = _JAVA_NAMES.findall("\n".join([*texts, ""]))
-        if len(names) == len(texts):
+        names = _JAVA_NAMES.findall(b"\n".join([*statements, b""]).decode("utf-8", "replace"))
+        if len(names) == len(statements):
             return names
+    texts = [statement.decode("utf-8", "replace") for statement in statements]
     return [item.name or item.module for text in texts for item in imports_of(text, language)]
 
 

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from sleuth.code.chunks import CONTAINER_LINES, KINDS_OF_CHUNKS, PART_LINES, WHO
 from sleuth.code.imports import Import, imported_names, imports_of
 from sleuth.code.languages import LANGUAGES, grammar
 from sleuth.code.queries import KINDS
+
+if TYPE_CHECKING:
+    from sleuth.code.syntax import Tree
 
 Table = NDArray[np.int32]
 
@@ -132,7 +135,7 @@ class Detail:
         self.path = path
         self.sound = sound
         self._definitions, self._references, self._imports, self._chunks = tables
-        self._odd = self._read_odd() if odd is None else odd
+        self._odd = _read_odd(source, self._references, language) if odd is None else odd
 
     # kept
 
@@ -141,10 +144,8 @@ class Detail:
         from sleuth.code.syntax import pack_rows
 
         tables = (self._definitions, self._references, self._imports, self._chunks)
-        odd = json.dumps(self._odd, separators=(",", ":")).encode("utf-8", "replace") if self._odd else b""
-        language = list(LANGUAGES).index(self.language) + 1 if self.language else 0
-        head = np.array([[self.sound, language, *map(len, tables)]], np.int32)
-        return b"".join([pack_rows(head), *map(pack_rows, tables), odd])
+        head = np.array([[self.sound, _number_of(self.language), *map(len, tables)]], np.int32)
+        return b"".join([pack_rows(head), *map(pack_rows, tables), _packed_odd(self._odd)])
 
     @classmethod
     def read(cls, packed: bytes, source: bytes, path: str) -> Detail:
@@ -281,35 +282,6 @@ class Detail:
         found.sort(key=lambda item: item[:2])
         return [made for _, _, made in found]
 
-    def _read_odd(self) -> list[_Odd]:
-        """The references whose text does not say at once what they name."""
-        out: list[_Odd] = []
-        if not self._references[:, 7].any():
-            return out
-        at = np.flatnonzero(self._references[:, 7])
-        for i, row in zip(at.tolist(), self._references[at].tolist(), strict=True):
-            _, start, size, before, length, role, _, kind = row
-            if kind == _ODD_TEXT:
-                name, qualifier = used_name(self.source[start : start + size])
-            else:
-                name = self.text(start, start + size)
-                qualifier = _short(self.source[start - before : start - before + length]) if length else ""
-            if not name:
-                continue
-            real = _ROLES[role]
-            if real == "call" and self.language in ("python", "kotlin", "scala"):
-                real = "instantiation" if name[0].isupper() and not name.isupper() else real
-            elif real == "call" and name == "new" and self.language == "ruby" and qualifier:
-                qualifier, _, name = qualifier.rpartition("::")
-                real = "instantiation"
-            out.append(_Odd(i, name, qualifier, real))
-        return out
-
-    @property
-    def odd_names(self) -> list[str]:
-        """The names of references that are not plain."""
-        return [item.name for item in self._odd]
-
     # imports and chunks
 
     @cached_property
@@ -327,11 +299,11 @@ class Detail:
             for item in items
         ]
 
-    @property
-    def imported_names(self) -> list[str]:
-        """What imports bring in, or from where."""
-        texts = [self.text(start, end) for _, start, end, _ in self._imports.tolist()]
-        return imported_names(texts, self.language)
+    def chunk_names(self) -> tuple[str, str, list[str]]:
+        """What `Tree.names` tells, where names are not plain."""
+        strong = " ".join([name for kind, name, _ in self.names if kind != "attribute"])
+        every = " ".join([name for _, name, _ in self.names])
+        return strong, every, [self.names[at][2] if at >= 0 else "" for at in self._chunks[:, 2].tolist()]
 
     @property
     def spans(self) -> Table:
@@ -358,18 +330,78 @@ def parse_source(source: bytes, language: str, path: str = "") -> Detail:
         language: a name in `LANGUAGES` with a package.
         path: decides what counts as a test or an entry point.
     """
-    return parse_with_names(source, language, path)[0]
+    return _detail_of(trees_of([(source, language)])[0], source, language, path)
 
 
-def parse_with_names(source: bytes, language: str, path: str) -> tuple[Detail, str]:
-    """`parse_source`, and all names that are used, a space between."""
-    from sleuth.code.syntax import Tree
+def trees_of(sources: Sequence[tuple[bytes, str]]) -> list[Tree]:
+    """What stands in each source, given with a language that has a grammar; parsed without the interpreter's lock."""
+    from sleuth.code.syntax import parse_all
 
-    tree = Tree(grammar(language), source)
-    chunks = tree.chunks(WHOLE_LINES, CONTAINER_LINES, PART_LINES)
-    tables = (tree.definitions(), tree.references(), tree.imports(), chunks)
-    detail = Detail(source, language, path, tables, sound=tree.sound)
-    return detail, " ".join([tree.used_names(), *detail.odd_names, *detail.imported_names])
+    grammars = [grammar(language) for _, language in sources]
+    return parse_all(grammars, [source for source, _ in sources], WHOLE_LINES, CONTAINER_LINES, PART_LINES)
+
+
+class Facts(NamedTuple):
+    """What is kept and searched of a parsed file.
+
+    Attributes:
+        packed: read by `Detail.read`.
+        names: of definitions without attributes; `defines` has those too, `uses` has names that are used or imported.
+        symbols: the qualified name of the definition that each chunk is or stands in, or "".
+        spans: of the chunks, as `Detail.spans`.
+    """
+
+    packed: bytes
+    names: str
+    defines: str
+    uses: str
+    symbols: list[str]
+    spans: Table
+
+
+def facts_of(tree: Tree, source: bytes, language: str, path: str) -> Facts:
+    """The facts of a file; no object is made per definition or reference where its names are plain."""
+    odd = _read_odd(source, tree.references(), language) if tree.odd else []
+    uses = [tree.used_names(), *(item.name for item in odd), *imported_names(tree.import_texts(), language)]
+    packed = tree.pack(_number_of(language)) + _packed_odd(odd)
+    named = tree.names() or _detail_of(tree, source, language, path).chunk_names()
+    return Facts(packed, named[0], named[1], " ".join(uses), named[2], tree.chunks())
+
+
+def _detail_of(tree: Tree, source: bytes, language: str, path: str) -> Detail:
+    tables = (tree.definitions(), tree.references(), tree.imports(), tree.chunks())
+    return Detail(source, language, path, tables, sound=tree.sound)
+
+
+def _number_of(language: str) -> int:
+    return list(LANGUAGES).index(language) + 1 if language else 0
+
+
+def _packed_odd(odd: list[_Odd]) -> bytes:
+    return json.dumps(odd, separators=(",", ":")).encode("utf-8", "replace") if odd else b""
+
+
+def _read_odd(source: bytes, references: Table, language: str) -> list[_Odd]:
+    """The references whose text does not say at once what they name."""
+    out: list[_Odd] = []
+    at = np.flatnonzero(references[:, 7])
+    for i, row in zip(at.tolist(), references[at].tolist(), strict=True):
+        _, start, size, before, length, role, _, kind = row
+        if kind == _ODD_TEXT:
+            name, qualifier = used_name(source[start : start + size])
+        else:
+            name = source[start : start + size].decode("utf-8", "replace")
+            qualifier = _short(source[start - before : start - before + length]) if length else ""
+        if not name:
+            continue
+        real = _ROLES[role]
+        if real == "call" and language in ("python", "kotlin", "scala"):
+            real = "instantiation" if name[0].isupper() and not name.isupper() else real
+        elif real == "call" and name == "new" and language == "ruby" and qualifier:
+            qualifier, _, name = qualifier.rpartition("::")
+            real = "instantiation"
+        out.append(_Odd(i, name, qualifier, real))
+    return out
 
 
 class LineIndex:

@@ -55,21 +55,17 @@ cdef extern from "cutting.h" nogil:
         int capitals
         int ruby
         int receivers
-    ctypedef struct Places:
-        uint32_t* data
-        uint32_t n
     ctypedef struct Def:
-        pass
+        int32_t name_end
     ctypedef struct Ref:
         int32_t name
         int32_t name_end
         int32_t odd
     ctypedef struct Import:
-        pass
+        int32_t start
+        int32_t end
     ctypedef struct Chunk:
-        pass
-    ctypedef struct FlatNodes:
-        uint32_t n
+        int32_t symbol
     ctypedef struct Defs:
         Def* data
         uint32_t n
@@ -83,28 +79,40 @@ cdef extern from "cutting.h" nogil:
         Chunk* data
         uint32_t n
     ctypedef struct Found:
-        FlatNodes nodes
-        Places lines
+        uint32_t count
+        uint32_t odd
         Defs defs
         Refs refs
         Imports imports
+        Chunks chunks
         int sound
-    ctypedef struct Cutter:
-        const Found* f
+    ctypedef struct Limits:
         int32_t whole_lines
         int32_t container_lines
         int32_t part_lines
-        Chunks chunks
     ctypedef struct Arena:
         Arena* next
     void use_arenas()
-    void take_apart(Found*, const CGrammar*, Arena*, const char*, uint32_t)
-    void cut_all(Cutter*)
+    void take_apart(Found*, const CGrammar*, Arena*, Limits, const char*, uint32_t)
     void found_free(Found*)
     uint32_t ts_language_symbol_count(const TSLanguage*)
     uint16_t ts_language_symbol_for_name(const TSLanguage*, const char*, uint32_t, bint)
     const char* ts_language_symbol_name(const TSLanguage*, uint16_t)
     uint16_t ts_language_field_id_for_name(const TSLanguage*, const char*, uint32_t)
+cdef extern from "packing.h" nogil:
+    const int PACKED_MOST
+    size_t pack_table(const int32_t*, size_t, size_t, uint8_t*)
+    size_t packed_most(const Found*)
+    size_t pack_found(const Found*, int32_t, uint8_t*)
+cdef extern from "naming.h" nogil:
+    ctypedef struct Qualified:
+        char* text
+        uint32_t* ends
+        uint32_t size
+    int qualify(const Found*, Qualified*)
+    uint32_t qualified_size(const Qualified*, int32_t)
+    const char* qualified_text(const Qualified*, int32_t)
+    size_t join_names(const Found*, bint, char*)
 
 use_arenas()
 cdef Arena* idle = NULL  # arenas that no thread uses; taken and given back under the interpreter's lock
@@ -206,51 +214,31 @@ cdef _table(const void* data, uint32_t n, int width):
 
 
 cdef class Tree:
-    """A source, taken apart.
+    """A source, taken apart. Made by `parse_all`.
 
     Attributes:
         sound: False where the tree holds errors.
         nodes: how many visible ones it has.
-
-    Args:
-        source: UTF-8, less than 2 GB.
-
-    Raises:
-        ValueError: the grammar is of a version that the runtime does not read.
+        odd: how many references are not plain.
     """
 
     cdef Found found
     cdef bytes source
-    cdef readonly bint sound
-    cdef readonly int nodes
-
-    def __cinit__(self, Grammar grammar not None, bytes source not None):
-        global idle
-        cdef const char* text = source
-        cdef uint32_t size = len(source)
-        cdef CGrammar* g = &grammar.g
-        cdef Arena* arena = idle
-        if g.program.steps == NULL:
-            raise ValueError("the grammar was given no patterns")
-        memset(&self.found, 0, sizeof(Found))
-        self.source = source
-        if arena == NULL:
-            arena = <Arena*>calloc(1, sizeof(Arena))
-            if arena == NULL:
-                raise MemoryError
-        else:
-            idle = arena.next
-        with nogil:
-            take_apart(&self.found, g, arena, text, size)
-        arena.next = idle
-        idle = arena
-        if self.found.sound < 0:
-            raise ValueError("the grammar does not fit the tree-sitter runtime of this package")
-        self.sound = self.found.sound
-        self.nodes = self.found.nodes.n
 
     def __dealloc__(self):
         found_free(&self.found)
+
+    @property
+    def sound(self):
+        return self.found.sound > 0
+
+    @property
+    def nodes(self):
+        return self.found.count
+
+    @property
+    def odd(self):
+        return self.found.odd
 
     def definitions(self):
         """In order of start, longer first: shape (n, 15), columns as `Def` in `extract.h`."""
@@ -288,18 +276,123 @@ cdef class Tree:
         finally:
             free(out)
 
-    def chunks(self, int whole_lines, int container_lines, int part_lines):
-        """Where the source is cut: shape (n, 4), columns as `Chunk` in `cutting.h`."""
-        cdef Cutter cutter
-        memset(&cutter, 0, sizeof(Cutter))
-        cutter.f = &self.found
-        cutter.whole_lines, cutter.container_lines, cutter.part_lines = whole_lines, container_lines, part_lines
-        with nogil:
-            cut_all(&cutter)
+    def chunks(self):
+        """Where the source is cut: shape (n, 4), columns as `Chunk` in `extract.h`."""
+        return _table(self.found.chunks.data, self.found.chunks.n, 4)
+
+    def import_texts(self):
+        """The bytes of each import statement."""
+        cdef uint32_t i
+        cdef Import* found = self.found.imports.data
+        return [self.source[found[i].start : found[i].end] for i in range(self.found.imports.n)]
+
+    def names(self):
+        """What definitions are called, where all names are plain; None where one is not.
+
+        Returns:
+            (names without those of attributes, all names, the qualified name of each chunk's definition or ""); names
+            have a space between.
+        """
+        cdef Qualified q
+        cdef uint32_t i
+        cdef size_t room = 1
+        cdef int32_t symbol
+        cdef int plain
+        cdef char* joined = NULL
+        memset(&q, 0, sizeof(Qualified))
         try:
-            return _table(cutter.chunks.data, cutter.chunks.n, 4)
+            plain = qualify(&self.found, &q)
+            if plain == 0:
+                return None
+            for i in range(self.found.defs.n):
+                room += self.found.defs.data[i].name_end + 1
+            joined = <char*>malloc(room)
+            if plain < 0 or joined == NULL:
+                raise MemoryError
+            strong = PyUnicode_DecodeUTF8(joined, join_names(&self.found, False, joined), NULL)
+            every = PyUnicode_DecodeUTF8(joined, join_names(&self.found, True, joined), NULL)
+            symbols = []
+            for i in range(self.found.chunks.n):
+                symbol = self.found.chunks.data[i].symbol
+                symbols.append("" if symbol < 0 else PyUnicode_DecodeUTF8(qualified_text(&q, symbol), qualified_size(&q, symbol), NULL))
+            return strong, every, symbols
         finally:
-            free(cutter.chunks.data)
+            free(q.text)
+            free(q.ends)
+            free(joined)
+
+    def pack(self, int language):
+        """The tables, packed for `Detail.read`.
+
+        Args:
+            language: what stands for the language.
+        """
+        cdef uint8_t* out = <uint8_t*>malloc(packed_most(&self.found))
+        if out == NULL:
+            raise MemoryError
+        try:
+            return out[: pack_found(&self.found, language, out)]
+        finally:
+            free(out)
+
+
+def parse_all(list grammars not None, list sources not None, int whole_lines, int container_lines, int part_lines):
+    """A `Tree` of each source.
+
+    Args:
+        grammars: of each source its own.
+        sources: UTF-8, each less than 2 GB.
+        whole_lines, container_lines, part_lines: where to cut; see `sleuth.code.chunks`.
+
+    Raises:
+        ValueError: a grammar is of a version that the runtime does not read.
+    """
+    global idle
+    cdef Py_ssize_t i, n = len(sources)
+    cdef Limits limits
+    cdef Grammar grammar
+    cdef Tree tree
+    cdef list trees = []
+    limits.whole_lines, limits.container_lines, limits.part_lines = whole_lines, container_lines, part_lines
+    for i in range(n):
+        grammar = grammars[i]
+        if grammar.g.program.steps == NULL:
+            raise ValueError("the grammar was given no patterns")
+        tree = Tree.__new__(Tree)
+        tree.source = sources[i]
+        if len(tree.source) >= 1 << 31:
+            raise ValueError(f"a source must be less than 2 GB, got {len(tree.source)} bytes")
+        trees.append(tree)
+    cdef Arena* arena = idle
+    cdef CGrammar** kinds = <CGrammar**>malloc((n + 1) * sizeof(CGrammar*))
+    cdef Found** found = <Found**>malloc((n + 1) * sizeof(Found*))
+    cdef const char** texts = <const char**>malloc((n + 1) * sizeof(char*))
+    cdef uint32_t* sizes = <uint32_t*>malloc((n + 1) * sizeof(uint32_t))
+    try:
+        if arena == NULL:
+            arena = <Arena*>calloc(1, sizeof(Arena))
+        else:
+            idle = arena.next
+        if arena == NULL or kinds == NULL or found == NULL or texts == NULL or sizes == NULL:
+            raise MemoryError
+        for i in range(n):
+            grammar, tree = grammars[i], trees[i]
+            kinds[i], found[i], texts[i], sizes[i] = &grammar.g, &tree.found, tree.source, len(tree.source)
+        with nogil:
+            for i in range(n):
+                take_apart(found[i], kinds[i], arena, limits, texts[i], sizes[i])
+    finally:
+        if arena != NULL:
+            arena.next = idle
+            idle = arena
+        free(kinds)
+        free(found)
+        free(texts)
+        free(sizes)
+    for tree in trees:
+        if tree.found.sound < 0:
+            raise ValueError("the grammar does not fit the tree-sitter runtime of this package")
+    return trees
 
 
 def cut_lines(bytes source not None, const int32_t[:, ::1] spans not None):
@@ -333,24 +426,12 @@ cdef inline const char* _after_newline(const char* p, const char* end) noexcept 
 
 def pack_rows(const int32_t[:, ::1] rows not None):
     """Rows as differences from the row before, in seven bits a byte; read back by `unpack_rows`."""
-    cdef Py_ssize_t n = rows.shape[0], width = rows.shape[1], i, j, used = 0
-    cdef int32_t difference
-    cdef uint32_t value
-    cdef uint8_t* out = <uint8_t*>malloc(n * width * 5 + 1)
+    cdef Py_ssize_t n = rows.shape[0], width = rows.shape[1]
+    cdef uint8_t* out = <uint8_t*>malloc(n * width * PACKED_MOST + 1)
     if out == NULL:
         raise MemoryError
-    for i in range(n):
-        for j in range(width):
-            difference = rows[i, j] - rows[i - 1, j] if i else rows[i, j]
-            value = (<uint32_t>difference << 1) ^ <uint32_t>(difference >> 31)
-            while value >= 128:
-                out[used] = <uint8_t>(value | 128)
-                used += 1
-                value >>= 7
-            out[used] = <uint8_t>value
-            used += 1
     try:
-        return out[:used]
+        return out[: pack_table(&rows[0, 0], n, width, out) if n and width else 0]
     finally:
         free(out)
 

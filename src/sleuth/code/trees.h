@@ -30,9 +30,39 @@
 
 #define NONE 0xFFFFFFFFu
 
+static void out_of_memory(void) {
+    fprintf(stderr, "sleuth: out of memory while parsing\n");
+    abort(); /* tree-sitter has no way to give up */
+}
+
+/* growing arrays */
+
+#define VECTOR(name, type)          \
+    typedef struct {                \
+        type* data;                 \
+        uint32_t n, room;           \
+    } name;                         \
+    static type* name##_push(name* v) { \
+        if (v->n == v->room) {      \
+            v->room = v->room ? 2 * v->room : 64; \
+            v->data = realloc(v->data, v->room * sizeof(type)); \
+            if (!v->data) out_of_memory(); \
+        }                           \
+        return &v->data[v->n++];    \
+    }
+
+/* A visible node. `stop` is one past its last descendant; `marks` are the captures that hold it, a bit each. */
+typedef struct {
+    uint32_t start, end, row, end_row, parent, stop, marks;
+    uint16_t symbol, field;
+    uint8_t named;
+} FlatNode;
+
+VECTOR(FlatNodes, FlatNode)
+
 /* memory of one parse */
 
-enum { BLOCK = 1 << 20, KEPT_BLOCKS = 16, HEAD = 16 };
+enum { BLOCK = 1 << 20, KEPT_BLOCKS = 16, HEAD = 16, KEPT_NODES = 1 << 17 };
 
 typedef struct Block {
     struct Block* next;
@@ -47,14 +77,10 @@ typedef struct Arena {
     char* at;
     char* end;
     Lookups lookups;
+    FlatNodes nodes; /* of the last parse; their memory serves the next one */
 } Arena;
 
 static THREAD_LOCAL Arena* current_arena;
-
-static void out_of_memory(void) {
-    fprintf(stderr, "sleuth: out of memory while parsing\n");
-    abort(); /* tree-sitter has no way to give up */
-}
 
 static char* arena_block(Arena* arena, size_t size) {
     size_t wanted = size + HEAD + 16;
@@ -128,31 +154,6 @@ static void arena_reset(Arena* arena) {
 }
 
 static void use_arenas(void) { ts_set_allocator(arena_malloc, arena_calloc, arena_realloc, arena_free); }
-
-/* growing arrays */
-
-#define VECTOR(name, type)          \
-    typedef struct {                \
-        type* data;                 \
-        uint32_t n, room;           \
-    } name;                         \
-    static type* name##_push(name* v) { \
-        if (v->n == v->room) {      \
-            v->room = v->room ? 2 * v->room : 64; \
-            v->data = realloc(v->data, v->room * sizeof(type)); \
-            if (!v->data) out_of_memory(); \
-        }                           \
-        return &v->data[v->n++];    \
-    }
-
-/* A visible node. `stop` is one past its last descendant; `marks` are the captures that hold it, a bit each. */
-typedef struct {
-    uint32_t start, end, row, end_row, parent, stop, marks;
-    uint16_t symbol, field;
-    uint8_t named;
-} FlatNode;
-
-VECTOR(FlatNodes, FlatNode)
 
 /* One level of the descent; `visible` is the nearest visible node at or above it, `own` that of this level or NONE. */
 typedef struct {

@@ -1,0 +1,125 @@
+"""Everything that an index of code holds, as digests: `python -m tests.code.stored` writes down what there is now."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
+from sleuth.code.languages import LANGUAGES
+from sleuth.code.shelf import Shelf
+from sleuth.codebase import open_code
+from sleuth.lexical.leg import field_arrays
+from sleuth.lexical.postings import FieldPostings
+from tests.code.conftest import SHOP, write
+from tests.code.test_parse import SOURCES
+
+PLACE = Path(__file__).parent / "stored.json"
+QUERIES = (
+    "how is a card charged", "PaymentProcessor", "newest order", "Refund.add", "see shop/models.py", "f", "A.f",
+    "def newest_order(orders):", "server listens on a port", "README payment docs", "class extends B",
+)  # fmt: skip
+_ENDINGS = {
+    "python": "py", "javascript": "js", "typescript": "ts", "tsx": "tsx", "go": "go", "rust": "rs", "java": "java",
+    "c": "c", "cpp": "cpp", "csharp": "cs", "ruby": "rb", "php": "php", "kotlin": "kt", "scala": "scala", "bash": "sh",
+}  # fmt: skip
+
+
+def grammars() -> dict[str, str]:
+    """The versions that what is written down was made with."""
+    names = {language.package.replace("_", "-") for language in LANGUAGES.values() if language.package}
+    return {name: version(name) for name in sorted(names)}
+
+
+def fixture(root: Path) -> None:
+    """The shop, and sources of every language: whole, long, cut off, with names that are not plain."""
+    write(root, dict(SHOP))
+    for language, (source, *_) in SOURCES.items():
+        variants = (
+            source,
+            source * 60,
+            source[: len(source) // 2],
+            source.replace("f", "é"),
+            source.replace("A", "self"),
+        )
+        write(root, {f"all/v{n}/{language}.{_ENDINGS[language]}": text for n, text in enumerate(variants)})
+    write(
+        root,
+        {
+            "odd/latin.py": b"x = '\xe4'\n",
+            "odd/empty.py": b"",
+            "odd/binary.py": b"\0",
+            "odd/mini.js": b"var a=1;" * 2000,
+        },
+    )
+
+
+def contents(storage: CodeStorage, snapshot: Snapshot) -> dict[str, Any]:
+    """By part of what is stored, its plain value."""
+    out: dict[str, Any] = {"files": [list(row) for row in (*snapshot.files, *snapshot.skipped)]}
+    details = [(row.path, snapshot.detail(row)) for row in snapshot.files]
+    out["details"] = [storage.detail(row.key).hex() for row in snapshot.files]
+    out["texts"] = [snapshot.source(row).hex() for row in snapshot.files]
+    out["symbols"] = [
+        (path, s.kind, s.qualified, s.start, s.line, s.end, s.parent, s.signature, s.doc, s.labels)
+        for path, detail in details
+        for s in detail.symbols
+    ]
+    out["references"] = [(path, *r) for path, detail in details for r in detail.references]
+    out["imports"] = [(path, *i) for path, detail in details for i in detail.imports]
+    out["chunks"] = [(path, *c) for path, detail in details for c in detail.chunks]
+    out["postings"] = _postings(storage, storage.shelf)
+    retriever = CodeRetriever(storage, None)
+    out["ranking"] = [
+        (query, hit.file_path, hit.render(), f"{hit.score:.5f}")
+        for query in QUERIES
+        for hit in retriever.retrieve(query, snapshot.repository.id, strategy="keyword")
+    ]
+    return out
+
+
+def _postings(storage: CodeStorage, shelf: Shelf) -> list[Any]:
+    found = []
+    for leg, live in (
+        (storage.words.files, storage.connection.execute("SELECT key FROM files ORDER BY key")),
+        (storage.words.chunks, storage.connection.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+         "WHERE i < (SELECT max(first_chunk + chunks) FROM files)) SELECT i FROM n")),
+    ):  # fmt: skip
+        import numpy as np
+
+        keys = np.array([row[0] for row in live], np.int64)
+        for view in shelf.views(storage.connection, leg, keys):
+            for field in sorted(view.meta):
+                if field == "n":
+                    continue
+                postings = FieldPostings(field_arrays(view.arrays, field))
+                terms = {
+                    postings.term(i): [array.tolist() for array in postings.postings(i)]
+                    for i in range(len(postings))
+                }
+                found.append((leg.name, field, view.keys.tolist(), sorted(terms.items())))
+    return found
+
+
+def digests() -> dict[str, str]:
+    """Of a fresh index of the fixture."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "repository"
+        fixture(root)
+        with open_code(Path(folder) / "index", create=True) as storage:
+            repository = storage.repository(index_path(storage, root, workers=2).repository)
+            found = contents(storage, storage.open_snapshot(repository, storage.snapshot(repository)))
+    return {
+        part: hashlib.sha256(
+            json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        ).hexdigest()
+        for part, value in found.items()
+    }
+
+
+if __name__ == "__main__":
+    PLACE.write_text(json.dumps({"grammars": grammars(), "digests": digests()}, indent=1) + "\n")

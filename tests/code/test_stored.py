@@ -1,0 +1,20 @@
+"""Nothing that makes indexing faster may change what is stored or found."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.code.stored import PLACE, digests, grammars
+
+
+def test_what_is_stored_is_what_was_stored() -> None:
+    """Files, texts, symbols, references, imports, chunks, postings and rankings are those that were written down.
+
+    A change that means to alter them writes them down again: `python -m tests.code.stored`.
+    """
+    before = json.loads(PLACE.read_text())
+    if before["grammars"] != grammars():
+        pytest.skip("other versions of grammars are installed: what they find may differ")
+    assert digests() == before["digests"]
