@@ -52,6 +52,7 @@ class Analyzer:
         cut: Callable[[str], list[str]] | None = None,
         finish: Callable[[list[str]], list[str]] | None = None,
         stop: frozenset[str] = frozenset(),
+        verbatim: bool = False,
     ) -> None:
         """An analyzer of the given parts.
 
@@ -64,6 +65,7 @@ class Analyzer:
             cut: what `find` finds in an ASCII run, without the places, for indexing.
             finish: what becomes of the tokens at last, all at once (stemming); keeps length and order.
             stop: tokens, before `finish`, that are left out.
+            verbatim: whether an ASCII run is its own only token.
         """
         self.name = name
         self._version = version
@@ -76,6 +78,7 @@ class Analyzer:
         self._cut = cut
         self._finish = finish
         self._stop = stop
+        self._verbatim = verbatim
         self._known: dict[str, tuple[str, ...]] = {}
         self._shared: dict[str, str | tuple[str, ...]] = {}
 
@@ -114,7 +117,7 @@ class Analyzer:
         from sleuth.text.tokens import TermCounter
 
         expand = self._expand if self._cut is None else self._expand_once
-        return TermCounter(self._fold, expand, self._prepare)
+        return TermCounter(self._fold, expand, self._prepare, MAX_TOKEN if self._verbatim else 0)
 
     def _wanted(self, token: str) -> bool:
         return token not in self._stop and len(token) <= MAX_TOKEN
@@ -308,8 +311,8 @@ _ANALYZERS = {
             stop=LUCENE,
         ),
         Analyzer("english", 3, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
-        Analyzer("names", 1, extra="_", keep_case=True, find=_find_names),
-        Analyzer("plain", 1, extra="_", find=_find_words),
+        Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, verbatim=True),
+        Analyzer("plain", 1, extra="_", find=_find_words, verbatim=True),
     )
 }
 

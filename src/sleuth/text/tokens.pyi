@@ -9,6 +9,7 @@ class TermCounter:
         fold: bytes,
         expand: Callable[[list[str]], Sequence[str | Sequence[str]]],
         prepare: Callable[[str], str],
+        verbatim: int = 0,
     ) -> None: ...
     def __len__(self) -> int: ...
     def count(

@@ -28,6 +28,7 @@ cdef extern from "tokens.h" nogil:
     void table_free(StringTable*)
     int64_t table_intern(StringTable*, const uint8_t*, uint64_t, uint32_t)
     uint32_t string_hash(const uint8_t*, uint64_t)
+    bint is_ascii(const uint8_t*, uint64_t)
     int numbers_push(Numbers*, uint32_t)
     int intern_runs(StringTable*, const uint8_t*, const uint8_t*, uint64_t, uint8_t*, Numbers*)
 
@@ -42,6 +43,7 @@ cdef class TermCounter:
         fold: 256 bytes: what each byte of a text becomes in a surface, 0 for a separator.
         expand: list of surfaces to list of their terms: a str for one term, a sequence of str for any other number.
         prepare: a text that is not ASCII to the text that is cut.
+        verbatim: ASCII surfaces of up to this many bytes are their own single term, and not given to `expand`.
     """
 
     cdef StringTable surfaces
@@ -55,13 +57,15 @@ cdef class TermCounter:
     cdef uint8_t fold[256]
     cdef object expand
     cdef object prepare
+    cdef uint64_t verbatim
 
-    def __cinit__(self, bytes fold not None, expand, prepare):
+    def __cinit__(self, bytes fold not None, expand, prepare, uint64_t verbatim=0):
         if len(fold) != 256:
             raise ValueError(f"fold must be 256 bytes, got {len(fold)}")
         memcpy(self.fold, <const uint8_t*>fold, 256)
         self.expand = expand
         self.prepare = prepare
+        self.verbatim = verbatim
         if table_init(&self.surfaces) or table_init(&self.terms) or numbers_push(&self.expansion, 0):
             raise MemoryError
 
@@ -163,37 +167,61 @@ cdef class TermCounter:
     cdef _learn(self):
         """Expands surfaces that are new."""
         cdef uint64_t i, first = self.expansion.used - 1
+        cdef int failed = 0
         cdef StringTable* s = &self.surfaces
         cdef list words = []
         for i in range(first, s.count):
-            words.append(PyUnicode_DecodeUTF8(<char*>s.bytes + s.starts[i], s.starts[i + 1] - s.starts[i], "surrogatepass"))
-        if not words:
-            return
+            if not self._is_verbatim(i):
+                words.append(PyUnicode_DecodeUTF8(<char*>s.bytes + s.starts[i], s.starts[i + 1] - s.starts[i], "surrogatepass"))
         self.flat.used = self.expansion.data[first]  # what a call that raised half-way left
-        for found in self.expand(words):
-            if isinstance(found, str):
-                self._add_term(found)
-            else:
-                for token in found:
-                    self._add_term(token)
-            if numbers_push(&self.expansion, <uint32_t>self.flat.used):
-                raise MemoryError
-        if self.expansion.used != s.count + 1:
+        expanded = self.expand(words) if words else ()
+        if len(expanded) != len(words):
             raise ValueError("expand must give one entry per surface")
+        found = iter(expanded)
+        i = first
+        while i < s.count:
+            with nogil:
+                while i < s.count and self._is_verbatim(i) and not failed:
+                    failed = self._intern(s.bytes + s.starts[i], s.starts[i + 1] - s.starts[i], s.hashes[i])
+                    failed |= numbers_push(&self.expansion, <uint32_t>self.flat.used)
+                    i += 1
+            if failed:
+                raise MemoryError
+            if i < s.count:
+                self._add_terms(next(found))
+                i += 1
+
+    cdef bint _is_verbatim(self, uint64_t surface) noexcept nogil:
+        cdef uint64_t i = self.surfaces.starts[surface], end = self.surfaces.starts[surface + 1]
+        return end - i <= self.verbatim and is_ascii(self.surfaces.bytes + i, end - i)
+
+    cdef int _intern(self, const uint8_t* term, uint64_t size, uint32_t term_hash) noexcept nogil:
+        """One more term of the last surface; -1 without memory."""
+        cdef int64_t number = table_intern(&self.terms, term, size, term_hash)
+        return -1 if number < 0 else numbers_push(&self.flat, <uint32_t>number)
+
+    cdef int _add_terms(self, found) except -1:
+        """The terms of one more surface."""
+        if isinstance(found, str):
+            self._add_term(found)
+        else:
+            for token in found:
+                self._add_term(token)
+        if numbers_push(&self.expansion, <uint32_t>self.flat.used):
+            raise MemoryError
+        return 0
 
     cdef int _add_term(self, str token) except -1:
         cdef Py_ssize_t size
         cdef const char* p
         cdef bytes encoded
-        cdef int64_t number
         if PyUnicode_IS_ASCII(token):
             p = PyUnicode_AsUTF8AndSize(token, &size)
         else:
             encoded = token.encode("utf-8", "surrogatepass")
             p = encoded
             size = len(encoded)
-        number = table_intern(&self.terms, <const uint8_t*>p, size, string_hash(<const uint8_t*>p, size))
-        if number < 0 or numbers_push(&self.flat, <uint32_t>number):
+        if self._intern(<const uint8_t*>p, size, string_hash(<const uint8_t*>p, size)):
             raise MemoryError
         return 0
 
