@@ -1,14 +1,12 @@
-"""What does the store tell its callers? Values without behaviour."""
+"""What does the store tell its callers? Values without behaviour, as tuples: quickly made, and so are their classes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What tells whether a document has changed, without reading it.
 
     Attributes:
@@ -22,8 +20,7 @@ class Known:
     modified_ns: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
+class StoredDocument(NamedTuple):
     """A document as the record holds it; its text is in its chunks.
 
     Attributes:
@@ -42,7 +39,7 @@ class StoredDocument:
 
 
 class Row(NamedTuple):
-    """A chunk as the record holds it. A tuple, since ten of them are made for each query.
+    """A chunk as the record holds it.
 
     Attributes:
         key: its name inside the package; never shown to users.
@@ -69,16 +66,14 @@ class Row(NamedTuple):
     page: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """How much one version holds."""
 
     documents: int
     chunks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(NamedTuple):
     """Something that was mended: on opening, on demand, or in the memory of a process that may not write.
 
     Attributes:
@@ -91,8 +86,7 @@ class Repair:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that a check of the index found.
 
     Attributes:
@@ -107,8 +101,7 @@ class Finding:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LegStatus:
+class LegStatus(NamedTuple):
     """One leg of one version.
 
     Attributes:
@@ -128,8 +121,7 @@ class LegStatus:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """The store at a glance.
 
     Attributes:
@@ -147,4 +139,4 @@ class Status:
     tombstones: int
     settings: Mapping[str, Any]
     holder: Mapping[str, Any] | None = None
-    damage: tuple[str, ...] = field(default=())
+    damage: tuple[str, ...] = ()
