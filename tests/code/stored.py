@@ -9,6 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
 from sleuth.code.languages import LANGUAGES
 from sleuth.code.shelf import Shelf
@@ -83,19 +85,11 @@ def contents(storage: CodeStorage, snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _postings(storage: CodeStorage, shelf: Shelf) -> list[Any]:
+    ((files, chunks),) = storage.connection.execute("SELECT max(key), max(first_chunk + chunks) FROM files")
     found = []
-    for leg, live in (
-        (storage.words.files, storage.connection.execute("SELECT key FROM files ORDER BY key")),
-        (storage.words.chunks, storage.connection.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
-         "WHERE i < (SELECT max(first_chunk + chunks) FROM files)) SELECT i FROM n")),
-    ):  # fmt: skip
-        import numpy as np
-
-        keys = np.array([row[0] for row in live], np.int64)
-        for view in shelf.views(storage.connection, leg, keys):
-            for field in sorted(view.meta):
-                if field == "n":
-                    continue
+    for leg, last in ((storage.words.files, files), (storage.words.chunks, chunks)):
+        for view in shelf.views(storage.connection, leg, np.arange(1, last + 1, dtype=np.int64)):
+            for field in sorted(set(view.meta) - {"n"}):
                 postings = FieldPostings(field_arrays(view.arrays, field))
                 terms = {
                     postings.term(i): [array.tolist() for array in postings.postings(i)]
