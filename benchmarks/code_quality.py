@@ -32,6 +32,8 @@ from sleuth.codebase import open_code
 Floats = NDArray[np.float32]
 SETS = (*(f"commit_{name}" for name in COMMITS), "cosqa", "swebench_dev")
 KEPT = 150
+EVERY = 8
+"""Of the issues of `swebench_dev`, those that a peer is asked which has to index each tree anew: one in so many."""
 
 
 class Case:
@@ -186,11 +188,26 @@ def peer_rows(name: str, work: Path) -> None:
     show(f"{name}, bm25s", measures(found["bm25s"]))
     show(f"{name}, words matched", measures(found["words"]))
     show(f"{name}, ours, hybrid", measures(found["hybrid"]))
-    try:
-        for peer, places in semble_places(files, tasks, work / "semble" / name).items():
-            show(f"{name}, {peer}", measures(places))
-    except ImportError as error:
-        print(f"semble is left out: {error}", file=sys.stderr)
+    for peer, places in semble_places(files, tasks, work / "semble" / name).items():
+        show(f"{name}, {peer}", measures(places))
+
+
+def swebench_peer_rows(cases: list[Case], weights: Floats, work: Path) -> None:
+    """semble, which indexes every tree anew, over every eighth issue; and ours over the same."""
+    ids: set[str] = set()
+    found: dict[str, list[tuple[NDArray[np.int64], int]]] = {}
+    for repository, tasks in swebench().items():
+        chosen = tasks[::EVERY]
+        texts = swebench_blobs({blob for _, tree in chosen for _, blob in tree})
+        for task, tree in chosen:
+            files = [(path, texts[blob]) for path, blob in tree]
+            ids.add(task.id)
+            home = work / "semble" / repository.replace("/", "_")
+            for peer, places in semble_places(files, [task], home).items():
+                found.setdefault(peer, []).extend(places)
+    show(f"swebench_dev, {len(ids)} issues", evaluate([case for case in cases if case.id in ids], weights))
+    for peer, places in found.items():
+        show(f"the same, {peer}", measures(places))
 
 
 def _places(scores: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
@@ -220,8 +237,13 @@ def main() -> None:
     print("| collection | Acc@1 | @3 | @5 | @10 | MRR |\n|---|---|---|---|---|---|")
     for name, cases in collections.items():
         show(name, evaluate(cases, current))
-        if options.peers and name != "swebench_dev":
-            peer_rows(name, options.work)
+        try:
+            if options.peers and name == "swebench_dev":
+                swebench_peer_rows(cases, current, options.work)
+            elif options.peers:
+                peer_rows(name, options.work)
+        except ImportError as error:
+            print(f"a peer is left out: {error}", file=sys.stderr)
     single = [c for c in collections.get("swebench_dev", []) if c.gold.sum() + c.missing == 1]
     if single:
         show("swebench_dev, one gold file", evaluate(single, current))
