@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sleuth.errors import CodeError
+
+Stamp = tuple[Any, ...]
+_MANY = 10_000
 
 
 class Entry(NamedTuple):
@@ -92,21 +97,19 @@ def tree(root: Path, commit: str) -> list[Entry]:
 
 
 @dataclass(frozen=True, slots=True)
-class Worktree:
-    """A worktree beside what is checked out.
+class Index:
+    """What git tracks in a worktree.
 
     Attributes:
-        head: the commit that is checked out; "" where there is none yet.
-        clean: whether nothing is changed, untracked files included.
-        tracked: object id in hex by path: what the index says, which is what the file holds.
-        others: paths that git cannot vouch for: changed, untracked, links, submodules, unmerged, left out of sight.
+        stamp: of the files that git keeps it in, and what is checked out; None where it changed while it was read.
+        tracked: object id in hex by path of plain files that are in sight.
+        others: paths of anything else: links, submodules, unmerged, left out of sight.
         odd: the bytes of tracked paths that are not UTF-8, by their text.
     """
 
-    head: str
-    clean: bool
+    stamp: Stamp | None
     tracked: dict[str, str]
-    others: set[bytes]
+    others: frozenset[bytes]
     odd: dict[str, bytes]
 
     def bytes_of(self, path: str) -> bytes:
@@ -114,18 +117,57 @@ class Worktree:
         return self.odd.get(path) or path.encode()
 
 
-def worktree(root: Path) -> Worktree:
-    """What git tracks in a worktree or would add, and which of it is not as the index says."""
-    with (
-        _start(root, "ls-files", "-z", "-s", "-v") as listing,
-        _start(
-            root, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"
-        ) as status,
-    ):
-        records = _finish(listing, root, "ls-files")
-        head, changed, changes = _changes(_finish(status, root, "status"))
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A worktree beside what is checked out.
+
+    Attributes:
+        head: the commit that is checked out; "" where there is none yet.
+        clean: whether nothing is changed, untracked files included.
+        changed: paths whose content may be other than the index says, and untracked ones; `touched` has besides what
+            differs between the index and the commit.
+    """
+
+    head: str
+    clean: bool
+    index: Index
+    changed: frozenset[bytes]
+    touched: frozenset[bytes]
+
+
+def worktree(root: Path, before: Index | None = None) -> Worktree:
+    """What git tracks in a worktree or would add, and which of it is not as the index says.
+
+    Args:
+        before: what was found earlier: it is taken as it is where git has not written since.
+    """
+    stamp = stamp_of(root)
+    same = before is not None and stamp is not None and before.stamp == stamp
+    # Looking at one file after the other is faster than git's threads up to some thousands.
+    few = ("-c", "core.preloadIndex=false") if before is not None and len(before.tracked) < _MANY else ()
+    with ExitStack() as stack:
+        start = partial(_start, root)
+        status = stack.enter_context(
+            start(*few, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=no", "--no-renames")
+        )
+        untracked = stack.enter_context(start("ls-files", "-z", "--others", "--exclude-standard"))
+        listing = None if same else stack.enter_context(start("ls-files", "-z", "-s", "-v"))
+        records = _finish(listing, root, "ls-files") if listing is not None else b""
+        new = frozenset(_finish(untracked, root, "ls-files").split(b"\0")[:-1])
+        head, changed, touched = _changes(_finish(status, root, "status"))
+    unmoved = stamp_of(root) == stamp
+    if before is not None and same:
+        if not unmoved:
+            return worktree(root)
+        index = before
+    else:
+        index = _read_index(records, stamp if unmoved else None)
+    return Worktree(head, not touched and not new, index, frozenset(changed) | new, frozenset(touched) | new)
+
+
+def _read_index(records: bytes, stamp: Stamp | None) -> Index:
     tracked: dict[str, str] = {}
-    others = changed
+    others: set[bytes] = set()
     odd: dict[str, bytes] = {}
     for raw, record in zip(records.split(b"\0"), text_of(records).split("\0")[:-1], strict=False):
         # "H 100644 <40 or 64 hex> 0\tpath": anything but a plain file in stage 0 that is in sight is looked at.
@@ -136,30 +178,70 @@ def worktree(root: Path) -> Worktree:
                 odd[path] = raw.partition(b"\t")[2]
         else:
             others.add(raw.partition(b"\t")[2])
-    for changed_path in others:
-        tracked.pop(text_of(changed_path), None)
-    return Worktree(head, not changes, tracked, others, odd)
+    for other in others:
+        tracked.pop(text_of(other), None)
+    return Index(stamp, tracked, frozenset(others), odd)
 
 
-def _changes(status: bytes) -> tuple[str, set[bytes], int]:
-    """The commit, the paths whose content in the worktree may be other than in the index, and how many lines tell."""
+def stamp_of(root: Path) -> Stamp | None:
+    """Changes whenever git writes its index, checks something else out, commits, or is told to ignore other files."""
+    folder = root / ".git"
+    try:
+        if folder.is_file():
+            folder = root / folder.read_text("utf-8").partition("gitdir:")[2].strip()
+        common = folder
+        if (folder / "commondir").exists():
+            common = folder / (folder / "commondir").read_text("utf-8").strip()
+        head = (folder / "HEAD").read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    places = [folder / "index", common / "packed-refs", common / "info" / "exclude", common / "config"]
+    if head.startswith("ref: "):
+        places.append(common / head[5:])
+    return (head, *map(_written, places))
+
+
+def _written(path: Path) -> tuple[int, ...]:
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def ignored(root: Path, paths: Iterable[bytes]) -> set[bytes]:
+    """Which of these untracked paths git leaves out."""
+    with _start(root, "check-ignore", "-z", "--stdin", stdin=subprocess.PIPE) as process:
+        out = _finish(
+            process, root, "check-ignore", check=False, text=b"".join([path + b"\0" for path in paths])
+        )
+        if process.returncode not in (0, 1):
+            raise CodeError(f"git check-ignore in {root}: exit status {process.returncode}")
+    return set(out.split(b"\0")[:-1])
+
+
+def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
+    """The commit, the paths whose content in the worktree may be other than in the index, and all paths told of."""
     head = ""
     changed: set[bytes] = set()
-    lines = 0
+    touched: set[bytes] = set()
     for line in status.split(b"\0")[:-1]:
         kind = line[:1]
         if kind == b"#":
             if line.startswith(b"# branch.oid ") and line[13:14] != b"(":
                 head = line[13:].decode()
             continue
-        lines += 1
-        if kind == b"?":
-            changed.add(line[2:])
-        elif kind == b"u":
-            changed.add(line.split(b" ", 10)[10])
-        elif kind == b"1" and line[3:4] != b".":
-            changed.add(line.split(b" ", 8)[8])
-    return head, changed, lines
+        path = line.split(b" ", 10 if kind == b"u" else 8)[-1]
+        touched.add(path)
+        if kind == b"u" or line[3:4] != b".":
+            changed.add(path)
+    return head, changed, touched
+
+
+def any_differs(root: Path, paths: Iterable[str]) -> bool:
+    """Whether one of these paths is not as in the commit that is checked out; untracked ones are not looked at."""
+    asked = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames", "--", *paths)
+    return bool(_run(root, "--literal-pathspecs", "-c", "core.preloadIndex=false", *asked))
 
 
 def blobs(root: Path, object_ids: Iterable[str]) -> Iterator[bytes]:
@@ -213,14 +295,14 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def _start(folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     where = folder if folder.is_dir() else folder.parent
     try:
         return subprocess.Popen(  # noqa: S603 - arguments are a list, and revisions follow --end-of-options
             ["git", "-C", str(where), *arguments],  # noqa: S607 - git is found on the path
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             env=_environment(),
         )
     except OSError as error:
@@ -229,8 +311,15 @@ def _start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
         ) from error
 
 
-def _finish(process: subprocess.Popen[bytes], folder: Path, what: str, *, check: bool = True) -> bytes:
-    out, problem = process.communicate()
+def _finish(
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    what: str,
+    *,
+    check: bool = True,
+    text: bytes | None = None,
+) -> bytes:
+    out, problem = process.communicate(text)
     if process.returncode and check:
         message = problem.decode("utf-8", "replace").strip() or f"exit status {process.returncode}"
         raise CodeError(f"git {what} in {folder}: {message}")

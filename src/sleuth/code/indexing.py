@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from sleuth.code.labels import category_of
 from sleuth.code.languages import language_of
 from sleuth.code.memory import Times, keep_times, read_times
 from sleuth.code.shelf import Batch
-from sleuth.code.sources import DiskSource, Listed, Source, source_at
+from sleuth.code.sources import DiskSource, Listed, Source, Version, source_at
 from sleuth.code.storage import CodeStorage
 
 _BATCH_BYTES = 400_000
@@ -64,6 +64,7 @@ def index_path(
     path: str | Path,
     *,
     revision: str | None = None,
+    changed: Collection[str | Path] | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     timeout: float = 10.0,
@@ -72,6 +73,8 @@ def index_path(
 
     Args:
         revision: a commit, branch or tag; read from git, the worktree is not touched.
+        changed: absolute paths: only they may differ from the last run of this storage object. Others are not looked at
+            then, except where that could miss something (`sources.DiskSource.listing_after`).
         workers: threads that parse; one per core where None.
         progress: called with (files done, files to do).
         timeout: seconds to wait for another run.
@@ -81,15 +84,15 @@ def index_path(
         CodeError: an unknown revision, or git failed.
         IndexLockedError: another run is at work; names it.
     """
-    return index_source(
-        storage, source_at(path, revision), workers=workers, progress=progress, timeout=timeout
-    )
+    source = source_at(path, revision)
+    return index_source(storage, source, changed=changed, workers=workers, progress=progress, timeout=timeout)
 
 
 def index_source(
     storage: CodeStorage,
     source: Source,
     *,
+    changed: Collection[str | Path] | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     timeout: float = 10.0,
@@ -103,7 +106,8 @@ def index_source(
         if isinstance(source, DiskSource):
             before = source.remembered = read_times(storage.connection, repository.id)
             source.known = storage.known_files(repository.id)
-        version, listed = source.listing()
+            source.recall = storage.memory.recall(repository.id)
+        version, listed = _listing(source, changed)
         report = IndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
         storage.begin(repository.id, version.id, version.commit, version.names)
         try:
@@ -114,11 +118,19 @@ def index_source(
                 if isinstance(source, DiskSource):
                     keep_times(connection, repository.id, before, source.seen)
         except BaseException as error:
+            storage.memory.forget()
             storage.fail(repository.id, version.id, f"{type(error).__name__}: {error}")
             raise
         storage.shelf.merge_all(storage)
     report.seconds = time.perf_counter() - began
     return report
+
+
+def _listing(source: Source, changed: Collection[str | Path] | None) -> tuple[Version, list[Listed]]:
+    found = None
+    if changed is not None and isinstance(source, DiskSource):
+        found = source.listing_after(changed)
+    return source.listing() if found is None else found
 
 
 def _analyse_new(
@@ -131,15 +143,21 @@ def _analyse_new(
     progress: Callable[[int, int], None] | None,
 ) -> tuple[list[int], Batch]:
     """Keys of the listing's file versions that are kept, and the last batch, which is not yet."""
-    pairs = [(path, hash or f"skip {skip}") for path, hash, skip in listed]
     known = storage.known_files(report.repository)
-    keys = [known[pair] for pair in pairs if pair in known]
-    new = [(file, pair) for file, pair in zip(listed, pairs, strict=True) if pair not in known]
+    keys: list[int] = []
+    new: list[tuple[Listed, str]] = []
+    for file in listed:
+        path, hash, skip = file
+        key = known.get((path, hash or f"skip {skip}"))
+        if key is None:
+            new.append((file, hash or f"skip {skip}"))
+        else:
+            keys.append(key)
     report.skipped = [(f.path, f.skip) for f in listed if f.skip]
     report.added = len(new)
-    pending = [(f, p[1]) for f, p in new if not f.skip]
+    pending = [(file, hash) for file, hash in new if not file.skip]
     batch = storage.shelf.batch()
-    batch.add([(p[1], _unread(f)) for f, p in new if f.skip])
+    batch.add([(hash, _unread(file)) for file, hash in new if file.skip])
     found: list[tuple[str, Analysed]] = []
     done = 0
     for some in _analysed(source, pending, workers or os.cpu_count() or 1):

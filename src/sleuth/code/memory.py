@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sleuth.code.git import Index
+    from sleuth.code.sources import Listed
 
 Pair = tuple[str, str]
 """Path and hash: a file version."""
@@ -11,15 +17,38 @@ Times = dict[str, tuple[int, int, str]]
 """Size, time of change in ns and hash, by path."""
 
 
+@dataclass(slots=True)
+class Recall:
+    """What a run of this process saw of the files on disk; the next one starts from there.
+
+    Attributes:
+        index: of git.
+        known: the file versions that were known, which `trusted` and `unknown` are told by.
+        trusted: tracked files whose content, as the index says, is known; in order.
+        unknown: the other tracked files.
+        head: the commit that was checked out; `touched` are names that may be other than there.
+        files: the whole listing; None where there was none.
+    """
+
+    index: Index | None = None
+    known: Container[Pair] = ()
+    trusted: list[Listed] = field(default_factory=list)
+    unknown: set[bytes] = field(default_factory=set)
+    head: str = ""
+    touched: set[str] = field(default_factory=set)
+    files: list[Listed] | None = None
+
+
 class Memory:
     """Keys of file versions, kept between the runs of one process; a change by another is noticed."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[int, int], dict[Pair, int]]] = {}
+        self._known: dict[str, tuple[object, dict[Pair, int]]] = {}
+        self._recalls: dict[str, Recall] = {}
 
     def known(self, connection: sqlite3.Connection, repository: str) -> Mapping[Pair, int]:
         """The key of every file version of a repository."""
-        stamp = _stamp(connection, repository)
+        stamp = _stamp(connection)
         kept = self._known.get(repository)
         if kept is None or kept[0] != stamp:
             rows = connection.execute("SELECT path, hash, key FROM files WHERE repository = ?", (repository,))
@@ -31,22 +60,22 @@ class Memory:
     ) -> None:
         """File versions were added with the keys from `first` on."""
         kept = self._known.get(repository)
-        if kept is not None:
+        if kept is not None and kept[0] == _stamp(connection):
             kept[1].update(zip(pairs, range(first, first + len(pairs)), strict=True))
-            self._known[repository] = (_stamp(connection, repository), kept[1])
+
+    def recall(self, repository: str) -> Recall:
+        """What the last run saw of a repository on disk."""
+        return self._recalls.setdefault(repository, Recall())
 
     def forget(self) -> None:
         """Something was undone or removed."""
         self._known.clear()
+        self._recalls.clear()
 
 
-def _stamp(connection: sqlite3.Connection, repository: str) -> tuple[int, int]:
-    """Changes whenever file versions come or go: keys are never given again."""
-    most, count = connection.execute(
-        "SELECT (SELECT coalesce(max(key), 0) FROM files), count(*) FROM files WHERE repository = ?",
-        (repository,),
-    ).fetchone()
-    return most, count
+def _stamp(connection: sqlite3.Connection) -> tuple[sqlite3.Connection, int]:
+    """Changes whenever another connection commits."""
+    return connection, connection.execute("PRAGMA data_version").fetchone()[0]
 
 
 def read_times(connection: sqlite3.Connection, repository: str) -> Times:

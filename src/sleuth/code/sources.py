@@ -10,20 +10,26 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Container, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sleuth.code import git
+from sleuth.code.memory import Recall
 from sleuth.errors import ArgumentError, CodeError
 
 MAX_BYTES = 2_000_000
 """Larger files are listed with a reason and not read."""
 
+_FEW = 100
+"""Paths that git is asked for one by one."""
 _SETTLED_NS = 2_000_000_000
 """A file that changed less than this before it was read may have changed again within the clock's grain."""
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a submodule"}
+_RULES = frozenset({".gitignore", ".gitattributes", ".gitmodules", ".git"})
+"""Files that decide what others are."""
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
@@ -130,16 +136,86 @@ class DiskSource:
             the same is not read again.
         seen: the same of this listing, without files that changed so lately that a further change may not show.
         known: (path, hash) pairs that need not be read.
+        recall: what the last listing of this process saw.
     """
 
     url = ""
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.recall = Recall()
         self.known: Container[tuple[str, str]] = ()
         self.remembered: dict[str, tuple[int, int, str]] = {}
         self.seen: dict[str, tuple[int, int, str]] = {}
         self._contents: dict[str, bytes] = {}
+
+    def listing(self) -> tuple[Version, list[Listed]]:
+        """What it is, and its files in order of path."""
+        raise NotImplementedError
+
+    def listing_after(self, changed: Iterable[str | Path]) -> tuple[Version, list[Listed]] | None:
+        """`listing`, where no file but those of `changed` differs from the last one; None where that cannot be told.
+
+        Args:
+            changed: absolute paths.
+        """
+        before = self.recall
+        if before.files is None or before.known is not self.known:
+            return None
+        names = {name for path in changed if (name := self._name(path)) is not None}
+        sorted_out = self._sort_out(names, [file.path for file in before.files])
+        wanted = None if sorted_out is None else self._wanted(sorted_out[1])
+        if sorted_out is None or wanted is None:
+            return None
+        files = [file for file in before.files if file.path not in names]
+        files += self._list([*sorted_out[0], *wanted])
+        files.sort()
+        version = self._version_after(files, names)
+        if version is None:
+            return None
+        for name, seen in self.remembered.items():
+            if name not in names:
+                self.seen[name] = seen
+        before.files = files
+        return version, files
+
+    def _sort_out(self, names: set[str], known: list[str]) -> tuple[list[bytes], list[bytes]] | None:
+        """Those that were listed, and files that were not; None where more may have changed than these.
+
+        Args:
+            known: all that were listed, in order.
+        """
+        old: list[bytes] = []
+        new: list[bytes] = []
+        for name in names:
+            full = self.root / name
+            if full.name in _RULES or not name.isprintable() or "\\" in name:
+                return None  # decides about others, or may be spelt otherwise in listings
+            if full.is_dir() and not full.is_symlink():
+                return None
+            at = bisect_left(known, name)
+            if at < len(known) and known[at] == name:
+                old.append(os.fsencode(name))
+            elif os.path.lexists(full):
+                new.append(os.fsencode(name))
+            elif (at := bisect_left(known, f"{name}/")) < len(known) and known[at].startswith(f"{name}/"):
+                return None  # a folder is gone
+        return old, new
+
+    def _name(self, path: str | Path) -> str | None:
+        """The name in listings of an absolute path; None outside the root."""
+        try:
+            return Path(path).relative_to(self.root).as_posix()
+        except ValueError:
+            return None
+
+    def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
+        """Which paths of files that were not there are listed; None where that cannot be told."""
+        raise NotImplementedError
+
+    def _version_after(self, files: list[Listed], names: set[str]) -> Version | None:
+        """What the files are now, of which `names` may have changed; None where that cannot be told."""
+        raise NotImplementedError
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order; each can be read once.
@@ -204,20 +280,58 @@ class WorktreeSource(DiskSource):
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files of the worktree; named by the commit where it is clean."""
-        tree = git.worktree(self.root)
-        known = self.known
-        trusted = [Listed(*pair) for pair in tree.tracked.items() if pair in known]
-        others = list(tree.others)
-        if len(trusted) < len(tree.tracked):
-            others += [tree.bytes_of(pair[0]) for pair in tree.tracked.items() if pair not in known]
-        files = self._list(others)
-        held = tree.tracked
-        self.seen = {path: seen for path, seen in self.seen.items() if held.get(path) != seen[2]}
-        files += trusted
+        tree = git.worktree(self.root, self.recall.index)
+        self._recall(tree.index)
+        recall = self.recall
+        listed = self._list(tree.changed | tree.index.others | recall.unknown)
+        moved = {git.text_of(path) for path in tree.changed}
+        tracked = tree.index.tracked
+        self.seen = {p: seen for p, seen in self.seen.items() if p in moved or tracked.get(p) != seen[2]}
+        files = [file for file in recall.trusted if file.path not in moved] if moved else recall.trusted[:]
+        files += listed
         files.sort()
+        recall.files, recall.head = files, tree.head
+        recall.touched = {git.text_of(path) for path in tree.touched}
         if tree.head and tree.clean:
             return Version(tree.head, tree.head, tuple(git.names_of(self.root, tree.head))), files
         return Version(content_id(files), tree.head), files
+
+    def _recall(self, index: git.Index) -> None:
+        """Tell the tracked files that are known from those that are not, where that is other than before."""
+        recall, known = self.recall, self.known
+        if recall.index is not index or recall.known is not known:
+            recall.index, recall.known, recall.trusted = index, known, []
+            recall.unknown = {index.bytes_of(path) for path in index.tracked}
+        found = []
+        for raw in recall.unknown:
+            path = git.text_of(raw)
+            if (path, index.tracked[path]) in known:
+                found.append((raw, Listed(path, index.tracked[path])))
+        if found:
+            recall.unknown.difference_update([raw for raw, _ in found])
+            recall.trusted += [file for _, file in found]
+            recall.trusted.sort()
+
+    def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
+        folders = {folder for path in paths for folder in (self.root / os.fsdecode(path)).parents}
+        inside = [folder for folder in folders if folder.is_relative_to(self.root) and folder != self.root]
+        if any(folder.is_symlink() or (folder / ".git").exists() for folder in inside):
+            return None
+        return set(paths) - git.ignored(self.root, paths) if paths else ()
+
+    def _version_after(self, files: list[Listed], names: set[str]) -> Version | None:
+        recall = self.recall
+        index = recall.index
+        if index is None or index.stamp is None or git.stamp_of(self.root) != index.stamp:
+            return None
+        recall.touched |= names
+        tracked = recall.touched & index.tracked.keys()
+        untracked = recall.touched - tracked
+        if not any(file.path in untracked for file in files) and (
+            len(tracked) > _FEW or not git.any_differs(self.root, sorted(tracked))
+        ):
+            return None  # perhaps clean: then it is the commit
+        return Version(content_id(files), recall.head)
 
 
 class FolderSource(DiskSource):
@@ -226,30 +340,52 @@ class FolderSource(DiskSource):
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files below the folder."""
         files = sorted(self._list(self._walk()))
+        self.recall.files, self.recall.known = files, self.known
         return Version(content_id(files)), files
 
     def _walk(self) -> Iterator[bytes]:
+        is_ignored = self._ignored()
+        base = os.fsencode(self.root)
+        for folder, folders, files in os.walk(base):
+            at = os.path.relpath(folder, base)
+            prefix = b"" if at == b"." else at + b"/"
+            folders[:] = sorted(f for f in folders if _is_entered(f) and not is_ignored(prefix + f + b"/"))
+            for name in sorted(files):
+                if not name.startswith(b".") and not is_ignored(prefix + name):
+                    yield prefix + name
+
+    def _ignored(self) -> Callable[[bytes], bool]:
+        """Whether the `.gitignore` of the folder leaves a path out; that of a folder ends with a slash."""
         import pathspec
 
         try:
             lines = (self.root / ".gitignore").read_text("utf-8", "replace").splitlines()
         except OSError:
             lines = []
-        ignored = pathspec.GitIgnoreSpec.from_lines(lines)
-        base = os.fsencode(self.root)
-        for folder, folders, files in os.walk(base):
-            at = os.path.relpath(folder, base)
-            prefix = b"" if at == b"." else at + b"/"
-            folders[:] = sorted(
-                f
-                for f in folders
-                if not f.startswith(b".")
-                and git.text_of(f) not in _SKIPPED_FOLDERS
-                and not ignored.match_file(git.text_of(prefix + f) + "/")
-            )
-            for name in sorted(files):
-                if not name.startswith(b".") and not ignored.match_file(git.text_of(prefix + name)):
-                    yield prefix + name
+        spec = pathspec.GitIgnoreSpec.from_lines(lines)
+        return lambda path: bool(spec.match_file(git.text_of(path)))
+
+    def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
+        if not paths:
+            return ()
+        is_ignored = self._ignored()
+        out = []
+        for path in paths:
+            *folders, name = path.split(b"/")
+            above = [b"/".join(folders[: n + 1]) for n in range(len(folders))]
+            if any((self.root / os.fsdecode(folder)).is_symlink() for folder in above):
+                return None
+            entered = all(map(_is_entered, folders)) and not any(is_ignored(f + b"/") for f in above)
+            if entered and not name.startswith(b".") and not is_ignored(path):
+                out.append(path)
+        return out
+
+    def _version_after(self, files: list[Listed], names: set[str]) -> Version | None:
+        return Version(content_id(files))
+
+
+def _is_entered(folder: bytes) -> bool:
+    return not folder.startswith(b".") and git.text_of(folder) not in _SKIPPED_FOLDERS
 
 
 def object_id(content: bytes) -> str:
