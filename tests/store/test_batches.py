@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.store import building, codebook, writing
+from sleuth.store import building, codebook, record, writing
 from sleuth.store.store import Store, content_hash
+from sleuth.types import Chunk
 from tests.store.words import SumsLeg, faults, put, read
 
 NAMES = [f"d{i}" for i in range(6)]
@@ -158,3 +160,58 @@ def test_the_block_may_be_left_in_flight(store: Store) -> None:
     assert read(store) == {}
     assert faults(store) == []
     assert not list((Path(store.path) / "segments").iterdir())
+
+
+passages = st.lists(
+    st.fixed_dictionaries({
+        "text": st.text(st.sampled_from("ab \né漢\0"), max_size=12),
+        "source": st.sampled_from([None, "s", "ü.txt"]),
+        "title": st.sampled_from(["", "T", "é"]),
+        "metadata": st.sampled_from([None, {}, {"a": 1}, {"b": ["é"], "title": "other", "start_line": 3}]),
+    }),
+    max_size=8,
+)  # fmt: skip
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(passages, st.booleans(), st.booleans(), st.booleans())
+def test_passages_are_documents(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[dict[str, Any]],
+    sources: bool,
+    titles: bool,
+    metadata: bool,
+) -> None:
+    """Documents put column by column are, in record and legs, what they are put one by one."""
+    names = [f"é{i % 5}-{i}" for i in range(len(rows))]
+    hashes = [content_hash(repr(row)) for row in rows]
+    stored = []
+    for at_once in (True, False):
+        with Store.open(tmp_path_factory.mktemp("index"), create=True) as store:
+            store.attach([SumsLeg()])
+            with store.writer() as writer:
+                columns = {"sources": sources and [row["source"] for row in rows]}
+                columns["titles"] = titles and [row["title"] for row in rows]
+                columns["metadata"] = metadata and [row["metadata"] for row in rows]
+                texts = [row["text"] for row in rows]
+                if at_once:
+                    given_columns = {name: column for name, column in columns.items() if column}
+                    writer.put_passages(names, texts, hashes, **given_columns)
+                for i, text in enumerate(() if at_once else texts):
+                    one = {
+                        name[:-1] if name != "metadata" else name: column[i]
+                        for name, column in columns.items()
+                        if column
+                    }
+                    chunk = Chunk(text, 0, len(text), 1, 1 + text.count("\n"))
+                    writer.put(names[i], hashes[i], [chunk], **one)
+            assert faults(store) == []
+            with store._connection() as connection:
+                stored.append([
+                    connection.execute("SELECT * FROM documents").fetchall(),
+                    [record.plain(connection, row) for row in connection.execute("SELECT * FROM chunks")],
+                ])  # fmt: skip
+            with store.reader() as snapshot:
+                stored[-1] += [view.arrays["sums"].tolist() for view in snapshot.segments("sums")]
+    assert stored[0][:2] == stored[1][:2]
+    assert [x for part in stored[0][2:] for x in part] == [x for part in stored[1][2:] for x in part]

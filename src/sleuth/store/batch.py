@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.store import record
 from sleuth.store.legs import Rows
-from sleuth.store.record import ChunkValues, DocumentValues
+from sleuth.store.record import ChunkValues, DocumentValues, Sums, Values
+
+if TYPE_CHECKING:
+    from sleuth.store.rows import Passages
 
 T = TypeVar("T")
 NOTHING: Mapping[int, Any] = MappingProxyType({})
@@ -42,20 +46,54 @@ class Lazy(Sequence[T]):
         return map(self._make, range(self._length))
 
 
-class Batch:
-    """Documents with their chunks, column by column, in order of key.
+class Table(Lazy[dict[str, Any]]):
+    """Mappings that have the same keys, but for null, column by column: what would be made of them is not made."""
 
-    Attributes:
-        documents: rows of the table `documents`.
-        chunks: rows of the table `chunks`.
-    """
+    def __init__(self, length: int, columns: Mapping[str, Sequence[Any]]) -> None:
+        super().__init__(length, self._at)
+        self.columns = columns
+
+    def _at(self, i: int) -> dict[str, Any]:
+        return {key: value for key, column in self.columns.items() if (value := column[i]) is not None}
+
+
+class Batch:
+    """Documents with their chunks, in order of key: column by column while they are passages, else row by row."""
 
     def __init__(self) -> None:
-        self.documents: list[DocumentValues] = []
-        self.chunks: list[ChunkValues] = []
+        self._documents: dict[str, DocumentValues] = {}
+        self._chunks: list[ChunkValues] = []
         self._metadata: dict[int, Mapping[str, Any]] = {}  # by document key
         self._fields: dict[int, Mapping[str, str]] = {}  # by chunk key
         self._chunk_metadata: dict[int, Mapping[str, Any]] = {}
+        self._passages: Passages | None = None
+        self._first = 0  # the key of the first passage
+        self._places: dict[str, int] = {}  # of passages
+
+    @property
+    def documents(self) -> int:
+        """How many."""
+        return len(self._places) or len(self._documents)
+
+    @property
+    def chunks(self) -> int:
+        """How many."""
+        return len(self._places) or len(self._chunks)
+
+    def names(self) -> KeysView[str]:
+        """Ids of the documents."""
+        return self._places.keys() if self._passages else self._documents.keys()
+
+    def first(self) -> int:
+        """The key of the first document, of which there is one at least."""
+        return self._first if self._passages else next(iter(self._documents.values()))[0]
+
+    def find(self, ids: Iterable[str]) -> dict[str, DocumentValues]:
+        """Those of the documents that have these ids."""
+        found = self.names() & ids
+        if self._passages is None:
+            return {name: self._documents[name] for name in found}
+        return {name: self._passages.document(self._places[name], self._first) for name in found}
 
     def add(
         self,
@@ -66,40 +104,108 @@ class Batch:
         chunk_metadata: Mapping[int, Mapping[str, Any]] = NOTHING,
     ) -> None:
         """Add a document; the mappings are what its JSON columns were made of, of chunks by key."""
-        self.documents.append(document)
-        self.chunks.extend(rows)
+        self._by_row()
+        self._documents[document[6]] = document
+        self._chunks.extend(rows)
         if metadata:
             self._metadata[document[0]] = metadata
         self._fields.update(fields)
         self._chunk_metadata.update(chunk_metadata)
 
-    def extend(
-        self,
-        documents: Iterable[DocumentValues],
-        chunks: Iterable[ChunkValues],
-        metadata: Mapping[int, Mapping[str, Any]],
-    ) -> None:
-        """Add documents of one chunk each; the mapping is by key."""
-        self.documents.extend(documents)
-        self.chunks.extend(chunks)
-        self._metadata.update(metadata)
+    def extend(self, first: int, passages: Passages) -> None:
+        """Add passages whose keys are `first` and those after it."""
+        if self._documents or not len(passages):
+            self._add_rows(first, passages)
+            return
+        if self._passages is None:
+            self._passages, self._first = passages, first
+        else:
+            self._passages.extend(passages)
+        at = first - self._first
+        self._places.update(zip(passages.ids, range(at, at + len(passages)), strict=False))
 
     def replace(self, document: DocumentValues) -> None:
         """Note other values of a document that is in the batch."""
-        self.documents = [document if row[0] == document[0] else row for row in self.documents]
+        self._by_row()
+        self._documents[document[6]] = document
 
-    def drop(self, key: int) -> int:
-        """Take a document out again; how many chunks it had. Linear, for the rare document put twice in a batch."""
-        self.documents = [row for row in self.documents if row[0] != key]
-        before = len(self.chunks)
-        self.chunks = [row for row in self.chunks if row[0] - row[1] != key]
-        return before - len(self.chunks)
+    def drop(self, name: str) -> None:
+        """Take a document out again. Linear, for the rare document put twice in a batch."""
+        self._by_row()
+        key = self._documents.pop(name)[0]
+        self._chunks = [row for row in self._chunks if row[0] - row[1] != key]
 
-    def rows(self) -> Rows:
-        """The chunks as legs are given them."""
-        return make_rows(
-            self.documents, self.chunks, self._metadata.get, self._fields.get, self._chunk_metadata.get
+    def _by_row(self) -> None:
+        """Passages that are no longer alone become rows."""
+        passages, self._passages, self._places = self._passages, None, {}
+        if passages is not None:
+            self._add_rows(self._first, passages)
+
+    def _add_rows(self, first: int, passages: Passages) -> None:
+        for place, name in enumerate(passages.ids):
+            self._documents[name] = passages.document(place, first)
+            self._chunks.append(passages.chunk(place, first))
+            if passages.own and passages.own[place][0]:
+                self._metadata[first + place] = passages.own[place][0]
+
+    def texts(self) -> list[str]:
+        """Of the chunks."""
+        return self._passages.texts if self._passages else [row[9] for row in self._chunks]
+
+    def tables(self, texts: Sequence[str | bytes], sums: Sums | None) -> tuple[Values, Values]:
+        """What is inserted as documents and as chunks.
+
+        Args:
+            texts: of the chunks, as the record keeps them.
+            sums: of passages, as `rows` gave them.
+        """
+        if self._passages is None or sums is None:
+            return record.tables(list(self._documents.values()), self._chunks, texts)
+        return record.passage_tables(self._passages, self._first, sums, texts)
+
+    def rows(self) -> tuple[Rows, Sums | None]:
+        """The chunks as legs are given them, and the checksums that were made on the way, of passages."""
+        if self._passages:
+            sums = self._passages.sums(self._first)
+            return passage_rows(self._passages, self._first, sums[1]), sums
+        rows = make_rows(
+            list(self._documents.values()),
+            self._chunks,
+            self._metadata.get,
+            self._fields.get,
+            self._chunk_metadata.get,
         )
+        return rows, None
+
+
+def passage_rows(passages: Passages, first: int, lines: list[int]) -> Rows:
+    """As `make_rows`, of passages with keys from `first` on and so many line breaks in their texts."""
+    n = len(passages)
+    texts: dict[str, Sequence[str]] = {"text": passages.texts}
+    if passages.titles and any(passages.titles):
+        texts["title"] = [title or "" for title in passages.titles]
+    shown: dict[str, Sequence[Any]] = {
+        "source": [own or name for own, name in zip(passages.sources, passages.ids, strict=True)]
+        if passages.sources
+        else passages.ids,
+        "start_line": [1] * n,
+        "end_line": [1 + count for count in lines],
+    }
+    if "title" in texts:
+        shown["title"] = [title or None for title in texts["title"]]
+    table = Table(n, shown)
+    metadata: Sequence[Mapping[str, Any]] = table
+    if passages.own and any(text for _, text in passages.own):
+        own = passages.own
+        metadata = Lazy(n, lambda i: {**table[i], **own[i][0]})
+    columns = list(texts.values())
+    return Rows(
+        np.arange(first, first + n),
+        tie_ranks(passages.ids, np.ones(n, np.int64)),
+        texts,
+        metadata,
+        Lazy(n, lambda i: content_hash("\x1e".join([column[i] for column in columns]))),
+    )
 
 
 def make_rows(

@@ -13,7 +13,7 @@ from sleuth.store import manifest, segments
 from sleuth.store.batch import Batch
 from sleuth.store.codebook import Coder, Learned
 from sleuth.store.legs import Leg, Rows
-from sleuth.store.record import Connection
+from sleuth.store.record import Connection, Values
 from sleuth.store.segments import Encoded, Held
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Flight:
     ) -> None:  # fmt: skip
         self.batch = batch
         self._work = partial(_prepare, batch, first, last, legs, coder, folder)
-        large = len(batch.chunks) >= _WORTH_A_THREAD
+        large = batch.chunks >= _WORTH_A_THREAD
         self._future = pool().submit(self._work) if large else None
 
     def wait(self) -> None:
@@ -113,26 +113,26 @@ class Prepared:
 
     Attributes:
         built: a segment for every leg.
-        texts: of the chunks, as the record keeps them.
+        tables: what the record gets.
         learned: a codebook to be kept before them.
     """
 
     built: list[Built]
-    texts: Sequence[str | bytes]
+    tables: tuple[Values, Values]
     learned: Learned | None
 
 
 def _prepare(  # noqa: PLR0917 - what is made, and of what
     batch: Batch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path
 ) -> Prepared:
-    texts, learned = coder.encode([chunk[9] for chunk in batch.chunks])
+    texts, learned = coder.encode(batch.texts())
     built: list[Built] = []
     try:
-        rows = batch.rows()
+        rows, sums = batch.rows()
         for leg in legs if batch.chunks else ():
             built.append(build(leg, rows, first, last, folder))  # noqa: PERF401 - a failure discards the others
     except BaseException:
         for segment in built:
             segment.discard()
         raise
-    return Prepared(built, texts, learned)
+    return Prepared(built, batch.tables(texts, sums), learned)

@@ -14,14 +14,16 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, StoreError
 from sleuth.store.codebook import Codebooks
+
+if TYPE_CHECKING:
+    from sleuth.store.rows import Passages
 
 FORMAT = 1
 APPLICATION = 0x534C5448
@@ -70,6 +72,26 @@ DocumentValues = tuple[int, int, int, int | None, int, bytes, str, str | None, s
 ChunkValues = tuple[int, int, int | None, int, int, int, int, str | None, str | None, str]
 """key, n, page, start, line, lines, checksum, fields, metadata, text; the text is stored as its codebook writes it"""
 
+Sums = tuple[list[int], list[int], list[int]]
+"""Of passages: checksums of documents, line breaks in texts, checksums of chunks."""
+
+
+class Values(NamedTuple):
+    """Rows to be inserted, column by column.
+
+    Attributes:
+        into: the table, and which of its columns.
+        marks: the values of a row in SQL.
+        columns: what stands for the marks.
+    """
+
+    into: str
+    marks: str
+    columns: Sequence[Sequence[Any]]
+
+
+_BARE_DOCUMENTS = ("documents(key, chunks, size, checksum, content_hash, id)", "(?, 1, 0, ?, ?, ?)")
+_BARE_CHUNKS = ("chunks(key, n, start, line, lines, checksum, text)", "(?, 0, 0, 1, ?, ?, ?)")
 _TOGETHER = 96
 """Rows that one statement inserts: each run of a statement gives the interpreter away and waits for it."""
 DOCUMENT_COLUMNS = "key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"
@@ -298,42 +320,57 @@ def select_in(
         )
 
 
-def insert(
-    connection: Connection,
-    documents: Sequence[DocumentValues],
-    chunks: Sequence[ChunkValues],
-    texts: Sequence[str | bytes],
-) -> None:
-    """Add rows, in order of key; `texts` are those of the chunks as a `Coder` wrote them.
+def tables(
+    documents: Sequence[DocumentValues], chunks: Sequence[ChunkValues], texts: Sequence[str | bytes]
+) -> tuple[Values, Values]:
+    """What is inserted for rows of both tables; `texts` are those of the chunks as a `Coder` wrote them.
 
     Rows that say nothing but an id and a text, as of a bulk load, bind half of the values.
     """
+    columns = list(zip(*documents, strict=True))
     if any(row[2] or row[3] is not None or row[7] or row[8] or row[9] or row[1] != 1 for row in documents):
-        _insert(connection, "documents", _marks(10), documents)
+        told = Values("documents", _marks(10), columns)
     else:
-        bare = "documents(key, chunks, size, checksum, content_hash, id)"
-        _insert(connection, bare, "(?, 1, 0, ?, ?, ?)", map(itemgetter(0, 4, 5, 6), documents))
+        told = Values(*_BARE_DOCUMENTS, itemgetter(0, 4, 5, 6)(columns) if columns else ())
+    columns = list(zip(*chunks, strict=True))
     if any(row[1] or row[3] or row[2] or row[7] or row[8] or row[4] != 1 for row in chunks):
-        coded = ((*chunk[:9], text) for chunk, text in zip(chunks, texts, strict=True))
-        _insert(connection, "chunks", _marks(10), coded)
-    else:
-        bare = "chunks(key, n, start, line, lines, checksum, text)"
-        keys, lines, checksums = (map(itemgetter(place), chunks) for place in (0, 5, 6))
-        _insert(connection, bare, "(?, 0, 0, 1, ?, ?, ?)", zip(keys, lines, checksums, texts, strict=True))
+        return told, Values("chunks", _marks(10), [*columns[:9], texts])
+    return told, Values(*_BARE_CHUNKS, (*itemgetter(0, 5, 6)(columns), texts) if columns else ())
+
+
+def passage_tables(
+    passages: Passages, first: int, sums: Sums, texts: Sequence[str | bytes]
+) -> tuple[Values, Values]:
+    """What is inserted for documents of one chunk each, with keys from `first` on."""
+    n = len(passages)
+    keys = range(first, first + n)
+    documents = Values(*_BARE_DOCUMENTS, (keys, sums[0], passages.digests, passages.ids))
+    if passages.sources or passages.titles or passages.own:
+        nothing = [None] * n
+        own = [text for _, text in passages.own] if passages.own else nothing
+        more = (passages.sources or nothing, passages.titles or nothing, own)
+        told = "documents(key, chunks, size, checksum, content_hash, id, source, title, metadata)"
+        documents = Values(told, "(?, 1, 0, ?, ?, ?, ?, ?, ?)", (*documents.columns, *more))
+    return documents, Values(*_BARE_CHUNKS, (keys, sums[1], sums[2], texts))
 
 
 def _marks(columns: int) -> str:
     return f"({', '.join('?' * columns)})"
 
 
-def _insert(connection: Connection, into: str, values: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    rows = iter(rows)
-    many = f"INSERT INTO {into} VALUES {', '.join([values] * _TOGETHER)}"
-    together = list(islice(rows, _TOGETHER))
-    while len(together) == _TOGETHER:
-        connection.execute(many, tuple(chain.from_iterable(together)))
-        together = list(islice(rows, _TOGETHER))
-    connection.executemany(f"INSERT INTO {into} VALUES {values}", together)
+def insert(connection: Connection, values: Values) -> None:
+    """Add rows, in order of key."""
+    columns = values.columns
+    width, n = len(columns), len(columns[0]) if columns else 0
+    whole = n - n % _TOGETHER
+    many = f"INSERT INTO {values.into} VALUES {', '.join([values.marks] * _TOGETHER)}"
+    bound: list[Any] = [None] * (width * _TOGETHER)
+    for at in range(0, whole, _TOGETHER):
+        for place, column in enumerate(columns):
+            bound[place::width] = column[at : at + _TOGETHER]
+        connection.execute(many, bound)
+    left = [column[whole:] for column in columns]
+    connection.executemany(f"INSERT INTO {values.into} VALUES {values.marks}", zip(*left, strict=True))
 
 
 def plain(connection: Connection, stored: tuple[Any, ...]) -> ChunkValues:

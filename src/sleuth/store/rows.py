@@ -7,12 +7,11 @@ from functools import partial
 from itertools import repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
-from zlib import crc32
 
 from sleuth.errors import ArgumentError
 from sleuth.store import record
 from sleuth.store.batch import NOTHING
-from sleuth.store.record import SIGN, ChunkValues, DocumentValues
+from sleuth.store.record import ChunkValues, DocumentValues
 
 if TYPE_CHECKING:
     from sleuth.types import Chunk
@@ -26,25 +25,32 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 class Passages:
     """Documents of one chunk each, column by column. What a row costs here is what adding a short text costs.
 
+    Attributes:
+        ids, texts, digests: of each; as are the other columns.
+        sources, titles: None where it is the id, or there is none; the column is None where all are.
+        own: metadata without what its columns hold, and its JSON; None where there is none.
+
     Raises:
         ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold.
     """
+
+    __slots__ = ("digests", "ids", "own", "sources", "texts", "titles")
 
     def __init__(  # noqa: PLR0917 - columns
         self,
         ids: list[str],
         texts: list[str],
         hashes: list[str],
-        metadata: Sequence[Mapping[str, Any] | None] | None,
-        sources: Sequence[str | None] | None,
-        titles: Sequence[str] | None,
+        metadata: Sequence[Mapping[str, Any] | None] | None = None,
+        sources: Sequence[str | None] | None = None,
+        titles: Sequence[str] | None = None,
     ) -> None:
+        record.check_texts(texts, "texts")
         self.ids, self.texts = ids, texts
         self.digests = digests(hashes)
-        n = len(ids)
-        self.sources: Sequence[str | None] = [None] * n
-        self.titles: Sequence[str | None] = self.sources
-        self.own: Sequence[tuple[Mapping[str, Any], str | None]] = [({}, None)] * n
+        self.sources: list[str | None] | None = None
+        self.titles: list[str | None] | None = None
+        self.own: list[tuple[Mapping[str, Any], str | None]] | None = None
         if metadata:
             self.own = list(map(own_metadata, metadata, sources or repeat(None), titles or repeat("")))
         if sources:
@@ -54,77 +60,62 @@ class Passages:
         if titles:
             self.titles = [text_or_none(text, "", "titles") for text in titles]
 
+    def __len__(self) -> int:
+        return len(self.ids)
+
     def without(self, places: set[int]) -> Passages:
         """Those at other places."""
         if not places:
             return self
-        left = object.__new__(Passages)
-        for name, column in vars(self).items():
-            setattr(left, name, [value for i, value in enumerate(column) if i not in places])
+        left = Passages([], [], [])
+        for name in self.__slots__:
+            column = getattr(self, name)
+            kept = column and [value for i, value in enumerate(column) if i not in places]
+            setattr(left, name, kept)
         return left
 
-    def at(self, first: int) -> tuple[list[DocumentValues], list[ChunkValues], dict[int, Mapping[str, Any]]]:
-        """Rows of both tables with keys from `first` on, and the metadata by key.
+    def extend(self, others: Passages) -> None:
+        """Add those after these."""
+        n, more = len(self), len(others)
+        self.sources = _joined(self.sources, others.sources, n, more, None)
+        self.titles = _joined(self.titles, others.titles, n, more, None)
+        self.own = _joined(self.own, others.own, n, more, ({}, None))
+        self.ids += others.ids
+        self.texts += others.texts
+        self.digests += others.digests
 
-        Raises:
-            ArgumentError: a text with a lone surrogate.
-        """
-        try:
-            return self._rows(first)
-        except UnicodeEncodeError:
-            for text in self.texts:
-                record.check_text(text, "texts")
-            raise
-
-    def _rows(
-        self, first: int
-    ) -> tuple[list[DocumentValues], list[ChunkValues], dict[int, Mapping[str, Any]]]:
-        """As `at`.
-
-        The checksums are those of `record.document_checksum` and `record.chunk_checksum`, written out.
-        """
-        keys = range(first, first + len(self.ids))
-        texts = [text for _, text in self.own]
-        sums = [
-            crc32(f"{key}|1|0|None|{name}\0{source}\0{title}\0{own}".encode(), crc32(content_hash)) - SIGN
-            for key, name, source, title, own, content_hash in zip(
-                keys, self.ids, self.sources, self.titles, texts, self.digests, strict=True
-            )
-        ]
-        documents = list(
-            zip(
-                keys,
-                repeat(1),
-                repeat(0),
-                repeat(None),
-                sums,
-                self.digests,
-                self.ids,
-                self.sources,
-                self.titles,
-                texts,
-            )
+    def document(self, place: int, first: int) -> DocumentValues:
+        """The row of a document, where the key of the first is `first`."""
+        return document(
+            first + place,
+            1,
+            0,
+            None,
+            self.digests[place],
+            self.ids[place],
+            self.sources[place] if self.sources else None,
+            self.titles[place] if self.titles else None,
+            self.own[place][1] if self.own else None,
         )
-        lines = list(map(str.count, self.texts, repeat("\n")))
-        sums = [
-            crc32(f"{key}|0|None|0|1|{count}|None\0None\0{text}".encode()) - SIGN
-            for key, count, text in zip(keys, lines, self.texts, strict=True)
-        ]
-        chunks = list(
-            zip(
-                keys,
-                repeat(0),
-                repeat(None),
-                repeat(0),
-                repeat(1),
-                lines,
-                sums,
-                repeat(None),
-                repeat(None),
-                self.texts,
-            )
-        )
-        return documents, chunks, {key: own for key, (own, _) in zip(keys, self.own, strict=True) if own}
+
+    def chunk(self, place: int, first: int) -> ChunkValues:
+        """The row of a chunk, likewise."""
+        text = self.texts[place]
+        return chunk(first + place, 0, None, 0, 1, text.count("\n"), None, None, text)
+
+    def sums(self, first: int) -> tuple[list[int], list[int], list[int]]:
+        """Checksums of documents, lines of chunks less one, and checksums of chunks, likewise."""
+        from sleuth.store.sums import sums_of
+
+        metadata = [text for _, text in self.own] if self.own else None
+        return sums_of(first, self.digests, self.ids, self.sources, self.titles, metadata, self.texts)
+
+
+def _joined(one: list[T] | None, other: list[T] | None, n: int, more: int, nothing: T) -> list[T] | None:
+    """Two columns of `n` and `more` values as one; a column of nothing is None."""
+    if one is None and other is None:
+        return None
+    return (one or [nothing] * n) + (other or [nothing] * more)
 
 
 def distinct(  # noqa: PLR0917 - columns
@@ -145,7 +136,9 @@ def distinct(  # noqa: PLR0917 - columns
         if column is not None and len(column) != len(ids):
             raise ArgumentError(f"{name} must have the length of ids, {len(ids)}, got {len(column)}")
     record.check_texts(ids, "ids")
-    wanted = list(dict(zip(ids, range(len(ids)), strict=True)).values())
+    wanted: Sequence[int] = range(len(ids))
+    if len(set(ids)) < len(ids):
+        wanted = list(dict(zip(ids, wanted, strict=True)).values())
     for at in range(0, len(wanted), _SLICE):
         take = partial(_take, places=wanted[at : at + _SLICE])
         yield Passages(
@@ -160,6 +153,8 @@ def distinct(  # noqa: PLR0917 - columns
 
 def _take(column: Sequence[T], places: Sequence[int]) -> list[T]:
     """The values at these places, of which there is at least one."""
+    if isinstance(places, range):
+        return list(column[places.start : places.stop])
     return list(itemgetter(*places)(column)) if len(places) > 1 else [column[places[0]]]
 
 

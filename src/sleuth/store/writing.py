@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +63,7 @@ class Writer:
     def _reset(self) -> None:
         self._state: _State | None = None
         self._batch = Batch()
-        self._pending: dict[str, DocumentValues] = {}  # of the batch
-        self._flying: dict[str, DocumentValues] = {}  # of the batch before it
+        self._flying = Batch()  # the one before it
         self._flight: Flight | None = None
         self._absent: set[str] = set()  # names that `known` did not find in the record
         self._batch_bytes = 0
@@ -87,10 +85,10 @@ class Writer:
     def _find(self, ids: Sequence[str]) -> dict[str, DocumentValues]:
         """Stored and pending documents, by id."""
         found: dict[str, DocumentValues] = {}
-        for unwritten in (self._flying, self._pending):
-            found.update((name, unwritten[name]) for name in unwritten.keys() & ids)
-        if self._begin().documents:
-            absent = self._absent
+        for unwritten in (self._flying, self._batch):
+            found.update(unwritten.find(ids))
+        absent = self._absent
+        if self._begin().documents and not absent.issuperset(ids):
             asked = [name for name in ids if name not in found and name not in absent]
             with record.translated(self._path):
                 stored = record.select_in(self._connection, record.DOCUMENT_COLUMNS, "documents", "id", asked)
@@ -148,7 +146,7 @@ class Writer:
             {key + n: value for n, value in fields.items()},
             {key + n: value for n, value in details.items()},
         )
-        self._added([document], sum(len(row[-1]) for row in parts), len(parts))
+        self._added(1, sum(len(row[-1]) for row in parts), len(parts))
         return True
 
     def put_passages(
@@ -181,22 +179,20 @@ class Writer:
                 i for i, name in enumerate(ids) if name in found and found[name][5] == passages.digests[i]
             }
             passages = passages.without(same)
-        state = self._begin()
-        documents, chunks, own = passages.at(state.next_key)
+        state, count = self._begin(), len(passages)
         self._remove([found[name] for name in passages.ids if name in found])
-        state.next_key += len(documents)
-        self._batch.extend(documents, chunks, own)
-        self._added(documents, sum(map(len, passages.texts)), len(documents))
-        return len(documents)
+        first, state.next_key = state.next_key, state.next_key + count
+        self._batch.extend(first, passages)
+        self._added(count, sum(map(len, passages.texts)), count)
+        return count
 
-    def _added(self, documents: Sequence[DocumentValues], size: int, chunks: int) -> None:
+    def _added(self, documents: int, size: int, chunks: int) -> None:
         """Count what came into the batch, and write the batch out when it is large."""
         if not documents:
             return
         state = self._begin()
-        state.documents += len(documents)
+        state.documents += documents
         state.chunks += chunks
-        self._pending.update(zip(map(itemgetter(6), documents), documents, strict=True))
         self._changed = True
         self._pending_bytes += size
         self._batch_bytes += size
@@ -208,11 +204,10 @@ class Writer:
         if (old[2], old[3]) == (size, modified_ns):
             return
         new = rows.document(old[0], old[1], size, modified_ns, *old[5:])
-        if old[6] in self._pending:
+        if old[6] in self._batch.names():
             self._batch.replace(new)
-            self._pending[old[6]] = new
             return
-        if old[6] in self._flying:
+        if old[6] in self._flying.names():
             self._settle()
         self._noted = True
         self._execute(
@@ -230,16 +225,16 @@ class Writer:
 
     def _remove(self, documents: Sequence[DocumentValues]) -> None:
         state = self._begin()
-        if self._flying and any(document[6] in self._flying for document in documents):
+        if any(document[6] in self._flying.names() for document in documents):
             self._settle()
         stored = []
         for document in documents:
             state.documents -= 1
             state.chunks -= document[1]
-            if self._pending.pop(document[6], None) is None:
-                stored.append(document)
+            if document[6] in self._batch.names():
+                self._batch.drop(document[6])
             else:
-                self._batch.drop(document[0])
+                stored.append(document)
         if not stored:
             return
         self._changed = self._deleted = True
@@ -409,7 +404,7 @@ class Writer:
         """Send the batch on its way, and write into the record what the one before it has become."""
         before = self._arrived()
         batch, self._batch = self._batch, Batch()
-        self._flying, self._pending = self._pending, {}
+        self._flying = batch
         self._unlearned += self._batch_bytes
         self._batch_bytes = 0
         try:
@@ -417,7 +412,7 @@ class Writer:
             if batch.documents:
                 may_learn = self._unlearned >= LEARNING_REST
                 coder = self._connection.books.coder(self._connection, may_learn=may_learn)
-                first, last = batch.documents[0][0], self._begin().next_key - 1
+                first, last = batch.first(), self._begin().next_key - 1
                 folder = self._path / "segments"
                 self._flight = Flight(batch, first, last, self._legs, coder, folder, self._thread)
             if before and prepared:
@@ -429,7 +424,7 @@ class Writer:
     def _settle(self) -> None:
         """Write into the record what is on its way."""
         before = self._arrived()
-        self._flying = {}
+        self._flying = Batch()
         try:
             if before and (prepared := self._unload(before)):
                 self._write(before.batch, prepared)
@@ -458,8 +453,9 @@ class Writer:
 
     def _write(self, batch: Batch, prepared: Prepared) -> None:
         with record.translated(self._path):
-            record.insert(self._connection, batch.documents, batch.chunks, prepared.texts)
-            self._absent.difference_update(document[6] for document in batch.documents)
+            for values in prepared.tables:
+                record.insert(self._connection, values)
+            self._absent.difference_update(batch.names())
             for segment in prepared.built:
                 segment.publish(self._connection)
 

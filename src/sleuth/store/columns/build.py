@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sleuth.filters import leaves
 from sleuth.filters.match import comparable
 from sleuth.filters.tree import INT64
+from sleuth.store.batch import Table
 from sleuth.store.columns.column import (
     BARE,
     FALSE,
@@ -52,7 +53,7 @@ class _Values:
     rows: list[int] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
 
-    def add(self, rows: Sequence[int], values: Sequence[Any], has_null: bool) -> None:
+    def add(self, rows: Sequence[int], values: Sequence[Any], *, has_null: bool) -> None:
         if has_null:
             kept = [index for index, value in enumerate(values) if value is not None]
             rows, values = [rows[index] for index in kept], [values[index] for index in kept]
@@ -62,6 +63,11 @@ class _Values:
 
 def _by_key(metadata: Sequence[Mapping[str, Any]]) -> dict[str, _Values]:
     found: dict[str, _Values] = {}
+    if isinstance(metadata, Table):
+        for key, values in metadata.columns.items():
+            found[key] = _Values()
+            found[key].add(range(len(metadata)), values, has_null=None in values)
+        return found
     nested: list[int] = []
     metadata = list(metadata)  # a lazy sequence would make each mapping twice
     for keys, rows in _by_shape(metadata, range(len(metadata))).items():
@@ -98,7 +104,7 @@ def _collect(
             return False
         columns.append((key, values, type(None) in types))
     for key, values, has_null in columns:
-        found.setdefault(key, _Values()).add(rows, values, has_null)
+        found.setdefault(key, _Values()).add(rows, values, has_null=has_null)
     return True
 
 
