@@ -5,17 +5,19 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.words import WordLeg, Words
+from sleuth.code.words import WordBuilder, WordLeg, Words
 from sleuth.errors import IndexDamagedError
 from sleuth.store import segments
-from sleuth.store.legs import SegmentData, SegmentView, pack
+from sleuth.store.legs import SegmentView, pack
 
 if TYPE_CHECKING:
     from sleuth.code.analyse import Analysed
@@ -26,6 +28,8 @@ MANY = 12
 SMALL = 1 << 18
 """Bytes up to which a segment is kept in the record."""
 _TRIES = 8
+_MANY_ROWS = 10_000
+"""Chunks whose segment is worth a thread of its own."""
 
 _FILE_FIELDS = ("body", "path", "names", "defines", "uses")
 
@@ -82,34 +86,45 @@ class Shelf:
         self, connection: sqlite3.Connection, batch: Batch, key: int, chunk: int
     ) -> list[segments.Held]:
         """Segments for these files, whose keys begin at `key` and those of their chunks at `chunk`."""
-        held = [self._write(connection, self._words.files, key, len(batch.files), batch.file_words.finish())]
-        if batch.chunks:
-            found = batch.chunk_words.finish()
-            held.append(self._write(connection, self._words.chunks, chunk, batch.chunks, found))
-        files = [part for part in held if part is not None]
-        if files:
+        files = partial(self._encoded, self._words.files, key, len(batch.files), batch.file_words)
+        chunks = partial(self._encoded, self._words.chunks, chunk, batch.chunks, batch.chunk_words)
+        if not batch.chunks:
+            made = [files()]
+        elif batch.chunks < _MANY_ROWS:
+            made = [files(), chunks()]
+        else:
+            with ThreadPoolExecutor(1, "sleuth-write") as executor:
+                other = executor.submit(chunks)
+                made = [files(), other.result()]
+        for encoded, held in made:
+            self._name(connection, encoded, in_file=held is not None)
+        written = [held for _, held in made if held is not None]
+        if written:
             segments.sync_folder(self._folder)
-        return files
+        return written
 
-    def _write(
-        self, connection: sqlite3.Connection, leg: WordLeg, first: int, n: int, data: SegmentData
-    ) -> segments.Held | None:
+    def _encoded(
+        self, leg: WordLeg, first: int, n: int, words: WordBuilder
+    ) -> tuple[segments.Encoded, segments.Held | None]:
+        """A segment, in a file where it is not small."""
         keys = np.arange(first, first + n, dtype=np.int64)
-        return self._put(
-            connection, segments.encode(leg.name, leg.fingerprint, first, first + n - 1, keys, None, data)
-        )
+        encoded = segments.encode(leg.name, leg.fingerprint, first, first + n - 1, keys, None, words.finish())
+        return encoded, None if encoded.size <= SMALL else segments.Held(self._folder, encoded)
 
     def _put(self, connection: sqlite3.Connection, encoded: segments.Encoded) -> segments.Held | None:
         """Write a segment: a small one into the record, which saves its own syncs."""
-        small = encoded.size <= SMALL
-        held = None if small else segments.Held(self._folder, encoded)
-        data = b"".join(encoded.parts) if small else None
+        held = None if encoded.size <= SMALL else segments.Held(self._folder, encoded)
+        self._name(connection, encoded, in_file=held is not None)
+        return held
+
+    @staticmethod
+    def _name(connection: sqlite3.Connection, encoded: segments.Encoded, *, in_file: bool) -> None:
+        data = None if in_file else b"".join(encoded.parts)
         connection.execute(
             "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (encoded.name, encoded.leg, encoded.fingerprint, encoded.first, encoded.last, encoded.rows,
              encoded.size, encoded.checksum, data),
         )  # fmt: skip
-        return held
 
     def views(
         self, connection: sqlite3.Connection, leg: WordLeg, live: NDArray[np.int64]

@@ -253,8 +253,7 @@ class DiskSource:
             if before is not None and before[:2] == (status.st_size, status.st_mtime_ns):
                 self.seen[name] = before
                 return Listed(name, before[2])
-            with open(full, "rb") as file:  # noqa: PTH123 - bytes
-                content = file.read()
+            content = _content(full, status.st_size)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -264,6 +263,18 @@ class DiskSource:
         if status.st_mtime_ns < settled and len(content) == status.st_size:
             self.seen[name] = (status.st_size, status.st_mtime_ns, hash)
         return Listed(name, hash)
+
+
+def _content(path: bytes, size: int) -> bytes:
+    """What a file holds, probably `size` bytes: in one read."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = os.read(fd, size + 1)
+        while len(content) != size and (more := os.read(fd, 1 << 20)):
+            content += more
+        return content
+    finally:
+        os.close(fd)
 
 
 class WorktreeSource(DiskSource):
