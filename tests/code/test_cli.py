@@ -101,7 +101,7 @@ def test_failures_are_one_message(place: Path, tmp_path: Path) -> None:
 
 
 def test_watch_indexes_after_a_save(place: Path) -> None:
-    """With --watch, a save makes a snapshot within seconds."""
+    """With --watch, a save makes a snapshot within seconds, and so do a further one and one in a new folder."""
     pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
     command = [sys.executable, "-u", "-m", "sleuth", "code", "index", ".", "--watch"]
     done = threading.Event()
@@ -109,7 +109,10 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
     def save() -> None:
         # Again and again: a save from before the watch began is not seen.
         for n in range(60):
-            write(place, {"shop/saved.py": f"saved = {n}\n"})
+            write(
+                place,
+                {"shop/saved.py": f"saved = {n}\n"} if n % 3 else {f"new/{n}/saved.py": f"saved = {n}\n"},
+            )
             if done.wait(0.5):
                 return
 
@@ -120,8 +123,8 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
         saver.start()
         try:
             assert process.stdout is not None
-            lines = [process.stdout.readline(), process.stdout.readline()]
-            assert " 1 new" in lines[1]
+            lines = [process.stdout.readline() for _ in range(5)]
+            assert all(" 1 new" in line or " 2 new" in line for line in lines[1:]), lines
         finally:
             done.set()
             killer.cancel()

@@ -102,8 +102,8 @@ def index(
             _embed(storage, report)
         _report(report, json=json)
         if watch:
-            for _ in _changes(path, Path(report.path)):
-                again = index_code(storage, path, workers=workers, timeout=timeout)
+            for changed in _changes(path, Path(report.path)):
+                again = index_code(storage, path, changed=changed, workers=workers, timeout=timeout)
                 if again.snapshot != report.snapshot:
                     report = again
                     _report(report, json=json)
@@ -138,8 +138,15 @@ def _index_with_bar(
         )
 
 
-def _changes(path: Path, root: Path) -> Iterator[None]:
-    """One item per burst of changes below a folder, changes of git's own files and of the index left out."""
+_MANY_CHANGES = 1_000
+
+
+def _changes(path: Path, root: Path) -> Iterator[list[str] | None]:
+    """What changed below a folder, once per burst that is not of git's own files, of the index or of other tools alone.
+
+    None stands for anything: the first time, since files may have changed before the watch began, and where there are
+    so many that some may have been lost.
+    """
     from sleuth.errors import MissingPackageError
 
     try:
@@ -147,11 +154,17 @@ def _changes(path: Path, root: Path) -> Iterator[None]:
     except ImportError as error:
         raise MissingPackageError("watchfiles", "watch", "--watch") from error
     hidden = {".git", ".sleuth", "node_modules", "__pycache__"}
+    notable = watchfiles.DefaultFilter()
+    first, seen = True, set()
     for changes in watchfiles.watch(
-        root if root.is_dir() else path, debounce=100, step=20, raise_interrupt=True
+        root if root.is_dir() else path, watch_filter=None, debounce=100, step=20, raise_interrupt=True
     ):
-        if any(hidden.isdisjoint(Path(name).parts) for _, name in changes):
-            yield None
+        inside = [(change, name, hidden.intersection(Path(name).parts)) for change, name in changes]
+        seen |= {name for _, name, where in inside if where.isdisjoint((".git", ".sleuth"))}
+        if any(not where and notable(change, name) for change, name, where in inside):
+            yield None if first or len(seen) > _MANY_CHANGES else list(seen)
+            first = False
+            seen.clear()
 
 
 def _report(report: IndexReport, *, json: bool) -> None:

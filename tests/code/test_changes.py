@@ -1,0 +1,139 @@
+"""What a run learns from the one before it, and from being told what changed."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeStorage, index_path
+from sleuth.code import git as git_module
+from sleuth.code.memory import read_times
+from sleuth.code.sources import DiskSource, Listed, source_at
+from sleuth.codebase import open_code
+from tests.code.conftest import SHOP, Git, write
+
+
+def listed(root: Path, storage: CodeStorage, changed: list[Path] | None) -> tuple[bool, str, list[Listed]]:
+    """Whether the listing was made of `changed`, the snapshot it means, and its files; as a fresh one makes it."""
+    source = source_at(root)
+    assert isinstance(source, DiskSource)
+    repository = storage.repository(str(root))
+    source.remembered = read_times(storage.connection, repository.id)
+    source.known = storage.known_files(repository.id)
+    source.recall = storage.memory.recall(repository.id)
+    found = None if changed is None else source.listing_after(changed)
+    whole = source_at(root).listing()
+    assert found is None or found == whole
+    return found is not None, whole[0].id, whole[1]
+
+
+def test_only_what_changed_is_looked_at(storage: CodeStorage, git: Git) -> None:
+    """Told what changed, a run finds what a whole listing finds: edits, new, ignored and gone files, the way back."""
+    git.commit({**SHOP, ".gitignore": "*.log\n"})
+    clean = index_path(storage, git.root).snapshot
+    steps: list[tuple[dict[str, str | bytes], list[str], list[str]]] = [
+        ({"shop/models.py": "a = 1\n"}, [], ["shop/models.py"]),
+        ({"shop/new.py": "b = 1\n", "out.log": "x"}, [], ["shop/new.py", "out.log"]),
+        ({}, ["shop/new.py", "shop/latest.py"], ["shop/new.py", "shop/latest.py"]),
+        ({"shop/models.py": "a = 2\n"}, [], ["shop/models.py", "shop/never.py"]),
+    ]
+    for files, gone, changed in steps:
+        write(git.root, files)
+        for name in gone:
+            (git.root / name).unlink()
+        paths = [git.root / name for name in changed]
+        short, id, _ = listed(git.root, storage, paths)
+        assert short
+        assert index_path(storage, git.root, changed=paths).snapshot == id != clean
+    back = {name: SHOP[name] for name in ("shop/models.py", "shop/latest.py")}
+    write(git.root, dict(back))
+    assert index_path(storage, git.root, changed=[git.root / name for name in back]).snapshot == clean
+
+
+def test_a_plain_folder_too(storage: CodeStorage, tmp_path: Path) -> None:
+    """A folder outside git is listed from what changed as well; hidden, skipped and ignored files stay out."""
+    root = tmp_path / "plain"
+    write(root, {**SHOP, ".gitignore": "build/\n*.log\n"})
+    index_path(storage, root)
+    names = [
+        "a.py",
+        "x.log",
+        "build/a.py",
+        ".hidden/a.py",
+        "node_modules/a.js",
+        "shop/.secret.py",
+        "shop/b.py",
+    ]
+    for name in names:
+        write(root, {name: "x = 1\n"})
+    paths = [root / name for name in (*names, "shop/latest.py", "../outside.py")]
+    (root / "shop/latest.py").unlink()
+    short, id, files = listed(root, storage, paths)
+    assert short
+    assert {"a.py", "shop/b.py"} <= {file.path for file in files}
+    assert index_path(storage, root, changed=paths).snapshot == id
+
+
+def test_everything_is_listed_where_changes_do_not_tell_it(
+    storage: CodeStorage, git: Git, tmp_path: Path
+) -> None:
+    """Rules of git, folders that move, another branch, git's index, a fresh process: each lists all files again."""
+    git.commit({**SHOP, "notes.log": "x\n"})
+    git("branch", "other")
+    index_path(storage, git.root)
+    edited = git.root / "shop/models.py"
+
+    def changes(*names: str) -> bool:
+        """Whether a listing was made of these and an edit; a run takes in what there is in any case."""
+        edited.write_text(f"n = {time.time_ns()}\n")
+        paths = [edited, *(git.root / name for name in names)]
+        short, id, _ = listed(git.root, storage, paths)
+        assert index_path(storage, git.root, changed=paths).snapshot == id
+        return short
+
+    assert changes()
+    write(git.root, {".gitignore": "src/\n"})
+    assert not changes(".gitignore")
+    (git.root / "server").rename(git.root / "servers")
+    assert not changes("server", "servers")
+    assert not changes("servers")
+    (git.root / "servers").rename(git.root / "server")
+    assert not changes("servers/main.go", "server")
+    git("add", "shop/models.py")
+    assert not changes()
+    git("commit", "-q", "-m", "more")
+    assert not changes()
+    git("checkout", "-q", "-f", "other")
+    assert not changes()
+    write(git.root, {"inner/a.py": "a = 1\n"})
+    git("init", "-q", "inner")
+    assert not changes("inner/a.py")
+    with open_code(storage.path) as fresh:
+        index_path(fresh, git.root, changed=[])
+        assert listed(git.root, fresh, [])[0]
+
+
+def test_git_is_read_again_only_when_it_wrote(
+    storage: CodeStorage, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two runs without a commit, git's index is not listed again; what changed is found all the same."""
+    git.commit(dict(SHOP))
+    index_path(storage, git.root)
+    asked: list[tuple[str, ...]] = []
+    start = git_module._start
+
+    def counted(folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+        asked.append(arguments)
+        return start(folder, *arguments, stdin=stdin)
+
+    monkeypatch.setattr(git_module, "_start", counted)
+    write(git.root, {"shop/models.py": "a = 1\n"})
+    assert index_path(storage, git.root).added == 1
+    assert not [a for a in asked if "-s" in a]
+    git.commit({"shop/models.py": "a = 2\n"})
+    asked.clear()
+    assert index_path(storage, git.root).added == 1
+    assert [a for a in asked if "-s" in a]
