@@ -18,7 +18,8 @@
 #define BLOCK 64
 #define NIBBLE 16
 #define SAFE 4 /* bytes of a code whose entries, 31 at most for each half, can be summed in a byte */
-#define AHEAD (4 * BLOCK)
+#define AHEAD (16 * BLOCK) /* rows whose codes are asked for while others are estimated */
+#define WAITING 8          /* rows that are asked for before the first of them is scored */
 
 struct Query;
 /* Estimates of a block's rows, of which some are asked for: those of them that are above `least`. */
@@ -232,21 +233,24 @@ static void keep_best(Candidates *c) {
         if (c->at[i].score < c->least) c->least = c->at[i].score;
 }
 
-/* Scores one row exactly, and raises `least` where it is among the best k. */
-static void score_row(Exact *x, const uint16_t *halves, size_t columns, size_t row, Candidates *c) {
-    float score, least;
-    size_t i = 0;
-    dot_rows(halves, columns, x->query, NULL, row, 1, &score);
-    if (x->count < x->k) {
-        for (i = x->count++; i && x->scores[(i - 1) / 2] > score; i = (i - 1) / 2) x->scores[i] = x->scores[(i - 1) / 2];
-        x->scores[i] = score;
-    } else if (score > x->scores[0]) {
-        for (size_t child; (child = 2 * i + 1) < x->k; i = child) {
-            if (child + 1 < x->k && x->scores[child + 1] < x->scores[child]) child++;
-            if (x->scores[child] >= score) break;
-            x->scores[i] = x->scores[child];
+/* Scores rows exactly, and raises `least` where they are among the best k. */
+static void score_rows(Exact *x, const uint16_t *halves, size_t columns, const uint32_t *rows, size_t m, Candidates *c) {
+    float scores[WAITING], least;
+    dot_rows(halves, columns, x->query, rows, 0, m, scores);
+    for (size_t j = 0; j < m; j++) {
+        const float score = scores[j];
+        size_t i = 0;
+        if (x->count < x->k) {
+            for (i = x->count++; i && x->scores[(i - 1) / 2] > score; i = (i - 1) / 2) x->scores[i] = x->scores[(i - 1) / 2];
+            x->scores[i] = score;
+        } else if (score > x->scores[0]) {
+            for (size_t child; (child = 2 * i + 1) < x->k; i = child) {
+                if (child + 1 < x->k && x->scores[child + 1] < x->scores[child]) child++;
+                if (x->scores[child] >= score) break;
+                x->scores[i] = x->scores[child];
+            }
+            x->scores[i] = score;
         }
-        x->scores[i] = score;
     }
     least = x->scores[0] - x->margin;
     if (x->count == x->k && least > c->least) c->least = least;
@@ -258,29 +262,37 @@ WIDE static size_t members(const uint64_t *bitmap, size_t words) {
     return count;
 }
 
-/* Adds the rows of one segment that may answer. Blocks are asked for before they are read: pages of a mapped file are not
- * fetched ahead by the machine itself. */
+/* Adds the rows of one segment that may answer. Blocks are asked for before they are read, since pages of a mapped file are
+ * not fetched ahead by the machine itself: into the second cache, which can wait for more lines at a time than the first. */
 static void scan_part(const Query *q, const Part *part, uint32_t number, size_t columns, Exact *x, Candidates *c) {
     const Estimate estimate_block = q->estimate ? q->estimate : estimate_portable;
+    uint32_t waiting[WAITING];
     float scores[BLOCK];
+    size_t count = 0;
     for (size_t first = 0; first < part->n; first += BLOCK) {
         uint64_t rows = part->allowed ? part->allowed[first / BLOCK] : ~(uint64_t)0;
         if (part->n - first < BLOCK) rows &= ((uint64_t)1 << (part->n - first)) - 1;
-        if (first + AHEAD + BLOCK <= part->n)
-            for (size_t j = 0; j < q->bytes; j++) FETCH(part->codes + (first + AHEAD) * q->bytes + j * BLOCK);
+        if (first + AHEAD + BLOCK <= part->n) {
+            const uint8_t *codes = part->codes + (first + AHEAD) * q->bytes;
+            for (size_t j = 0; j < q->bytes; j++) FETCH_SECOND(codes + j * BLOCK);
+            for (size_t r = 0; r < BLOCK; r += 16) FETCH_SECOND(part->factors + first + AHEAD + r);
+        }
         if (!rows) continue;
         rows = estimate_block(q, part->codes + first * q->bytes, part->factors + first, part->base, c->least, rows, scores);
         if (!rows) continue;
         if (c->count + BLOCK > c->capacity) keep_best(c);
         for (; rows; rows &= rows - 1) {
-            int r = __builtin_ctzll(rows);
-            if (scores[r] > c->least) {
-                Candidate *at = &c->at[c->count++];
-                at->score = scores[r], at->part = number, at->row = (uint32_t)(first + (size_t)r);
-                if (x->count < x->k || (x->k && scores[r] > x->scores[0])) score_row(x, part->halves, columns, at->row, c);
-            }
+            const int r = __builtin_ctzll(rows);
+            const uint32_t row = (uint32_t)first + (uint32_t)r;
+            if (!(scores[r] > c->least)) continue;
+            c->at[c->count++] = (Candidate){scores[r], number, row};
+            if (!(x->count < x->k || (x->k && scores[r] > x->scores[0]))) continue;
+            for (size_t line = 0; line < columns; line += 32) FETCH(part->halves + row * columns + line);
+            waiting[count++] = row;
+            if (count == WAITING) score_rows(x, part->halves, columns, waiting, count, c), count = 0;
         }
     }
+    if (count) score_rows(x, part->halves, columns, waiting, count, c);
 }
 
 /* Adds all rows of one segment that may answer; there is room for them. */

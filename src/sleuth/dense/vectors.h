@@ -20,9 +20,11 @@
 #if defined(__GNUC__)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define FETCH(p) __builtin_prefetch(p)
+#define FETCH_SECOND(p) __builtin_prefetch(p, 0, 2)
 #else
 #define ALWAYS_INLINE inline
 #define FETCH(p) ((void)(p))
+#define FETCH_SECOND(p) ((void)(p))
 #endif
 
 #define LANES 16
