@@ -297,9 +297,28 @@ def test_wrong_mask() -> None:
         DenseSearcher(leg, segments).search("q", allowed=[np.zeros(1, np.uint64)])
 
 
-def test_halves_are_widened_exactly() -> None:
-    """Every finite half has the float that numpy gives it."""
+@pytest.mark.parametrize("columns", [1, 16])
+def test_halves_are_widened_exactly(columns: int) -> None:
+    """Every finite half has the float that numpy gives it, in the loop for any machine and in those for wide registers."""
     bits = np.arange(1 << 16, dtype=np.uint16)
     finite = bits[np.isfinite(bits.view(np.float16))]
-    scores = codes.dots(finite[:, None], np.ones(1, np.float32))
+    rows = np.zeros((len(finite), columns), np.uint16)
+    rows[:, 0] = finite
+    scores = codes.dots(rows, np.ones(columns, np.float32))
     assert np.array_equal(scores, finite.view(np.float16).astype(np.float32))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 1000), DIMENSIONS)
+def test_scores_are_summed_in_one_order(seed: int, dimension: int) -> None:
+    """A score is the sum of sixteen sums, added in pairs, to the last bit: on every machine and for every dimension."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((20, dimension)).astype(np.float16)
+    query = rng.standard_normal(dimension).astype(np.float32)
+    lanes = np.zeros((20, 16), np.float32)
+    for first in range(0, dimension, 16):
+        products = query[first : first + 16] * rows[:, first : first + 16].astype(np.float32)
+        lanes[:, : products.shape[1]] += products
+    while lanes.shape[1] > 1:
+        lanes = lanes[:, : lanes.shape[1] // 2] + lanes[:, lanes.shape[1] // 2 :]
+    assert np.array_equal(codes.dots(rows.view(np.uint16), query), lanes[:, 0])

@@ -10,6 +10,7 @@
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
 #define CLONED
+#include <immintrin.h>
 #define WIDE __attribute__((target_clones("default", "popcnt", "avx2", "arch=x86-64-v4"), unused))
 #elif defined(__GNUC__)
 #define WIDE __attribute__((unused))
@@ -18,10 +19,12 @@
 #endif
 
 #if defined(__GNUC__)
+#define UNUSED __attribute__((unused))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define FETCH(p) __builtin_prefetch(p)
 #define FETCH_SECOND(p) __builtin_prefetch(p, 0, 2)
 #else
+#define UNUSED
 #define ALWAYS_INLINE inline
 #define FETCH(p) ((void)(p))
 #define FETCH_SECOND(p) ((void)(p))
@@ -70,21 +73,71 @@ WIDE static void cosines_of(const uint16_t *row, const float *queries, uint64_t 
     }
 }
 
+/* query . row of n halves: sums of LANES products each, in pairs, whatever the machine. */
+WIDE static float dot_halves(const uint16_t *row, const float *query, size_t n) {
+    float lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) lane[k] += query[i + k] * widen(row[i + k]);
+    for (size_t k = 0; i < n; i++, k++) lane[k] += query[i] * widen(row[i]);
+    for (size_t half = LANES / 2; half; half /= 2)
+        for (size_t k = 0; k < half; k++) lane[k] += lane[k + half];
+    return lane[0];
+}
+
+#ifdef CLONED
+#define F16C __attribute__((target("avx2,f16c"), unused))
+#define F512 __attribute__((target("avx2,f16c,avx512f,avx512dq"), unused))
+
+/* The sum of 16 lanes, in pairs. */
+F16C static ALWAYS_INLINE float sum_lanes(__m256 low, __m256 high) {
+    const __m256 eight = _mm256_add_ps(low, high);
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+F16C static float dot_halves_256(const uint16_t *row, const float *query, size_t n) {
+    __m256 low = _mm256_setzero_ps(), high = low;
+    for (size_t i = 0; i < n; i += LANES) {
+        const __m256 a = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(row + i)));
+        const __m256 b = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(row + i + 8)));
+        low = _mm256_add_ps(low, _mm256_mul_ps(_mm256_loadu_ps(query + i), a));
+        high = _mm256_add_ps(high, _mm256_mul_ps(_mm256_loadu_ps(query + i + 8), b));
+    }
+    return sum_lanes(low, high);
+}
+
+F512 static float dot_halves_512(const uint16_t *row, const float *query, size_t n) {
+    __m512 sum = _mm512_setzero_ps();
+    for (size_t i = 0; i < n; i += LANES) {
+        const __m512 x = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(row + i)));
+        sum = _mm512_add_ps(sum, _mm512_mul_ps(_mm512_loadu_ps(query + i), x));
+    }
+    return sum_lanes(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
+}
+#endif
+
+typedef float (*Dot)(const uint16_t *row, const float *query, size_t n);
+
+/* The fastest there is for this machine and rows of n halves. */
+UNUSED static Dot best_dot(size_t n) {
+#ifdef CLONED
+    if (n % LANES == 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return dot_halves_512;
+    if (n % LANES == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return dot_halves_256;
+#endif
+    (void)n;
+    return dot_halves;
+}
+
 /* scores[j] = query . row rows[j], or row first + j where rows is NULL, of halves of n columns. */
-WIDE static void dot_rows(const uint16_t *halves, size_t n, const float *query, const uint32_t *rows, size_t first,
-                          size_t m, float *scores) {
+UNUSED static void dot_rows(const uint16_t *halves, size_t n, const float *query, const uint32_t *rows, size_t first, size_t m,
+                     float *scores) {
+    const Dot dot_of = best_dot(n);
     for (size_t j = 0; j < m; j++) {
-        const uint16_t *row = halves + (rows ? rows[j] : first + j) * n;
-        float lane[LANES] = {0};
-        size_t i = 0;
         if (rows && j + 8 < m)
             for (size_t line = 0; line < n; line += 32) FETCH(halves + rows[j + 8] * n + line);
-        for (; i + LANES <= n; i += LANES)
-            for (size_t k = 0; k < LANES; k++) lane[k] += query[i + k] * widen(row[i + k]);
-        for (size_t k = 0; i < n; i++, k++) lane[k] += query[i] * widen(row[i]);
-        for (size_t half = LANES / 2; half; half /= 2)
-            for (size_t k = 0; k < half; k++) lane[k] += lane[k + half];
-        scores[j] = lane[0];
+        scores[j] = dot_of(halves + (rows ? rows[j] : first + j) * n, query, n);
     }
 }
 
