@@ -144,16 +144,14 @@ def _analyse_new(
 ) -> tuple[list[int], Batch]:
     """Keys of the listing's file versions that are kept, and the last batch, which is not yet."""
     known = storage.known_files(report.repository)
-    keys: list[int] = []
-    new: list[tuple[Listed, str]] = []
-    for file in listed:
-        path, hash, skip = file
-        key = known.get((path, hash or f"skip {skip}"))
-        if key is None:
-            new.append((file, hash or f"skip {skip}"))
-        else:
-            keys.append(key)
-    report.skipped = [(f.path, f.skip) for f in listed if f.skip]
+    held = [known.get((path, hash or f"skip {skip}")) for path, hash, skip in listed]
+    keys = [key for key in held if key is not None]
+    new = [
+        (file, file.hash or f"skip {file.skip}")
+        for file, key in zip(listed, held, strict=True)
+        if key is None
+    ]
+    report.skipped = [(path, skip) for path, _, skip in listed if skip]
     report.added = len(new)
     pending = [(file, hash) for file, hash in new if not file.skip]
     batch = storage.shelf.batch()

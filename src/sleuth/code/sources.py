@@ -163,11 +163,11 @@ class DiskSource:
         if before.files is None or before.known is not self.known:
             return None
         names = {name for path in changed if (name := self._name(path)) is not None}
-        sorted_out = self._sort_out(names, [file.path for file in before.files])
+        sorted_out = self._sort_out(names, [path for path, _, _ in before.files])
         wanted = None if sorted_out is None else self._wanted(sorted_out[1])
         if sorted_out is None or wanted is None:
             return None
-        files = [file for file in before.files if file.path not in names]
+        files = [file for file in before.files if file[0] not in names]
         files += self._list([*sorted_out[0], *wanted])
         files.sort()
         version = self._version_after(files, names)
@@ -298,7 +298,7 @@ class WorktreeSource(DiskSource):
         moved = {git.text_of(path) for path in tree.changed}
         tracked = tree.index.tracked
         self.seen = {p: seen for p, seen in self.seen.items() if p in moved or tracked.get(p) != seen[2]}
-        files = [file for file in recall.trusted if file.path not in moved] if moved else recall.trusted[:]
+        files = [file for file in recall.trusted if file[0] not in moved] if moved else recall.trusted[:]
         files += listed
         files.sort()
         recall.files, recall.head = files, tree.head

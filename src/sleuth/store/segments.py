@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import mmap
 import os
 import struct
@@ -313,7 +314,7 @@ def _header(name: str, buffer: bytes | mmap.mmap, checksum: int) -> dict[str, An
 
 def _view(name: str, buffer: bytes | mmap.mmap, entry: Mapping[str, Any]) -> NDArray[Any]:
     dtype, shape = _dtype(entry["dtype"]), tuple(entry["shape"])
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape)
     if not count:
         return np.zeros(shape, dtype)
     if entry["offset"] + count * dtype.itemsize > len(buffer):
@@ -348,7 +349,8 @@ def _dtype(described: Any) -> np.dtype[Any]:
 
 
 def _nbytes(entry: Mapping[str, Any]) -> int:
-    return int(np.prod(entry["shape"], dtype=np.int64)) * _dtype(entry["dtype"]).itemsize
+    shape: list[int] = entry["shape"]
+    return math.prod(shape) * _dtype(entry["dtype"]).itemsize
 
 
 def _align(position: int) -> int:
