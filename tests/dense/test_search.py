@@ -299,7 +299,7 @@ def test_wrong_mask() -> None:
 
 @pytest.mark.parametrize("columns", [1, 16])
 def test_halves_are_widened_exactly(columns: int) -> None:
-    """Every finite half has the float that numpy gives it, in the loop for any machine and in those for wide registers."""
+    """Every finite half has the float that numpy gives it, in every loop over them."""
     bits = np.arange(1 << 16, dtype=np.uint16)
     finite = bits[np.isfinite(bits.view(np.float16))]
     rows = np.zeros((len(finite), columns), np.uint16)
