@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -22,13 +23,26 @@ def content_hash(document: Document) -> str:
     the id. Metadata that JSON cannot hold counts by its `str`.
     """
     digest = blake2b(document.page_content.encode("utf-8", "surrogatepass"), digest_size=16)
-    if not document.metadata:
-        digest.update(_NO_METADATA)
-        return digest.hexdigest()
-    kept = {key: value for key, value in document.metadata.items() if key not in VOLATILE}
-    digest.update(b"\0")
-    digest.update(_canonical(kept).encode("utf-8", "surrogatepass"))
+    digest.update(_tail(document))
     return digest.hexdigest()
+
+
+def content_hashes(documents: Sequence[Document]) -> list[str]:
+    """As `content_hash`, of many."""
+    from sleuth.store.sums import hashes_of
+
+    try:
+        return hashes_of([document.page_content for document in documents], list(map(_tail, documents)))
+    except UnicodeEncodeError:
+        return list(map(content_hash, documents))
+
+
+def _tail(document: Document) -> bytes:
+    """What is hashed after the text."""
+    if not document.metadata:
+        return _NO_METADATA
+    kept = {key: value for key, value in document.metadata.items() if key not in VOLATILE}
+    return b"\0" + _canonical(kept).encode("utf-8", "surrogatepass")
 
 
 def _canonical(metadata: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest.hashing import content_hash
+from sleuth.ingest.hashing import content_hash, content_hashes
 from sleuth.ingest.records import FileRead, Progress, Skipped, Unchanged
 from sleuth.settings import IndexSettings
 from sleuth.text.chunkers import Chunker
@@ -212,8 +212,8 @@ class _Adder:
         batch, self.batch = self.batch, {}
         known = self.writer.known(batch)
         passages: list[tuple[str, str, Document]] = []
-        for id, (document, state) in batch.items():
-            digest = content_hash(document)
+        digests = content_hashes([document for document, _ in batch.values()])
+        for (id, (document, state)), digest in zip(batch.items(), digests, strict=True):
             before = known.get(id)
             if before is None:
                 self.report.added += 1
@@ -264,9 +264,9 @@ class _Adder:
 
     def commit_is_due(self) -> bool:
         """Whether enough was put, or enough time has passed."""
-        return (
-            self.writer.pending_bytes >= COMMIT_BYTES or time.monotonic() - self.committed >= COMMIT_SECONDS
-        )
+        if time.monotonic() - self.committed >= COMMIT_SECONDS:
+            return True
+        return not self.batch and self.writer.pending_bytes >= COMMIT_BYTES  # it grows where the batch is put
 
     def commit(self) -> None:
         self.flush()
