@@ -20,7 +20,7 @@ import numpy as np
 from sleuth.code.analyse import Analysed, analyse_many
 from sleuth.code.labels import category_of
 from sleuth.code.languages import language_of
-from sleuth.code.memory import Times, keep_times, read_times
+from sleuth.code.memory import Recall, Times, keep_times, read_times
 from sleuth.code.shelf import Batch
 from sleuth.code.sources import DiskSource, Listed, Source, Version, source_at
 from sleuth.code.storage import CodeStorage
@@ -144,7 +144,8 @@ def _analyse_new(
 ) -> tuple[list[int], Batch]:
     """Keys of the listing's file versions that are kept, and the last batch, which is not yet."""
     known = storage.known_files(report.repository)
-    held = [known.get((path, hash or f"skip {skip}")) for path, hash, skip in listed]
+    recall = source.recall if isinstance(source, DiskSource) else Recall()
+    held = recall.keys_of(listed, known)
     keys = [key for key in held if key is not None]
     new = [
         (file, file.hash or f"skip {file.skip}")

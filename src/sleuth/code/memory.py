@@ -28,6 +28,7 @@ class Recall:
         unknown: the other tracked files.
         head: the commit that was checked out; `touched` are names that may be other than there.
         files: the whole listing; None where there was none.
+        keys: of file versions that were listed, as `keyed` has them.
     """
 
     index: Index | None = None
@@ -37,6 +38,20 @@ class Recall:
     head: str = ""
     touched: set[str] = field(default_factory=set)
     files: list[Listed] | None = None
+    keyed: Mapping[Pair, int] | None = None
+    keys: dict[Listed, int] = field(default_factory=dict)
+
+    def keys_of(self, listed: Sequence[Listed], known: Mapping[Pair, int]) -> list[int | None]:
+        """The key of each file version, None for those that are not known."""
+        if self.keyed is not known:
+            self.keyed, self.keys = known, {}
+        found = list(map(self.keys.get, listed))
+        for i in [i for i, key in enumerate(found) if key is None]:
+            path, hash, skip = file = listed[i]
+            key = found[i] = known.get((path, hash or f"skip {skip}"))
+            if key is not None:
+                self.keys[file] = key
+        return found
 
 
 class Memory:

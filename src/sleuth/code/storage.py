@@ -391,9 +391,8 @@ class CodeStorage:
         if not batch.files:
             return []
         with self.transaction() as connection:
-            key, chunk = connection.execute(
-                "SELECT coalesce(max(key), 0) + 1, coalesce(max(first_chunk + chunks), 1) FROM files"
-            ).fetchone()
+            last = "SELECT key + 1, first_chunk + chunks FROM files ORDER BY key DESC LIMIT 1"  # both ascend
+            key, chunk = connection.execute(last).fetchone() or (1, 1)
             high = connection.execute(
                 "SELECT coalesce(max(CASE leg WHEN 'files' THEN last END), 0), "
                 "coalesce(max(CASE leg WHEN 'chunks' THEN last END), 0) FROM segments"

@@ -459,5 +459,5 @@ def unpack_rows(const uint8_t[::1] packed not None, Py_ssize_t at, Py_ssize_t n,
                 if packed[at - 1] < 128:
                     break
             difference = <int32_t>(value >> 1) ^ -<int32_t>(value & 1)
-            rows[i, j] = rows[i - 1, j] + difference if i else difference
+            rows[i, j] = <int32_t>(<uint32_t>rows[i - 1, j] + <uint32_t>difference) if i else difference
     return out, at
