@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 KERNELS := $(shell find src -name '*.pyx' -o -name '*.h')
 
-.PHONY: demo test check build bench bench-quality bench-code campaigns filters clean
+.PHONY: demo test check build bench bench-quality bench-code campaigns filters overflow clean
 
 demo: $(VENV)/.installed $(VENV)/.kernels ## index real text, answer three questions
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
@@ -36,6 +36,14 @@ campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, failing calls, 
 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree
 	SLEUTH_FILTERS=10000 $(BIN)/python -m pytest tests/testing/test_filters_agree.py
+
+overflow: $(VENV)/.developed ## the tests over kernels that stop where a signed integer overflows
+	rm -rf build/overflow && mkdir -p build/overflow
+	git ls-files -z | tar -c --null -T - | tar -x -C build/overflow
+	cd build/overflow && CFLAGS="-fsanitize=signed-integer-overflow -fsanitize-undefined-trap-on-error" \
+		$(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
+	cd build/overflow && PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest -n 2 tests/code tests/compose tests/dense \
+		tests/filters tests/lexical tests/store tests/text tests/test_engine.py
 
 check: $(VENV)/.developed
 	$(BIN)/ruff check .

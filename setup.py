@@ -10,14 +10,18 @@ ROOT = Path(__file__).parent
 
 
 def kernel(path: Path) -> Extension:
-    """One module per .pyx. No contraction of floats: equal documents get equal scores on every path."""
+    """One module per .pyx.
+
+    No contraction of floats: equal documents get equal scores on every path. No wrapping of signed integers, which Python's
+    own flags ask for: loops over blocks are a quarter slower with it, and nothing here overflows (`make overflow`).
+    """
     name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
     return Extension(
         name,
         [str(path.relative_to(ROOT))],
         include_dirs=[numpy.get_include(), str(path.parent.relative_to(ROOT))],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
-        extra_compile_args=["-O3", "-ffp-contract=off"],
+        extra_compile_args=["-O3", "-ffp-contract=off", "-fno-wrapv"],
     )
 
 

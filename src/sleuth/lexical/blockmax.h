@@ -226,22 +226,38 @@ static inline uint64_t list_from(const Term *t, uint32_t base) {
     return i;
 }
 
+/* The most that a row of a block can score. Lists tell which row each of their impacts belongs to, so those of different
+ * rows need not be summed. Per term: the most it adds to a row, and of a list the first posting in the block. */
+static float bound_of(const Search *s, uint32_t block, float *most, uint64_t *from) {
+    float sums[BLOCK] = {0}, best = 0, rest = 0;
+    uint32_t base = block << BLOCK_SHIFT, doc;
+    for (int j = 0; j < s->n_terms; j++) {
+        const Term *t = s->terms + j;
+        const Postings *p = &t->postings;
+        if (!p->entries) {
+            rest += most[j] = t->unit * (float)p->maxima[block];
+            continue;
+        }
+        uint8_t impact = 0;
+        from[j] = list_from(t, base);
+        for (uint64_t i = from[j]; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
+            if (!may_answer(s, doc)) continue;
+            if (p->impacts[i] > impact) impact = p->impacts[i];
+            float sum = sums[doc - base] += t->unit * (float)p->impacts[i];
+            if (sum > best) best = sum;
+        }
+        most[j] = t->unit * (float)impact;
+    }
+    return (best + rest) * 1.00001f;
+}
+
 /* Scores the rows of a block, giving up where the terms left cannot lift any to the threshold. */
 static void visit(Search *s, uint32_t block) {
     float sums[BLOCK] = {0}, most[PRUNED_TERMS], left = 0, best = 0;
     uint64_t from[PRUNED_TERMS];
     uint32_t base = block << BLOCK_SHIFT, doc;
-    for (int j = 0; j < s->n_terms; j++) {
-        const Term *t = s->terms + j;
-        const Postings *p = &t->postings;
-        uint32_t impact = 0;
-        if (p->entries) {
-            from[j] = list_from(t, base);
-            for (uint64_t i = from[j]; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++)
-                if (p->impacts[i] > impact && may_answer(s, doc)) impact = p->impacts[i];
-        } else impact = p->maxima[block];
-        left += most[j] = t->unit * (float)impact;
-    }
+    if (bound_of(s, block, most, from) < s->top.threshold) return;
+    for (int j = 0; j < s->n_terms; j++) left += most[j];
     left *= 1.00001f;
     for (int j = 0; j < s->n_terms; j++) {
         const Term *t = s->terms + j;
@@ -280,39 +296,6 @@ static void order_by_bound(const float *bounds, const uint32_t *from, uint32_t *
     for (uint64_t i = 0; i < n; i++) starts[256 - (int)((bounds[from[i]] - low) * scale)]++;
     for (int i = 1; i < 257; i++) starts[i] += starts[i - 1];
     for (uint64_t i = n; i-- > 0;) to[--starts[256 - (int)((bounds[from[i]] - low) * scale)]] = from[i];
-}
-
-/* A closer bound of a block: lists tell which row each of their impacts belongs to, so impacts of different rows need
- * not be summed. Touches only what the bounds were made from. */
-static float closer_bound(const Search *s, uint32_t block) {
-    float sums[BLOCK] = {0}, rest = 0, best = 0;
-    uint32_t base = block << BLOCK_SHIFT, doc;
-    for (int j = 0; j < s->n_terms; j++) {
-        const Term *t = s->terms + j;
-        const Postings *p = &t->postings;
-        if (!p->entries) {
-            rest += t->unit * (float)p->maxima[block];
-            continue;
-        }
-        for (uint64_t i = list_from(t, base); i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
-            if (!may_answer(s, doc)) continue;
-            float sum = sums[doc - base] += t->unit * (float)p->impacts[i];
-            if (sum > best) best = sum;
-        }
-    }
-    return (best + rest) * 1.00001f;
-}
-
-/* Keeps the blocks whose closer bound reaches the threshold, and sets it. */
-static uint64_t keep_closer(Search *s, uint32_t *blocks, uint64_t n) {
-    uint64_t kept = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        float bound = closer_bound(s, blocks[i]);
-        if (bound < s->top.threshold) continue;
-        if (bound < s->bounds[blocks[i]]) s->bounds[blocks[i]] = bound;
-        blocks[kept++] = blocks[i];
-    }
-    return kept;
 }
 
 /* Fetches ahead of a visit: first where the postings lie, then the postings. */
@@ -371,8 +354,7 @@ static void seed(Search *s, uint64_t room, float *columns, uint32_t *found, uint
         while (s->bounds[b] != columns[i]) b += width;
         found[n++] = (uint32_t)b;
     }
-    n = keep_closer(s, found, n);
-    order_by_bound(s->bounds, found, ordered, n, s->top.threshold);
+    order_by_bound(s->bounds, found, ordered, n, 0);
     visit_all(s, ordered, n, wanted);
 }
 
@@ -394,7 +376,6 @@ static void search_blocks(Search *s, Term *terms, const Areas *areas) {
     seed(s, room, areas->columns, areas->found, areas->ordered, s->top.k + 8);
     float low = s->top.threshold > 0 ? s->top.threshold : 1e-30f;
     uint64_t n = reaching(s->bounds, room, low, areas->found);
-    n = keep_closer(s, areas->found, n);
     order_by_bound(s->bounds, areas->found, areas->ordered, n, low);
     visit_all(s, areas->ordered, n, n);
 }
