@@ -5,7 +5,8 @@ python -m benchmarks.code_speed --work /tmp/code PATH [--copies 1 17]
 What is at PATH is laid out as a git repository under the work folder, once or several times over, and committed. The
 peer parses every file with tree-sitter in one process, then indexes our own chunks with bm25s: the same pieces of text,
 with none of the symbols, references, fields and durability. Runs are interleaved; medians. CPU is user and system time
-of all processes and threads. Ten files are changed before each snapshot; the first query is that of a fresh process.
+of all processes and threads. Ten files are changed before each snapshot, which is told of them every second time, as it
+is by `--watch`; the first query is that of a fresh process.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def ask(index: Path) -> dict[str, tuple[float, float]]:
 def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
     """Prints one table."""
     files = contents(root)
-    ours, theirs, again = Times(), Times(), Times()
+    ours, theirs, again, told = Times(), Times(), Times(), Times()
     texts: list[str] = []
     for _ in range(rounds):
         shutil.rmtree(index, ignore_errors=True)
@@ -165,12 +166,16 @@ def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
             theirs.run(partial(peer_index, files, texts))
     stored = sum(path.stat().st_size for path in index.rglob("*") if path.is_file()) / 1e6
     changed = files[:: max(1, len(files) // 10)][:10]
+    paths = [root.resolve() / path for path, _ in changed]
     try:
         with open_code(index) as storage:
-            for n in range(2 * rounds):
+            for n in range(4 * rounds):
                 for path, content in changed:
                     (root / path).write_bytes(content + b"\n// %d\n" % n)
-                again.run(lambda: index_path(storage, root))
+                if n % 2:
+                    told.run(lambda: index_path(storage, root, changed=paths))
+                else:
+                    again.run(lambda: index_path(storage, root))
     finally:
         for path, content in changed:
             (root / path).write_bytes(content)
@@ -186,8 +191,8 @@ def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
         times = theirs.medians
         share = f"{times[0] / full[0]:.1f} times the wall time, {times[1] / full[1]:.1f} times the CPU time"
         _row("tree-sitter parse + bm25s, one process", times, share)
-    times = again.medians
-    _row("ten files changed", times, f"1/{full[0] / times[0]:.0f} wall, 1/{full[1] / times[1]:.0f} CPU")
+    for name, times in (("ten files changed", again.medians), ("the same, told which", told.medians)):
+        _row(name, times, f"1/{full[0] / times[0]:.0f} wall, 1/{full[1] / times[1]:.0f} CPU")
     for name, pair in json.loads(asked.stdout).items():
         _row(name, pair, "")
     print(
