@@ -19,6 +19,7 @@
 #define NIBBLE 16
 #define SAFE 4 /* bytes of a code whose entries, 31 at most for each half, can be summed in a byte */
 #define AHEAD (16 * BLOCK) /* rows whose codes are asked for while others are estimated */
+#define BINS 256
 #define WAITING 8          /* rows that are asked for before the first of them is scored */
 
 struct Query;
@@ -42,7 +43,7 @@ typedef struct {
 typedef struct {
     Candidate *at;
     size_t count, capacity, depth;
-    float least; /* candidates must beat it */
+    float least; /* new candidates must beat it, and those that reach it stay */
 } Candidates;
 
 /* The best k exact scores so far, the least on top. A row that is to be among them has, with the certainty that
@@ -201,24 +202,18 @@ static inline void swap_candidates(Candidate *a, Candidate *b) {
     *b = c;
 }
 
-/* Drops what no longer beats `least`; if more than `depth` are left, keeps that many of the best, in no order, and raises
- * `least` to the worst of them (Hoare's selection). */
-static void keep_best(Candidates *c) {
-    size_t low = 0, high, k = c->depth, kept = 0;
-    for (size_t i = 0; i < c->count; i++)
-        if (c->at[i].score > c->least) c->at[kept++] = c->at[i];
-    c->count = kept;
-    if (c->count <= k) return;
-    high = c->count - 1;
+/* Moves the best k of n candidates to the front, in no order (Hoare's selection). */
+static void select_best(Candidate *at, size_t n, size_t k) {
+    size_t low = 0, high = n - 1;
     while (low < high) {
         size_t middle = low + (high - low) / 2, i = low, j = high;
-        float a = c->at[low].score, b = c->at[middle].score, d = c->at[high].score;
+        float a = at[low].score, b = at[middle].score, d = at[high].score;
         float pivot = a < b ? (b < d ? b : (a < d ? d : a)) : (a < d ? a : (b < d ? d : b));
         while (i <= j) {
-            while (c->at[i].score > pivot) i++;
-            while (c->at[j].score < pivot) j--;
+            while (at[i].score > pivot) i++;
+            while (at[j].score < pivot) j--;
             if (i > j) break;
-            swap_candidates(&c->at[i], &c->at[j]);
+            swap_candidates(&at[i], &at[j]);
             i++;
             if (j == 0) break;
             j--;
@@ -227,10 +222,49 @@ static void keep_best(Candidates *c) {
         else if (k - 1 >= i) low = i;
         else break;
     }
+}
+
+/* The same by counting in bins of equal width, which the processor need not guess at; 0 where too many lie in one. */
+static int select_by_bins(Candidate *at, size_t n, size_t k) {
+    Candidate between[BINS];
+    uint32_t counts[BINS] = {0};
+    float low = at[0].score, high = low, scale;
+    size_t above = 0, kept = 0, same = 0;
+    int bin = BINS - 1;
+    for (size_t i = 1; i < n; i++) low = at[i].score < low ? at[i].score : low, high = at[i].score > high ? at[i].score : high;
+    if (!(high > low)) return 1; /* equal rows stay in their order */
+    scale = (BINS - 1) / (high - low);
+    if (!(scale < 1e30f)) return 0;
+    for (size_t i = 0; i < n; i++) counts[(int)((at[i].score - low) * scale)]++;
+    while (above + counts[bin] < k) above += counts[bin--];
+    if (counts[bin] > BINS) return 0;
+    for (size_t i = 0; i < n; i++) {
+        const int of = (int)((at[i].score - low) * scale);
+        if (of == bin) between[same++] = at[i];
+        at[kept] = at[i];
+        kept += of > bin;
+    }
+    if (same > k - above) select_best(between, same, k - above);
+    memcpy(at + kept, between, (k - above) * sizeof *at);
+    return 1;
+}
+
+/* Drops what is below `least`; if more than `depth` are left, keeps that many of the best, in no order, and raises
+ * `least` to the worst of them. */
+static void keep_best(Candidates *c) {
+    const size_t k = c->depth;
+    size_t kept = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const int stays = c->at[i].score >= c->least;
+        c->at[kept] = c->at[i];
+        kept += (size_t)stays;
+    }
+    c->count = kept;
+    if (c->count <= k) return;
+    if (c->count < BINS || !select_by_bins(c->at, c->count, k)) select_best(c->at, c->count, k);
     c->count = k;
     c->least = c->at[0].score;
-    for (size_t i = 1; i < k; i++)
-        if (c->at[i].score < c->least) c->least = c->at[i].score;
+    for (size_t i = 1; i < k; i++) c->least = c->at[i].score < c->least ? c->at[i].score : c->least;
 }
 
 /* Scores rows exactly, and raises `least` where they are among the best k. */
