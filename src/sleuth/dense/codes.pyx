@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Which rows may be near a query, and how near are they? See codes.h for the estimate and its source."""
 
-from libc.math cimport fabs, isfinite, rint, sqrt
+from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -178,16 +178,17 @@ def steps(const float[::1] vector, int most):
         greatest = max(greatest, 2 * width)
     step = greatest / most if greatest > 0 else 1
     for t in range(halves):
-        width = 0
+        sums[0] = 0
         for i in range(4 * t, min(4 * t + 4, n)):
-            width += fabs(vector[i])
+            sums[0] += fabs(vector[i]) - vector[i]
+        for i in range(4):  # patterns with bit i set follow from those without it
+            width = 2 * vector[4 * t + i] if 4 * t + i < n else 0
+            for pattern in range(1 << i):
+                sums[pattern + (1 << i)] = sums[pattern] + width
         for pattern in range(NIBBLE):
-            sums[pattern] = 0
-            for i in range(4 * t, min(4 * t + 4, n)):
-                sums[pattern] += vector[i] if pattern >> (i - 4 * t) & 1 else -vector[i]
-            entry = rint((sums[pattern] + width) / step)
+            entry = <int> (sums[pattern] / step + 0.5)
             out[t, pattern] = <uint8_t> entry
-            square += (sums[pattern] + width - entry * step) ** 2 / NIBBLE
+            square += (sums[pattern] - entry * step) ** 2 / NIBBLE
     return table, step, least, sqrt(square)
 
 
