@@ -192,6 +192,20 @@ class _State(NamedTuple):
 _UNKNOWN = _State()
 
 
+@dataclass(slots=True)
+class _Passages:
+    """Documents whose text is one passage, column by column."""
+
+    ids: list[str] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
+    documents: list[Document] = field(default_factory=list)
+
+    def add(self, id: str, digest: str, document: Document) -> None:
+        self.ids.append(id)
+        self.hashes.append(digest)
+        self.documents.append(document)
+
+
 class _Adder:
     """Puts documents in batches and counts what became of them."""
 
@@ -211,7 +225,7 @@ class _Adder:
         """Put the batch: short texts column-wise, the others each by itself."""
         batch, self.batch = self.batch, {}
         known = self.writer.known(batch)
-        passages: list[tuple[str, str, Document]] = []
+        passages = _Passages()
         digests = content_hashes([document for document, _ in batch.values()])
         for (id, (document, state)), digest in zip(batch.items(), digests, strict=True):
             before = known.get(id)
@@ -226,14 +240,14 @@ class _Adder:
                 continue
             short = state.modified_ns is None
             if short and self._is_passage(document):
-                passages.append((id, digest, document))
+                passages.add(id, digest, document)
                 continue
             chunks = self.chunker.split(document) or _title_alone(document)
             if short and _is_whole(chunks, document):
-                passages.append((id, digest, document))
+                passages.add(id, digest, document)
             else:
                 self._put(id, digest, document, state, chunks)
-        if passages:
+        if passages.ids:
             self._put_passages(passages)
 
     def _is_passage(self, document: Document) -> bool:
@@ -248,8 +262,8 @@ class _Adder:
             size=state.size, modified_ns=state.modified_ns,
         )  # fmt: skip
 
-    def _put_passages(self, passages: Sequence[tuple[str, str, Document]]) -> None:
-        ids, hashes, documents = zip(*passages, strict=True)
+    def _put_passages(self, passages: _Passages) -> None:
+        ids, hashes, documents = passages.ids, passages.hashes, passages.documents
         texts = [document.page_content for document in documents]
         if not any(document.metadata for document in documents):
             self.writer.put_passages(ids, texts, hashes)

@@ -32,10 +32,10 @@ static inline uint64_t blake2b_turn(uint64_t x, int n) { return x >> n | x << (6
 
 static void blake2b_block(uint64_t *h, const uint8_t *block, uint64_t bytes, int last) {
     uint64_t v[16], m[16];
-    for (int i = 0; i < 16; i++) {
-        m[i] = 0;
-        for (int k = 7; k >= 0; k--) m[i] = m[i] << 8 | block[8 * i + k];
-    }
+    memcpy(m, block, sizeof m);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    for (int i = 0; i < 16; i++) m[i] = __builtin_bswap64(m[i]);
+#endif
     memcpy(v, h, 64);
     memcpy(v + 8, blake2b_iv, 64);
     v[12] ^= bytes;

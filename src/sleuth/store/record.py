@@ -137,7 +137,7 @@ def connect(
             connection.execute("PRAGMA wal_autocheckpoint = 0")
             connection.execute("PRAGMA journal_size_limit = 8388608")
             connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("PRAGMA cache_size = -32768")
+            connection.execute("PRAGMA cache_size = -16384")
             connection.execute("PRAGMA cell_size_check = ON")
         else:
             # A mapped page is looked over at each visit: checking its cells would cost more than reading it.
