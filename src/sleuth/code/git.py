@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -135,11 +135,14 @@ class Worktree:
     touched: frozenset[bytes]
 
 
-def worktree(root: Path, before: Index | None = None) -> Worktree:
+def worktree(
+    root: Path, before: Index | None = None, meanwhile: Callable[[Index], None] | None = None
+) -> Worktree:
     """What git tracks in a worktree or would add, and which of it is not as the index says.
 
     Args:
         before: what was found earlier: it is taken as it is where git has not written since.
+        meanwhile: called with what git tracks while git still looks at the files.
     """
     stamp = stamp_of(root)
     same = before is not None and stamp is not None and before.stamp == stamp
@@ -147,21 +150,22 @@ def worktree(root: Path, before: Index | None = None) -> Worktree:
     few = ("-c", "core.preloadIndex=false") if before is not None and len(before.tracked) < _MANY else ()
     with ExitStack() as stack:
         start = partial(_start, root)
+        listing = None if same else stack.enter_context(start("ls-files", "-z", "-s", "-v"))
         status = stack.enter_context(
             start(*few, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=no", "--no-renames")
         )
         untracked = stack.enter_context(start("ls-files", "-z", "--others", "--exclude-standard"))
-        listing = None if same else stack.enter_context(start("ls-files", "-z", "-s", "-v"))
-        records = _finish(listing, root, "ls-files") if listing is not None else b""
+        if before is not None and listing is None:
+            index = before
+        else:
+            records = b"" if listing is None else _finish(listing, root, "ls-files")
+            index = _read_index(records, stamp if stamp_of(root) == stamp else None)
+        if meanwhile is not None:
+            meanwhile(index)
         new = frozenset(_finish(untracked, root, "ls-files").split(b"\0")[:-1])
         head, changed, touched = _changes(_finish(status, root, "status"))
-    unmoved = stamp_of(root) == stamp
-    if before is not None and same:
-        if not unmoved:
-            return worktree(root)
-        index = before
-    else:
-        index = _read_index(records, stamp if unmoved else None)
+    if index.stamp is not None and stamp_of(root) != index.stamp:
+        return worktree(root, None, meanwhile)
     return Worktree(head, not touched and not new, index, frozenset(changed) | new, frozenset(touched) | new)
 
 

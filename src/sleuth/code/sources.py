@@ -231,10 +231,11 @@ class DiskSource:
                     raise CodeError(f"{file.path} changed while it was indexed; index again")
             yield content
 
-    def _list(self, paths: Iterable[bytes]) -> list[Listed]:
+    def _list(self, paths: Iterable[bytes], *, further: bool = False) -> list[Listed]:
         """Looks at each path; in no order, without those that are gone."""
-        self._contents.clear()
-        self.seen.clear()
+        if not further:
+            self._contents.clear()
+            self.seen.clear()
         base = os.fsencode(self.root) + b"/"
         settled = time.time_ns() - _SETTLED_NS
         out = [self._listed(base + path, git.text_of(path), settled) for path in paths]
@@ -291,10 +292,15 @@ class WorktreeSource(DiskSource):
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files of the worktree; named by the commit where it is clean."""
-        tree = git.worktree(self.root, self.recall.index)
-        self._recall(tree.index)
         recall = self.recall
-        listed = self._list(tree.changed | tree.index.others | recall.unknown)
+        listed: list[Listed] = []
+
+        def look(index: git.Index) -> None:
+            self._recall(index)
+            listed[:] = self._list(index.others | recall.unknown)
+
+        tree = git.worktree(self.root, recall.index, look)
+        listed += self._list(tree.changed - tree.index.others - recall.unknown, further=True)
         moved = {git.text_of(path) for path in tree.changed}
         tracked = tree.index.tracked
         self.seen = {p: seen for p, seen in self.seen.items() if p in moved or tracked.get(p) != seen[2]}
