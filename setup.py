@@ -12,8 +12,8 @@ ROOT = Path(__file__).parent
 def kernel(path: Path) -> Extension:
     """One module per .pyx.
 
-    No contraction of floats: equal documents get equal scores on every path. No wrapping of signed integers, which Python's
-    own flags ask for: loops over blocks are a quarter slower with it, and nothing here overflows (`make overflow`).
+    No contraction of floats: equal documents get equal scores on every path. No wrapping of signed integers, which
+    Python's own flags ask for: loops over blocks are a quarter slower with it, and none overflows (`make overflow`).
     """
     name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
     return Extension(

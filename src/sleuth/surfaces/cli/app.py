@@ -87,7 +87,8 @@ def register(arguments: list[str]) -> None:
 
 def start_quickly() -> None:
     """Leave out what costs a search from a shell a tenth of its time and more, and brings it nothing."""
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # every package is asked whether it brings one
+    # Pydantic asks every package whether it brings a plugin.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads are started, and no matrix is large
     gc.set_threshold(10_000)  # imports make many objects, and no garbage
 
