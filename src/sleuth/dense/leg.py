@@ -15,10 +15,12 @@ from sleuth.dense.wordllama import Reading, WordLlamaEmbedder
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
-from sleuth.store.scratch import IN_MEMORY, Scratch
+from sleuth.store.scratch import IN_MEMORY, Scratch, let_go
 
 FORMAT = 2
 """Raised when the arrays change."""
+PIECE = 1 << 14
+"""Rows that a merge takes at a time."""
 
 
 class DenseLeg:
@@ -107,22 +109,26 @@ class DenseLeg:
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Vectors and codes of the live rows of these segments, in order."""
-        parts: list[NDArray[np.float16]] = []
-        tokens: list[NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
-        sizes: list[NDArray[np.uint16]] = [np.zeros(0, np.uint16)]
+        vectors = scratch.growing(np.float16)
+        tokens, sizes = scratch.growing(np.uint8), scratch.growing(np.uint16)
+        dimension = 0
         for view in segments:
             self.check(view)
             if not len(view):
                 continue
             live = None if view.live is None else unpack(view.live, len(view))
-            vectors = view.arrays["vectors"]
-            parts.append(vectors if live is None else vectors[live])
+            given = view.arrays["vectors"]
+            dimension = given.shape[1]
+            for first in range(0, len(view), PIECE):
+                rows = slice(first, first + PIECE)
+                vectors.append(given[rows] if live is None else given[rows][live[rows]])
+                let_go(given)
             if self._keeps_tokens:
                 sets, each = view.arrays["tokens"], view.arrays["sizes"]
                 tokens.append(sets if live is None else sets[np.repeat(live, each)])
                 sizes.append(each if live is None else each[live])
-        merged = np.concatenate(parts) if parts else np.zeros((0, 0), np.float16)
-        return self.pack(merged, (np.concatenate(tokens), np.concatenate(sizes)))
+        merged = vectors.array().reshape(-1, dimension) if dimension else np.zeros((0, 0), np.float16)
+        return self.pack(merged, (tokens.array(), sizes.array()))
 
     def check(self, view: SegmentView) -> None:
         """Raises EmbedderMismatchError where another embedder made this segment."""
