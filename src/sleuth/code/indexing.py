@@ -30,6 +30,8 @@ _COMMIT_FILES = 4_000
 _COUNTED_AT_ONCE = 50
 _ALONE = 4
 """Fewer new files than this are not worth starting workers."""
+_FEW = 32
+"""So many new files are begun in order of size, so that no large one is the last."""
 
 
 @dataclass(slots=True)
@@ -196,6 +198,14 @@ def _analysed(
             yield list(zip(hashes, analyse_many(files), strict=True))
         return
     with ThreadPoolExecutor(workers, "sleuth-parse") as executor:
+        if len(pending) <= _FEW:
+            few = list(_batches(source, pending, most=1))
+            sizes = [len(files[0][1]) for _, files in few]
+            order = sorted(range(len(few)), key=sizes.__getitem__, reverse=True)
+            begun = {i: executor.submit(analyse_many, few[i][1]) for i in order}
+            for i, (hashes, _) in enumerate(few):
+                yield list(zip(hashes, begun[i].result(), strict=True))
+            return
         waiting: deque[tuple[list[str], Future[list[Analysed]]]] = deque()
         for hashes, files in _batches(source, pending, most=max(1, len(pending) // (4 * workers))):
             waiting.append((hashes, executor.submit(analyse_many, files)))
