@@ -114,7 +114,7 @@ def test_closing_leaves_few_segments(store: Store) -> None:
 
     class Slow(SumsLeg):
         def merge(self, segments, scratch=IN_MEMORY):  # type: ignore[no-untyped-def]
-            threading.Event().wait(0.05)
+            threading.Event().wait(0.5)
             return super().merge(segments, scratch)
 
     def load(opened: Store, letter: str) -> None:
