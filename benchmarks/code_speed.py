@@ -116,10 +116,16 @@ def laid_out(root: Path, work: Path, copies: int) -> Path:
         shutil.rmtree(out, ignore_errors=True)
         for n in range(copies):
             shutil.copytree(root, out / f"copy{n}", ignore=shutil.ignore_patterns(".git"), symlinks=True)
-        identity = ("-c", "user.name=speed", "-c", "user.email=speed@localhost", "-c", "core.autocrlf=false")
-        for command in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "-m", "all")):
-            subprocess.run(["git", "-C", str(out), *identity, *command], check=True)
+        subprocess.run(["git", "-C", str(out), "init", "-q"], check=True)
+        commit(out, "all")
     return out
+
+
+def commit(root: Path, message: str) -> None:
+    """Commit the worktree as it is."""
+    identity = ("-c", "user.name=speed", "-c", "user.email=speed@localhost", "-c", "core.autocrlf=false")
+    for command in (("add", "-A", "-f"), ("commit", "-q", "--allow-empty", "-m", message)):
+        subprocess.run(["git", "-C", str(root), *identity, *command], check=True)
 
 
 def chunk_texts(index: Path) -> list[str]:
@@ -152,19 +158,9 @@ def ask(index: Path) -> dict[str, tuple[float, float]]:
     return {"first query of a process": first.medians, "query": later.medians}
 
 
-def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
-    """Prints one table."""
-    files = contents(root)
-    ours, theirs, again, told = Times(), Times(), Times(), Times()
-    texts: list[str] = []
-    for _ in range(rounds):
-        shutil.rmtree(index, ignore_errors=True)
-        with open_code(index, create=True) as storage:
-            report = ours.run(lambda: index_path(storage, root))
-        if peer:
-            texts = texts or chunk_texts(index)
-            theirs.run(partial(peer_index, files, texts))
-    stored = sum(path.stat().st_size for path in index.rglob("*") if path.is_file()) / 1e6
+def snapshots(root: Path, index: Path, files: list[tuple[str, bytes]], rounds: int) -> dict[str, Times]:
+    """What a snapshot costs after ten files changed."""
+    again, told, committed = Times(), Times(), Times()
     changed = files[:: max(1, len(files) // 10)][:10]
     paths = [root.resolve() / path for path, _ in changed]
     try:
@@ -176,9 +172,32 @@ def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
                     told.run(lambda: index_path(storage, root, changed=paths))
                 else:
                     again.run(lambda: index_path(storage, root))
+            for n in range(2 * rounds):
+                for path, content in changed:
+                    (root / path).write_bytes(content + b"\n// commit %d\n" % n)
+                commit(root, "ten files")
+                committed.run(lambda: index_path(storage, root, revision="HEAD"))
     finally:
         for path, content in changed:
             (root / path).write_bytes(content)
+        commit(root, "as it was")
+    return {"ten files changed": again, "the same, told which": told, "a commit of ten files": committed}
+
+
+def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
+    """Prints one table."""
+    files = contents(root)
+    ours, theirs = Times(), Times()
+    texts: list[str] = []
+    for _ in range(rounds):
+        shutil.rmtree(index, ignore_errors=True)
+        with open_code(index, create=True) as storage:
+            report = ours.run(lambda: index_path(storage, root))
+        if peer:
+            texts = texts or chunk_texts(index)
+            theirs.run(partial(peer_index, files, texts))
+    stored = sum(path.stat().st_size for path in index.rglob("*") if path.is_file()) / 1e6
+    changes = snapshots(root, index, files, rounds)
     asked = subprocess.run(
         [sys.executable, "-m", "benchmarks.code_speed", "--ask", str(index)], check=True, capture_output=True
     )
@@ -191,8 +210,9 @@ def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
         times = theirs.medians
         share = f"{times[0] / full[0]:.1f} times the wall time, {times[1] / full[1]:.1f} times the CPU time"
         _row("tree-sitter parse + bm25s, one process", times, share)
-    for name, times in (("ten files changed", again.medians), ("the same, told which", told.medians)):
-        _row(name, times, f"1/{full[0] / times[0]:.0f} wall, 1/{full[1] / times[1]:.0f} CPU")
+    for name, taken in changes.items():
+        wall, cpu = taken.medians
+        _row(name, (wall, cpu), f"1/{full[0] / wall:.0f} wall, 1/{full[1] / cpu:.0f} CPU")
     for name, pair in json.loads(asked.stdout).items():
         _row(name, pair, "")
     print(

@@ -68,10 +68,17 @@ def commit_named(path: str, name: str) -> str | None:
 
 def names_of(root: Path, commit: str) -> list[str]:
     """Branches and tags that point at a commit."""
-    listed = _run(
-        root, "for-each-ref", "--points-at", commit, "--format=%(refname:short)", "refs/heads", "refs/tags"
-    )
-    return listed.decode("utf-8", "backslashreplace").split()
+    with _names_asked(root, commit) as process:
+        return _names_told(process, root)
+
+
+def _names_asked(root: Path, commit: str) -> subprocess.Popen[bytes]:
+    names = ("--format=%(refname:short)", "refs/heads", "refs/tags")
+    return _start(root, "for-each-ref", "--points-at", commit, *names)
+
+
+def _names_told(process: subprocess.Popen[bytes], root: Path) -> list[str]:
+    return text_of(_finish(process, root, "for-each-ref")).split()
 
 
 def origin_of(root: Path) -> str:
@@ -84,16 +91,15 @@ def origin_of(root: Path) -> str:
     return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url
 
 
-def tree(root: Path, commit: str) -> list[Entry]:
-    """All files of a commit, in order of path."""
-    out = _run(root, "ls-tree", "-r", "-z", "--full-tree", commit)
-    entries = []
-    for record in out.split(b"\0"):
-        if record:
-            head, _, path = record.partition(b"\t")
-            mode, _, object_id = head.decode().split(" ")
-            entries.append(Entry(mode, object_id, text_of(path)))
-    return entries
+def tree(root: Path, commit: str) -> tuple[list[Entry], list[str]]:
+    """All files of a commit, in git's order, and the branches and tags that point at it."""
+    with _names_asked(root, commit) as names:  # while the files are listed
+        listed = text_of(_run(root, "ls-tree", "-r", "-z", "--full-tree", commit))
+        entries = []
+        for head, _, path in (record.partition("\t") for record in listed.split("\0") if record):
+            mode, _, object_id = head.split(" ")
+            entries.append(Entry(mode, object_id, path))
+        return entries, _names_told(names, root)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -102,6 +103,10 @@ def source_at(path: str | Path, revision: str | None = None) -> Source:
     return WorktreeSource(root)
 
 
+_SKIPPED = {"120000": "a link", "160000": "a submodule"}
+"""What is left out of a commit, by mode."""
+
+
 class CommitSource:
     """A commit, read from git's objects."""
 
@@ -116,12 +121,10 @@ class CommitSource:
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files of the commit."""
-        files = []
-        for entry in git.tree(self.root, self._commit):
-            skip = {"120000": "a link", "160000": "a submodule"}.get(entry.mode, "")
-            files.append(Listed(entry.path, entry.object_id, skip))
-        files.sort(key=lambda f: f.path)
-        return Version(self._commit, self._commit, tuple(git.names_of(self.root, self._commit))), files
+        entries, names = git.tree(self.root, self._commit)
+        files = [Listed(path, object_id, _SKIPPED.get(mode, "")) for mode, object_id, path in entries]
+        files.sort(key=attrgetter("path"))
+        return Version(self._commit, self._commit, tuple(names)), files
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order."""
