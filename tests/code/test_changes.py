@@ -10,8 +10,8 @@ import pytest
 
 from sleuth.code import CodeStorage, index_path
 from sleuth.code import git as git_module
-from sleuth.code.memory import read_times
-from sleuth.code.sources import DiskSource, Listed, source_at
+from sleuth.code.memory import Recall, read_times
+from sleuth.code.sources import CommitSource, DiskSource, Listed, source_at
 from sleuth.codebase import open_code
 from tests.code.conftest import SHOP, Git, write
 
@@ -51,6 +51,34 @@ def test_only_what_changed_is_looked_at(storage: CodeStorage, git: Git) -> None:
     back = {name: SHOP[name] for name in ("shop/models.py", "shop/latest.py")}
     write(git.root, dict(back))
     assert index_path(storage, git.root, changed=[git.root / name for name in back]).snapshot == clean
+
+
+def test_a_commit_is_listed_from_the_one_before(git: Git) -> None:
+    """The differences from the last commit that was listed give what a whole listing gives; also where it is gone."""
+    git.commit({**SHOP, "lib/a.py": "a = 1\n"})
+    recall = Recall()
+    steps: list[tuple[dict[str, str | bytes], list[str]]] = [
+        ({"shop/models.py": "a = 1\n"}, []),
+        ({"lib": "now a file\n", 'tab\tand "quote".py': "b = 1\n"}, ["lib/a.py"]),
+        ({"lib/a.py": "a folder again\n"}, ["lib"]),
+        ({}, ["shop/payment.py"]),
+    ]
+    for files, gone in steps:
+        for name in gone:
+            (git.root / name).unlink()
+            if name == "lib/a.py":
+                (git.root / "lib").rmdir()
+        git.commit(files)
+        source = source_at(git.root, "HEAD")
+        assert isinstance(source, CommitSource)
+        source.recall = recall
+        assert source.listing() == source_at(git.root, "HEAD").listing()
+        assert recall.commit == source.listing()[0].id
+    recall.commit = "0" * 40
+    source = source_at(git.root, "HEAD")
+    assert isinstance(source, CommitSource)
+    source.recall = recall
+    assert source.listing() == source_at(git.root, "HEAD").listing()
 
 
 def test_a_plain_folder_too(storage: CodeStorage, tmp_path: Path) -> None:

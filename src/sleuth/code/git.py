@@ -15,6 +15,8 @@ from sleuth.errors import CodeError
 
 Stamp = tuple[Any, ...]
 _MANY = 10_000
+GONE = "000000"
+"""The mode of a file that a commit does not have."""
 
 
 class Entry(NamedTuple):
@@ -91,15 +93,34 @@ def origin_of(root: Path) -> str:
     return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url
 
 
-def tree(root: Path, commit: str) -> tuple[list[Entry], list[str]]:
-    """All files of a commit, in git's order, and the branches and tags that point at it."""
+def tree(root: Path, commit: str, since: str = "") -> tuple[list[Entry], list[str]]:
+    """All files of a commit, in git's order, and the branches and tags that point at it.
+
+    Args:
+        since: another commit: only files that are not as they are there; the mode of those that are gone is `GONE`.
+    """
     with _names_asked(root, commit) as names:  # while the files are listed
-        listed = text_of(_run(root, "ls-tree", "-r", "-z", "--full-tree", commit))
-        entries = []
-        for head, _, path in (record.partition("\t") for record in listed.split("\0") if record):
-            mode, _, object_id = head.split(" ")
-            entries.append(Entry(mode, object_id, path))
+        entries = _differences(root, since, commit) if since else _files(root, commit)
         return entries, _names_told(names, root)
+
+
+def _files(root: Path, commit: str) -> list[Entry]:
+    entries = []
+    for record in text_of(_run(root, "ls-tree", "-r", "-z", "--full-tree", commit)).split("\0")[:-1]:
+        head, _, path = record.partition("\t")
+        mode, _, object_id = head.split(" ")
+        entries.append(Entry(mode, object_id, path))
+    return entries
+
+
+def _differences(root: Path, since: str, commit: str) -> list[Entry]:
+    plain = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none")
+    records = text_of(_run(root, "diff-tree", *plain, since, commit)).split("\0")[:-1]
+    entries = []
+    for head, path in zip(records[::2], records[1::2], strict=True):
+        _, mode, _, object_id, _ = head.split(" ")  # ":100644 100644 <before> <after> M"
+        entries.append(Entry(mode, object_id, path))
+    return entries
 
 
 @dataclass(frozen=True, slots=True)

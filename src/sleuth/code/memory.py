@@ -19,7 +19,7 @@ Times = dict[str, tuple[int, int, str]]
 
 @dataclass(slots=True)
 class Recall:
-    """What a run of this process saw of the files on disk; the next one starts from there.
+    """What a run of this process saw of the files on disk or of a commit; the next one starts from there.
 
     Attributes:
         index: of git.
@@ -29,6 +29,7 @@ class Recall:
         head: the commit that was checked out; `touched` are names that may be other than there.
         files: the whole listing; None where there was none.
         keys: of file versions that were listed, as `keyed` has them.
+        commit: the last one that was read from git, and not from disk; `committed` are its files.
     """
 
     index: Index | None = None
@@ -40,6 +41,8 @@ class Recall:
     files: list[Listed] | None = None
     keyed: Mapping[Pair, int] | None = None
     keys: dict[Listed, int] = field(default_factory=dict)
+    commit: str = ""
+    committed: list[Listed] = field(default_factory=list)
 
     def keys_of(self, listed: Sequence[Listed], known: Mapping[Pair, int]) -> list[int | None]:
         """The key of each file version, None for those that are not known."""
@@ -79,7 +82,7 @@ class Memory:
             kept[1].update(zip(pairs, range(first, first + len(pairs)), strict=True))
 
     def recall(self, repository: str) -> Recall:
-        """What the last run saw of a repository on disk."""
+        """What the last run saw of a repository."""
         return self._recalls.setdefault(repository, Recall())
 
     def forget(self) -> None:

@@ -108,10 +108,15 @@ _SKIPPED = {"120000": "a link", "160000": "a submodule"}
 
 
 class CommitSource:
-    """A commit, read from git's objects."""
+    """A commit, read from git's objects.
+
+    Attributes:
+        recall: the commit that was listed last in this process: only what is other in this one is asked for.
+    """
 
     def __init__(self, root: Path, commit: str) -> None:
         self.root = root
+        self.recall = Recall()
         self._commit = commit
 
     @property
@@ -121,9 +126,19 @@ class CommitSource:
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files of the commit."""
-        entries, names = git.tree(self.root, self._commit)
-        files = [Listed(path, object_id, _SKIPPED.get(mode, "")) for mode, object_id, path in entries]
-        files.sort(key=attrgetter("path"))
+        listed: dict[str, Listed] = {}
+        try:
+            entries, names = git.tree(self.root, self._commit, since=self.recall.commit)
+            listed = {file.path: file for file in self.recall.committed}
+        except CodeError:  # the other commit may be gone
+            entries, names = git.tree(self.root, self._commit)
+        for mode, object_id, path in entries:
+            if mode == git.GONE:
+                listed.pop(path, None)
+            else:
+                listed[path] = Listed(path, object_id, _SKIPPED.get(mode, ""))
+        files = sorted(listed.values(), key=attrgetter("path"))
+        self.recall.commit, self.recall.committed = self._commit, files
         return Version(self._commit, self._commit, tuple(names)), files
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
