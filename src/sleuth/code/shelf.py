@@ -18,6 +18,7 @@ from sleuth.code.words import WordBuilder, WordLeg, Words
 from sleuth.errors import IndexDamagedError
 from sleuth.store import segments
 from sleuth.store.legs import SegmentView, pack
+from sleuth.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from sleuth.code.analyse import Analysed
@@ -217,7 +218,7 @@ class Shelf:
             connection.executemany("DELETE FROM segments WHERE name = ?", [(o.name,) for o in chosen])
             held = None
             if len(keys):
-                data = leg.merge(parts)
+                data = leg.merge(parts, Scratch(self._folder))
                 encoded = segments.encode(
                     leg.name, leg.fingerprint, int(keys[0]), int(keys[-1]), keys, None, data
                 )
