@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,13 @@ def test_only_remote_rooms_open_connections() -> None:
         }
         names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert not names & network, path
+
+
+def test_a_source_distribution_can_be_built() -> None:
+    """Whatever the kernels are made of is in the package: without it, an install from sources would have none."""
+    patterns = tomllib.loads((SRC.parents[1] / "pyproject.toml").read_text("utf8"))["tool"]["setuptools"][
+        "package-data"
+    ]["sleuth"]
+    for kind in ("pyx", "pxd", "h", "pyi"):
+        assert any(SRC.rglob(f"*.{kind}"))
+        assert f"**/*.{kind}" in patterns
