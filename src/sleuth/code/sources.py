@@ -10,6 +10,7 @@ import hashlib
 import os
 import stat
 import time
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -146,7 +147,7 @@ class CommitSource:
         return git.blobs(self.root, [f.hash for f in files])
 
 
-class DiskSource:
+class DiskSource(ABC):
     """Files on disk; contents are read once, for their hash, and kept for `read`.
 
     Attributes:
@@ -167,9 +168,9 @@ class DiskSource:
         self.seen: dict[str, tuple[int, int, str]] = {}
         self._contents: dict[str, bytes] = {}
 
+    @abstractmethod
     def listing(self) -> tuple[Version, list[Listed]]:
         """What it is, and its files in order of path."""
-        raise NotImplementedError
 
     def listing_after(self, changed: Iterable[str | Path]) -> tuple[Version, list[Listed]] | None:
         """`listing`, where no file but those of `changed` differs from the last one; None where that cannot be told.
@@ -227,13 +228,13 @@ class DiskSource:
         except ValueError:
             return None
 
+    @abstractmethod
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
         """Which paths of files that were not there are listed; None where that cannot be told."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _version_after(self, files: list[Listed], names: set[str]) -> Version | None:
         """What the files are now, of which `names` may have changed; None where that cannot be told."""
-        raise NotImplementedError
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order; each can be read once.

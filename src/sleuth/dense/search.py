@@ -19,7 +19,7 @@ from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import as_vectors
 from sleuth.dense.leg import DenseLeg
 from sleuth.errors import ArgumentError, EmbeddingError
-from sleuth.store.hits import merge_hits, no_hits
+from sleuth.store.hits import best_hits, no_hits
 from sleuth.store.legs import Bitmap, Hits, SegmentView
 from sleuth.types import Explanation
 
@@ -135,7 +135,8 @@ class DenseSearcher:
         else:
             margin = margin_of(self._spread, error, len(vector))
             found = codes.scan(table, step, least, parts, vector, k, max(MOST_DEPTH, 2 * k), margin, few)
-        return self._hits(*found, k)
+        owners, keys, scores, tied = found
+        return best_hits(self._numbers[owners], keys, scores, tied, k, self._ids)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""
@@ -193,24 +194,6 @@ class DenseSearcher:
                 f"allowed must hold {(len(view) + 63) // 64} words for {len(view)} rows, got {len(allowed)}"
             )
         return allowed if view.live is None else allowed & view.live
-
-    def _hits(
-        self,
-        owners: NDArray[np.int32],
-        keys: NDArray[np.int64],
-        scores: NDArray[np.float32],
-        tied: bool,
-        k: int,
-    ) -> Hits:
-        """The best `k` of what the kernel found, ties by id."""
-        segments = self._numbers[owners]
-        if not tied:
-            return Hits(keys[:k], scores[:k], segments[:k])
-        parts = [
-            Hits(keys[here], scores[here], segments[here])
-            for here in (owners == i for i in set(owners.tolist()))
-        ]
-        return merge_hits(parts, k, self._ids)
 
     def _locate(self, keys: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]]:
         """Per segment that holds some of `keys`: its number, their places in `keys`, and their rows in it."""
