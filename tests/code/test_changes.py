@@ -151,13 +151,13 @@ def test_git_is_read_again_only_when_it_wrote(
     git.commit(dict(SHOP))
     index_path(storage, git.root)
     asked: list[tuple[str, ...]] = []
-    start = git_module._start
+    start = git_module.start
 
     def counted(folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         asked.append(arguments)
         return start(folder, *arguments, stdin=stdin)
 
-    monkeypatch.setattr(git_module, "_start", counted)
+    monkeypatch.setattr(git_module, "start", counted)
     write(git.root, {"shop/models.py": "a = 1\n"})
     assert index_path(storage, git.root).added == 1
     assert not [a for a in asked if "-s" in a]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -44,43 +44,12 @@ def root_of(path: Path) -> Path | None:
         return None
 
 
-def commit_of(root: Path, revision: str) -> str:
-    """The commit that a branch, tag, or abbreviated id names.
-
-    Raises:
-        CodeError: none does; says how to list them.
-    """
-    try:
-        name = _run(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    except CodeError as error:
-        raise CodeError(
-            f"revision must be a commit, branch or tag of {root}, got {revision!r}; "
-            "`git branch -a` and `git tag` list them"
-        ) from error
-    return name.decode().strip()
-
-
-def commit_named(path: str, name: str) -> str | None:
-    """The commit that git knows by a name such as `HEAD~3`; None where git knows none."""
-    try:
-        return commit_of(Path(path), name) if Path(path).is_dir() else None
-    except CodeError:
-        return None
-
-
-def names_of(root: Path, commit: str) -> list[str]:
-    """Branches and tags that point at a commit."""
-    with _names_asked(root, commit) as process:
-        return _names_told(process, root)
-
-
-def _names_asked(root: Path, commit: str) -> subprocess.Popen[bytes]:
+@contextmanager
+def names_of(root: Path, commit: str) -> Iterator[Callable[[], list[str]]]:
+    """Branches and tags that point at a commit: asked for at once, told when it is called."""
     names = ("--format=%(refname:short)", "refs/heads", "refs/tags")
-    return _start(root, "for-each-ref", "--points-at", commit, *names)
-
-
-def _names_told(process: subprocess.Popen[bytes], root: Path) -> list[str]:
-    return text_of(_finish(process, root, "for-each-ref")).split()
+    with start(root, "for-each-ref", "--points-at", commit, *names) as process:
+        yield lambda: text_of(_finish(process, root, "for-each-ref")).split()
 
 
 def origin_of(root: Path) -> str:
@@ -93,32 +62,12 @@ def origin_of(root: Path) -> str:
     return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url
 
 
-def tree(root: Path, commit: str, since: str = "") -> tuple[list[Entry], list[str]]:
-    """All files of a commit, in git's order, and the branches and tags that point at it.
-
-    Args:
-        since: another commit: only files that are not as they are there; the mode of those that are gone is `GONE`.
-    """
-    with _names_asked(root, commit) as names:  # while the files are listed
-        entries = _differences(root, since, commit) if since else _files(root, commit)
-        return entries, _names_told(names, root)
-
-
-def _files(root: Path, commit: str) -> list[Entry]:
+def files_of(root: Path, commit: str) -> list[Entry]:
+    """All files of a commit, in git's order."""
     entries = []
     for record in text_of(_run(root, "ls-tree", "-r", "-z", "--full-tree", commit)).split("\0")[:-1]:
         head, _, path = record.partition("\t")
         mode, _, object_id = head.split(" ")
-        entries.append(Entry(mode, object_id, path))
-    return entries
-
-
-def _differences(root: Path, since: str, commit: str) -> list[Entry]:
-    plain = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none")
-    records = text_of(_run(root, "diff-tree", *plain, since, commit)).split("\0")[:-1]
-    entries = []
-    for head, path in zip(records[::2], records[1::2], strict=True):
-        _, mode, _, object_id, _ = head.split(" ")  # ":100644 100644 <before> <after> M"
         entries.append(Entry(mode, object_id, path))
     return entries
 
@@ -176,12 +125,12 @@ def worktree(
     # Looking at one file after the other is faster than git's threads up to some thousands.
     few = ("-c", "core.preloadIndex=false") if before is not None and len(before.tracked) < _MANY else ()
     with ExitStack() as stack:
-        start = partial(_start, root)
-        listing = None if same else stack.enter_context(start("ls-files", "-z", "-s", "-v"))
+        begin = partial(start, root)
+        listing = None if same else stack.enter_context(begin("ls-files", "-z", "-s", "-v"))
         status = stack.enter_context(
-            start(*few, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=no", "--no-renames")
+            begin(*few, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=no", "--no-renames")
         )
-        untracked = stack.enter_context(start("ls-files", "-z", "--others", "--exclude-standard"))
+        untracked = stack.enter_context(begin("ls-files", "-z", "--others", "--exclude-standard"))
         if before is not None and listing is None:
             index = before
         else:
@@ -242,7 +191,7 @@ def _written(path: Path) -> tuple[int, ...]:
 
 def ignored(root: Path, paths: Iterable[bytes]) -> set[bytes]:
     """Which of these untracked paths git leaves out."""
-    with _start(root, "check-ignore", "-z", "--stdin", stdin=subprocess.PIPE) as process:
+    with start(root, "check-ignore", "-z", "--stdin", stdin=subprocess.PIPE) as process:
         out = _finish(
             process, root, "check-ignore", check=False, text=b"".join([path + b"\0" for path in paths])
         )
@@ -275,42 +224,6 @@ def any_differs(root: Path, paths: Iterable[str]) -> bool:
     return bool(_run(root, "--literal-pathspecs", "-c", "core.preloadIndex=false", *asked))
 
 
-def blobs(root: Path, object_ids: Iterable[str]) -> Iterator[bytes]:
-    """Contents of blobs, in the order asked for.
-
-    Raises:
-        CodeError: git does not have one, as in a partial clone.
-    """
-    wanted = list(object_ids)
-    if not wanted:
-        return
-    with subprocess.Popen(  # noqa: S603 - arguments are a list
-        ["git", "-C", str(root), "cat-file", "--batch"],  # noqa: S607 - git is found on the path
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=_environment(),
-    ) as process:
-        if process.stdin is None or process.stdout is None:
-            raise CodeError(f"git at {root} gave no pipes")
-        try:
-            for start in range(0, len(wanted), 64):
-                # In small groups, so that neither pipe fills while the other side waits.
-                group = wanted[start : start + 64]
-                process.stdin.write("".join(f"{i}\n" for i in group).encode())
-                process.stdin.flush()
-                for object_id in group:
-                    head = process.stdout.readline().split()
-                    if len(head) != 3:
-                        raise CodeError(
-                            f"git at {root} has no blob {object_id}; `git fetch --refetch` brings it"
-                        )
-                    yield process.stdout.read(int(head[2]))
-                    process.stdout.read(1)
-        finally:
-            process.stdin.close()
-
-
 def text_of(path: bytes) -> str:
     r"""A path as text; bytes that are not UTF-8 are written as \xNN."""
     return path.decode("utf-8", "backslashreplace")
@@ -326,13 +239,16 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _start(folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+def start(
+    folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL, stderr: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
+    """Git at work on a folder, without the settings of this process and without asking anyone."""
     where = folder if folder.is_dir() else folder.parent
     try:
         return subprocess.Popen(  # noqa: S603 - arguments are a list, and revisions follow --end-of-options
             ["git", "-C", str(where), *arguments],  # noqa: S607 - git is found on the path
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             stdin=stdin,
             env=_environment(),
         )
@@ -358,5 +274,5 @@ def _finish(
 
 
 def _run(folder: Path, *arguments: str, check: bool = True) -> bytes:
-    with _start(folder, *arguments) as process:
+    with start(folder, *arguments) as process:
         return _finish(process, folder, arguments[0], check=check)

@@ -13,6 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import NamedTuple, Protocol
 
 from sleuth.code import git
 from sleuth.code.memory import Recall
+from sleuth.code.objects import Objects
 from sleuth.errors import ArgumentError, CodeError
 
 MAX_BYTES = 2_000_000
@@ -100,7 +102,7 @@ def source_at(path: str | Path, revision: str | None = None) -> Source:
             )
         return FolderSource(folder)
     if revision is not None or not (root / ".git").exists():
-        return CommitSource(root, git.commit_of(root, revision or "HEAD"))
+        return CommitSource(root, revision or "HEAD")
     return WorktreeSource(root)
 
 
@@ -115,10 +117,11 @@ class CommitSource:
         recall: the commit that was listed last in this process: only what is other in this one is asked for.
     """
 
-    def __init__(self, root: Path, commit: str) -> None:
+    def __init__(self, root: Path, revision: str) -> None:
         self.root = root
         self.recall = Recall()
-        self._commit = commit
+        self._objects = Objects(root)
+        self._commit = self._objects.commit(revision)
 
     @property
     def url(self) -> str:
@@ -127,24 +130,26 @@ class CommitSource:
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files of the commit."""
-        listed: dict[str, Listed] = {}
-        try:
-            entries, names = git.tree(self.root, self._commit, since=self.recall.commit)
-            listed = {file.path: file for file in self.recall.committed}
-        except CodeError:  # the other commit may be gone
-            entries, names = git.tree(self.root, self._commit)
-        for mode, object_id, path in entries:
-            if mode == git.GONE:
-                listed.pop(path, None)
-            else:
-                listed[path] = Listed(path, object_id, _SKIPPED.get(mode, ""))
-        files = sorted(listed.values(), key=attrgetter("path"))
-        self.recall.commit, self.recall.committed = self._commit, files
-        return Version(self._commit, self._commit, tuple(names)), files
+        with git.names_of(self.root, self._commit) as names:
+            listed, entries = {}, None
+            if self.recall.commit:
+                with suppress(CodeError):  # it may be gone
+                    entries = self._objects.differences(self.recall.commit, self._commit)
+                    listed = {file.path: file for file in self.recall.committed}
+            if entries is None:
+                entries = git.files_of(self.root, self._commit)
+            for mode, object_id, path in entries:
+                if mode == git.GONE:
+                    listed.pop(path, None)
+                else:
+                    listed[path] = Listed(path, object_id, _SKIPPED.get(mode, ""))
+            files = sorted(listed.values(), key=attrgetter("path"))
+            self.recall.commit, self.recall.committed = self._commit, files
+            return Version(self._commit, self._commit, tuple(names())), files
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order."""
-        return git.blobs(self.root, [f.hash for f in files])
+        return self._objects.read([f.hash for f in files])
 
 
 class DiskSource(ABC):
@@ -329,7 +334,8 @@ class WorktreeSource(DiskSource):
         recall.files, recall.head = files, tree.head
         recall.touched = {git.text_of(path) for path in tree.touched}
         if tree.head and tree.clean:
-            return Version(tree.head, tree.head, tuple(git.names_of(self.root, tree.head))), files
+            with git.names_of(self.root, tree.head) as names:
+                return Version(tree.head, tree.head, tuple(names())), files
         return Version(content_id(files), tree.head), files
 
     def _recall(self, index: git.Index) -> None:

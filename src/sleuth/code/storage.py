@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.analyse import Analysed
-from sleuth.code.git import commit_named
 from sleuth.code.memory import Memory
+from sleuth.code.objects import commit_named
 from sleuth.code.record import SCHEMA, FileRow, Repository, SnapshotInfo, matrix_of, snapshot_info
 from sleuth.code.shelf import Batch, Shelf
 from sleuth.code.words import Words

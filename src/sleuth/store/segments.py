@@ -335,6 +335,8 @@ def _padding(buffer: bytes | mmap.mmap, entries: Sequence[Mapping[str, Any]]) ->
 
 def _dtype(described: Any) -> np.dtype[Any]:
     """The dtype of its JSON form, in which tuples have become lists."""
+    if isinstance(described, str):
+        return np.dtype(described)
 
     def fields(value: Any) -> Any:
         if isinstance(value, list) and value and isinstance(value[0], list):

@@ -150,9 +150,12 @@ class Analyzer:
         known = self._shared
         if len(known) + len(runs) > _SHARED:
             known = self._shared = {}
-        new = [run for run in runs if run not in known]
-        known.update(zip(new, self._expand(new), strict=True))
-        return [known[run] for run in runs]
+        try:
+            return list(map(known.__getitem__, runs))
+        except KeyError:
+            new = [run for run in runs if run not in known]
+            known.update(zip(new, self._expand(new), strict=True))
+            return list(map(known.__getitem__, runs))
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """The tokens of each run: a str for one, a tuple for any other number."""
