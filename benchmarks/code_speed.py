@@ -5,8 +5,8 @@ python -m benchmarks.code_speed --work /tmp/code PATH [--copies 1 17]
 What is at PATH is laid out as a git repository under the work folder, once or several times over, and committed. The
 peer parses every file with tree-sitter in one process, then indexes our own chunks with bm25s: the same pieces of text,
 with none of the symbols, references, fields and durability. Runs are interleaved; medians. CPU is user and system time
-of all processes and threads. Ten files are changed before each snapshot, which is told of them every second time, as it
-is by `--watch`; the first query is that of a fresh process.
+of all processes and threads. Ten files are changed before each snapshot of the worktree, which is told of them every
+second time, as it is by `--watch`, and ten others before each commit; the first query is that of a fresh process.
 """
 
 from __future__ import annotations
@@ -123,9 +123,10 @@ def laid_out(root: Path, work: Path, copies: int) -> Path:
 
 def commit(root: Path, message: str) -> None:
     """Commit the worktree as it is."""
-    identity = ("-c", "user.name=speed", "-c", "user.email=speed@localhost", "-c", "core.autocrlf=false")
+    settings = ("user.name=speed", "user.email=speed@localhost", "core.autocrlf=false", "gc.auto=0")
+    options = [part for setting in settings for part in ("-c", setting)]
     for command in (("add", "-A", "-f"), ("commit", "-q", "--allow-empty", "-m", message)):
-        subprocess.run(["git", "-C", str(root), *identity, *command], check=True)
+        subprocess.run(["git", "-C", str(root), *options, *command], check=True)
 
 
 def chunk_texts(index: Path) -> list[str]:
@@ -161,25 +162,32 @@ def ask(index: Path) -> dict[str, tuple[float, float]]:
 def snapshots(root: Path, index: Path, files: list[tuple[str, bytes]], rounds: int) -> dict[str, Times]:
     """What a snapshot costs after ten files changed."""
     again, told, committed = Times(), Times(), Times()
-    changed = files[:: max(1, len(files) // 10)][:10]
-    paths = [root.resolve() / path for path, _ in changed]
+    stride = max(1, len(files) // 10)
+    touched: dict[Path, bytes] = {}
+
+    def change(n: int, first: int = 0) -> list[Path]:
+        """Ten files, from the first on."""
+        ten = {root.resolve() / path: content for path, content in files[first % stride :: stride][:10]}
+        touched.update(ten)
+        for path, content in ten.items():
+            path.write_bytes(content + b"\n// %d\n" % n)
+        return list(ten)
+
     try:
         with open_code(index) as storage:
             for n in range(4 * rounds):
-                for path, content in changed:
-                    (root / path).write_bytes(content + b"\n// %d\n" % n)
+                paths = change(n)
                 if n % 2:
-                    told.run(lambda: index_path(storage, root, changed=paths))
+                    told.run(partial(index_path, storage, root, changed=paths))
                 else:
-                    again.run(lambda: index_path(storage, root))
-            for n in range(2 * rounds):
-                for path, content in changed:
-                    (root / path).write_bytes(content + b"\n// commit %d\n" % n)
+                    again.run(partial(index_path, storage, root))
+            for n in range(4 * rounds, 6 * rounds):
+                change(n, first=n)
                 commit(root, "ten files")
-                committed.run(lambda: index_path(storage, root, revision="HEAD"))
+                committed.run(partial(index_path, storage, root, revision="HEAD"))
     finally:
-        for path, content in changed:
-            (root / path).write_bytes(content)
+        for path, content in touched.items():
+            path.write_bytes(content)
         commit(root, "as it was")
     return {"ten files changed": again, "the same, told which": told, "a commit of ten files": committed}
 

@@ -15,7 +15,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -131,19 +130,18 @@ class CommitSource:
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files of the commit."""
         with git.names_of(self.root, self._commit) as names:
-            listed, entries = {}, None
+            before: list[Listed] = []
+            entries = None
             if self.recall.commit:
                 with suppress(CodeError):  # it may be gone
                     entries = self._objects.differences(self.recall.commit, self._commit)
-                    listed = {file.path: file for file in self.recall.committed}
+                    before = self.recall.committed
             if entries is None:
                 entries = git.files_of(self.root, self._commit)
-            for mode, object_id, path in entries:
-                if mode == git.GONE:
-                    listed.pop(path, None)
-                else:
-                    listed[path] = Listed(path, object_id, _SKIPPED.get(mode, ""))
-            files = sorted(listed.values(), key=attrgetter("path"))
+            other = {entry.path for entry in entries}
+            files = [file for file in before if file.path not in other]
+            files += [Listed(path, id, _SKIPPED.get(mode, "")) for mode, id, path in entries if mode != git.GONE]
+            files.sort()
             self.recall.commit, self.recall.committed = self._commit, files
             return Version(self._commit, self._commit, tuple(names())), files
 
