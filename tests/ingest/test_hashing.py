@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.ingest import content_hash
-from sleuth.ingest.hashing import content_hashes
 from sleuth.types import Document
 
 values = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.lists(st.text()))
@@ -54,18 +53,3 @@ def test_what_json_cannot_hold() -> None:
             },
         )
     ) == content_hash(Document("\ud800", {"a": {1}, "b": b"x"}))
-
-
-@given(st.lists(st.tuples(st.text(st.characters(), max_size=300), metadata), max_size=5))
-@example([("\ud800", {}), ("x" * 128, {}), ("é", {"a": "b" * 500})])
-@example(
-    [
-        ("x" * n, {"a": "b" * m} if m else {})
-        for n in (0, 124, 125, 128, 256, 1000)
-        for m in (0, 119, 120, 121, 500)
-    ]
-)
-def test_hashes_of_many(rows: list[tuple[str, dict[str, object]]]) -> None:
-    """Many documents hashed at once have the hashes that each has by itself."""
-    documents = [Document(text, fields) for text, fields in rows]
-    assert content_hashes(documents) == list(map(content_hash, documents))

@@ -140,7 +140,9 @@ class CommitSource:
                 entries = git.files_of(self.root, self._commit)
             other = {entry.path for entry in entries}
             files = [file for file in before if file.path not in other]
-            files += [Listed(path, id, _SKIPPED.get(mode, "")) for mode, id, path in entries if mode != git.GONE]
+            files += [
+                Listed(path, id, _SKIPPED.get(mode, "")) for mode, id, path in entries if mode != git.GONE
+            ]
             files.sort()
             self.recall.commit, self.recall.committed = self._commit, files
             return Version(self._commit, self._commit, tuple(names())), files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -25,16 +24,6 @@ def content_hash(document: Document) -> str:
     digest = blake2b(document.page_content.encode("utf-8", "surrogatepass"), digest_size=16)
     digest.update(_tail(document))
     return digest.hexdigest()
-
-
-def content_hashes(documents: Sequence[Document]) -> list[str]:
-    """As `content_hash`, of many."""
-    from sleuth.store.sums import hashes_of
-
-    try:
-        return hashes_of([document.page_content for document in documents], list(map(_tail, documents)))
-    except UnicodeEncodeError:
-        return list(map(content_hash, documents))
 
 
 def _tail(document: Document) -> bytes:

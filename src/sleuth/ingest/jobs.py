@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest.hashing import content_hash, content_hashes
+from sleuth.ingest.hashing import content_hash
 from sleuth.ingest.records import FileRead, Progress, Skipped, Unchanged
 from sleuth.settings import IndexSettings
 from sleuth.text.chunkers import Chunker
@@ -226,8 +226,8 @@ class _Adder:
         batch, self.batch = self.batch, {}
         known = self.writer.known(batch)
         passages = _Passages()
-        digests = content_hashes([document for document, _ in batch.values()])
-        for (id, (document, state)), digest in zip(batch.items(), digests, strict=True):
+        for id, (document, state) in batch.items():
+            digest = content_hash(document)
             before = known.get(id)
             if before is None:
                 self.report.added += 1

@@ -1,16 +1,12 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""What are the hashes of many texts, and the checksums of their rows?
-
-They are those of `hashlib` and of `record.document_checksum` and `record.chunk_checksum`, made without Python.
-"""
+"""What are the checksums of many rows? Those of `record.document_checksum` and `record.chunk_checksum`, without Python."""
 
 from cpython.bytes cimport PyBytes_AsStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
-    object PyUnicode_DecodeASCII(const char* text, Py_ssize_t size, const char* errors)
 
 cdef extern from "crc.h" nogil:
     void crc_init()
@@ -18,9 +14,6 @@ cdef extern from "crc.h" nogil:
     uint32_t crc_text(uint32_t, const char*)
     uint32_t crc_number(uint32_t, int64_t)
     int64_t count_lines(const char*, uint64_t)
-
-cdef extern from "blake2b.h" nogil:
-    void blake2b_16(uint8_t*, const uint8_t*, uint64_t, const uint8_t*, uint64_t)
 
 crc_init()
 
@@ -99,38 +92,3 @@ cdef int _fill(Value* values, int place, Py_ssize_t n, list column) except -1:
         else:
             value.data = PyUnicode_AsUTF8AndSize(found, &value.size)
     return 0
-
-
-def hashes_of(list texts not None, list tails not None):
-    """BLAKE2b of 128 bits of the UTF-8 of each text and the bytes that follow it; 32 hex digits each.
-
-    Raises:
-        UnicodeEncodeError: a text with a lone surrogate.
-    """
-    cdef Py_ssize_t n = len(texts), i, k
-    cdef Value* values = <Value*>calloc(2 * n + 1, sizeof(Value))
-    cdef uint8_t* made = <uint8_t*>calloc(n + 1, 16)
-    cdef char[32] shown
-    cdef const char* digits = b"0123456789abcdef"
-    cdef list found = []
-    try:
-        if values == NULL or made == NULL:
-            raise MemoryError
-        for i in range(n):
-            values[2 * i].data = PyUnicode_AsUTF8AndSize(texts[i], &values[2 * i].size)
-            PyBytes_AsStringAndSize(tails[i], <char**>&values[2 * i + 1].data, &values[2 * i + 1].size)
-        with nogil:
-            for i in range(n):
-                blake2b_16(
-                    made + 16 * i, <const uint8_t*>values[2 * i].data, values[2 * i].size,
-                    <const uint8_t*>values[2 * i + 1].data, values[2 * i + 1].size,
-                )
-        for i in range(n):
-            for k in range(16):
-                shown[2 * k] = digits[made[16 * i + k] >> 4]
-                shown[2 * k + 1] = digits[made[16 * i + k] & 15]
-            found.append(PyUnicode_DecodeASCII(shown, 32, NULL))
-        return found
-    finally:
-        free(values)
-        free(made)
