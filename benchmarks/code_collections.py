@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sleuth.code.memory import Recall
 from sleuth.code.sources import Listed, Version, content_id, object_id
 
 DATA = Path(__file__).parents[1] / ".data"
@@ -26,6 +27,7 @@ class Given:
     files: list[tuple[str, str]]
     url: str = ""
     names: dict[str, str] = field(default_factory=dict)
+    recall: Recall = field(default_factory=Recall)
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files, by the hash of their text, or by the name that was given for it."""

@@ -20,9 +20,9 @@ import numpy as np
 from sleuth.code.analyse import Analysed, analyse_many
 from sleuth.code.labels import category_of
 from sleuth.code.languages import language_of
-from sleuth.code.memory import Recall, Times, keep_times, read_times
+from sleuth.code.memory import Times, keep_times, read_times
 from sleuth.code.shelf import Batch
-from sleuth.code.sources import CommitSource, DiskSource, Listed, Source, Version, source_at
+from sleuth.code.sources import DiskSource, Listed, Source, Version, source_at
 from sleuth.code.storage import CodeStorage
 
 _BATCH_BYTES = 400_000
@@ -108,8 +108,7 @@ def index_source(
         if isinstance(source, DiskSource):
             before = source.remembered = read_times(storage.connection, repository.id)
             source.known = storage.known_files(repository.id)
-        if isinstance(source, DiskSource | CommitSource):
-            source.recall = storage.memory.recall(repository.id)
+        source.recall = storage.memory.recall(repository.id)
         version, listed = _listing(source, changed)
         report = IndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
         storage.begin(repository.id, version.id, version.commit, version.names)
@@ -147,8 +146,7 @@ def _analyse_new(
 ) -> tuple[list[int], Batch]:
     """Keys of the listing's file versions that are kept, and the last batch, which is not yet."""
     known = storage.known_files(report.repository)
-    recall = source.recall if isinstance(source, DiskSource | CommitSource) else Recall()
-    held = recall.keys_of(listed, known)
+    held = source.recall.keys_of(listed, known)
     keys = [key for key in held if key is not None]
     new = [
         (file, file.hash or f"skip {file.skip}")

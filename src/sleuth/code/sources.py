@@ -65,9 +65,14 @@ class Version:
 
 
 class Source(Protocol):
-    """A version of a repository that can be read. `root` and `url` name the repository."""
+    """A version of a repository that can be read. `root` and `url` name the repository.
+
+    Attributes:
+        recall: what the last run of this process saw of it; set before it is listed.
+    """
 
     root: Path
+    recall: Recall
 
     @property
     def url(self) -> str:
