@@ -1,0 +1,101 @@
+"""Git's objects: names, contents and differences, as git itself tells them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sleuth.code.git import GONE
+from sleuth.code.objects import Objects
+from sleuth.errors import CodeError
+from tests.code.conftest import SHOP, Git
+
+
+@pytest.fixture(params=["sha1", "sha256"])
+def repository(request: pytest.FixtureRequest, tmp_path: Path) -> Git:
+    """A repository of either kind of names."""
+    root = tmp_path / "repository"
+    root.mkdir()
+    subprocess.run(["git", "-C", str(root), "init", "-q", f"--object-format={request.param}"], check=True)
+    git = Git(root)
+    assert git("rev-parse", "--show-object-format").strip() == request.param
+    return git
+
+
+def test_names(repository: Git) -> None:
+    """A branch, a tag, an expression and an abbreviated id name a commit; what names none is told."""
+    first = repository.commit(dict(SHOP))
+    repository("tag", "-a", "v1", "-m", "one")
+    second = repository.commit({"a.py": "a = 1\n"})
+    assert (
+        len(second) == int(repository("config", "--default", "0", "extensions.objectformat") != "0") * 24 + 40
+    )
+    objects = Objects(repository.root)
+    names = {"HEAD": second, "HEAD~1": first, "v1": first, first[:9]: first, second: second}
+    assert {name: objects.commit(name) for name in names} == names
+    for wrong in ("nope", "", "HEAD\nHEAD", "-x", "HEAD:a.py", "a b", "x" * 100_000):
+        with pytest.raises(CodeError, match="revision must be a commit, branch or tag"):
+            objects.commit(wrong)
+        assert objects.commit("HEAD") == second
+
+
+def test_contents(repository: Git) -> None:
+    """Many objects come in the order asked for, one that is missing is told, no answer is taken for another."""
+    texts = [f"text {n}\n".encode() * n for n in range(200)]
+    repository.commit({f"{n}.txt": text for n, text in enumerate(texts)})
+    names = [repository("rev-parse", f"HEAD:{n}.txt") for n in range(200)]
+    objects = Objects(repository.root)
+    assert list(objects.read(names)) == texts
+    assert next(objects.read(names)) == texts[0]
+    assert list(objects.read(names[7:9])) == texts[7:9]
+    with pytest.raises(CodeError, match="git fetch --refetch"):
+        list(objects.read([names[1], "0" * 40, names[2]]))
+    assert list(objects.read(names[:2])) == texts[:2]
+    objects.close()
+    assert list(objects.read(names[:2])) == texts[:2]
+
+
+def test_differences(repository: Git) -> None:
+    """Between any two commits the differences are those that `git diff-tree` tells."""
+    steps: list[tuple[dict[str, str | bytes], list[str]]] = [
+        ({**SHOP, "lib/a.py": "a = 1\n", "lib/deep/er/b.py": "b = 1\n"}, []),
+        ({"lib": "now a file\n", 'tab\tand "quote".py': "c = 1\n"}, ["lib/a.py", "lib/deep/er/b.py"]),
+        ({"lib/deep/er/b.py": "b = 2\n", "é/ü.py": "d = 1\n"}, ["lib", "shop/payment.py"]),
+        ({}, []),
+    ]
+    commits = []
+    for files, gone in steps:
+        for name in gone:
+            path = repository.root / name
+            path.unlink()
+            for folder in path.parents[: name.count("/")]:
+                if not any(folder.iterdir()):
+                    folder.rmdir()
+        commits.append(repository.commit(files))
+    objects = Objects(repository.root)
+    for before in commits:
+        for after in commits:
+            told = repository("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", before, after).split(
+                "\0"
+            )[:-1]
+            expected = {}
+            for head, name in zip(told[::2], told[1::2], strict=True):
+                _, mode, _, id, status = head.split(" ")
+                expected[name] = (GONE, "") if status == "D" else (mode, id)
+            found = objects.differences(before, after)
+            assert len(found) == len({entry.path for entry in found})
+            assert {path: (mode, "" if mode == GONE else id) for mode, id, path in found} == expected
+
+
+def test_what_runs_ends(repository: Git) -> None:
+    """Git ends with the object that asked it."""
+    repository.commit(dict(SHOP))
+    objects = Objects(repository.root)
+    objects.commit("HEAD")
+    process = objects._process
+    assert process is not None
+    assert process.poll() is None
+    del objects
+    assert process.returncode is not None
