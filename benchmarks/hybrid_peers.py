@@ -5,8 +5,9 @@
 
 Every system runs in a process of its own over the same passages, vectors (WordLlama's, made once) and queries, with its
 defaults; a query begins as text and ends as ten passages with text and metadata. It is some words of one passage, and
-`success` is how often that passage is among the ten. The filter names the passage's shelf, one of ten. Queries are
-timed in rounds that visit the systems in turn, so that a noisy minute hurts all of them. Peers' indexes are kept.
+`success` is how often that passage is among the ten. `recall` is how many of the ten nearest vectors a system finds,
+asked for those alone. The filter names the passage's shelf, one of ten. Queries are timed in rounds that visit the
+systems in turn, so that a noisy minute hurts all of them. Peers' indexes are kept.
 
 Not every peer does all of it; `benchmarks.hybrid_systems` says what stands in for what is missing.
 """
@@ -28,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.hybrid_systems import CLASSES, SHARED, System, blocks, shelf_of
+from benchmarks.hybrid_systems import CLASSES, SHARED, K, System, blocks, shelf_of
 from benchmarks.lexical_peers import Worker, build, folder_bytes, lines, throughput
 from benchmarks.passages import CACHE, passages
 from sleuth.dense.wordllama import WordLlamaEmbedder
@@ -91,6 +92,8 @@ def serve(name: str, home: Path, source: Path) -> None:
             system.open(source)
         elif request["do"] == "time":
             answer = timed(system, asked, filtered=request["filtered"])
+        elif request["do"] == "nearest":
+            answer = [system.nearest(question.query) for question in asked]
         elif request["do"] == "threads":
             answer = throughput(
                 lambda question: system.search(question.query, None), asked, request["threads"]
@@ -107,6 +110,28 @@ def timed(system: System, asked: list[Question], *, filtered: bool) -> list[tupl
         seconds = time.perf_counter() - started
         took.append((seconds, row in system.rows(found)))
     return took
+
+
+def recalls(workers: dict[str, Worker], asked: list[Question], made: Path) -> dict[str, float]:
+    """How many of the ten nearest vectors each system finds; those that tie with the tenth count as well."""
+    embedder = WordLlamaEmbedder()
+    wanted = np.stack([embedder.embed_query(question.query) for question in asked])
+    table = np.load(made, mmap_mode="r")
+    products = [
+        wanted @ np.asarray(table[start : start + 50_000]).T for start in range(0, len(table), 50_000)
+    ]
+    near = np.concatenate([np.partition(block, -K)[:, -K:] for block in products], axis=1)
+    least = np.partition(near, -K)[:, -K]
+    found = {}
+    for name, worker in workers.items():
+        rows = worker.ask(do="nearest", questions=asked)
+        if any(rows):
+            hits = [
+                np.count_nonzero(table[row] @ vector >= enough - 1e-5)
+                for row, vector, enough in zip(rows, wanted, least, strict=True)
+            ]
+            found[name] = float(np.mean(hits)) / K
+    return found
 
 
 def start_worker(name: str, home: Path, source: Path) -> Worker:
@@ -188,6 +213,8 @@ def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str
                 "other questions": CLASSES[name].slow,
                 "sleuth": statistics.fmean(found for _, found in same(timings.get("sleuth", took), name)),
             }
+    for name, recall in recalls(workers, asked[::4], vectors(source)).items():
+        systems[name]["recall"] = recall
     threads = {}
     if "sleuth" in workers:
         other = workers["sleuth again"] = start_worker("sleuth", built["sleuth"][0], source)
@@ -213,12 +240,13 @@ def table(results: dict[str, Any]) -> str:
         "ten passages with their text; times in ms.\n"
     )
     rows = [
-        "| system | build s | MB on disk | p50 (95 %) | success@10 | filtered: p50 (95 %) | filtered: success@10 |",
-        "|" + "---|" * 7,
+        "| system | build s | MB on disk | recall@10 | p50 (95 %) | success@10 | filtered: p50 (95 %) | success@10 |",
+        "|" + "---|" * 8,
     ]
     systems = results["systems"]
     for name, s in systems.items():
-        cells = [name, f"{s['seconds']:.0f}", f"{s['whole'] / 1e6:.0f}"]
+        recall = f"{s['recall']:.3f}" if "recall" in s else "–"
+        cells = [name, f"{s['seconds']:.0f}", f"{s['whole'] / 1e6:.0f}", recall]
         for kind in ("all", "filtered"):
             told = s.get(kind)
             cells += (

@@ -75,6 +75,10 @@ class System:
         """The numbers of the passages found."""
         return [int(row) for row, *_ in found]
 
+    def nearest(self, query: str) -> list[int]:
+        """The ten passages whose vectors it finds nearest to the query's; none where it cannot be asked."""
+        return []
+
 
 class Sleuth(System):
     """Default settings; makes its own vectors, which are the same."""
@@ -99,6 +103,9 @@ class Sleuth(System):
 
     def rows(self, found: Any) -> list[int]:
         return [int(item.id.partition("#")[0]) for item in found]
+
+    def nearest(self, query: str) -> list[int]:
+        return self.rows(self.engine.retrieve(query, K, legs=["dense"]))
 
 
 class Lance(System):
@@ -136,17 +143,28 @@ class Lance(System):
         self.table: Any = lancedb.connect(self.home).open_table("t")
         self.reranker = RRFReranker()
 
-    def asked(self, query: str, shelf: int | None) -> Any:
-        asked = self.table.search(query_type="hybrid").vector(self.embedder.embed_query(query)).text(query)
-        asked = asked.distance_type("dot").rerank(self.reranker).limit(K)
-        asked = asked.select(["id", "shelf", "text"])
-        return asked if shelf is None else asked.where(f"shelf = {shelf}", prefilter=True)
+    def how(self, asked: Any) -> Any:
+        """A query of vectors, with how thoroughly they are searched."""
+        return asked.distance_type("dot").limit(K)
 
     def search(self, query: str, shelf: int | None) -> Any:
-        return self.asked(query, shelf).to_list()
+        asked = self.table.search(query_type="hybrid").vector(self.embedder.embed_query(query)).text(query)
+        asked = self.how(asked).rerank(self.reranker).select(["id", "shelf", "text"])
+        return (asked if shelf is None else asked.where(f"shelf = {shelf}", prefilter=True)).to_list()
 
     def rows(self, found: Any) -> list[int]:
         return [row["id"] for row in found]
+
+    def nearest(self, query: str) -> list[int]:
+        asked = self.table.search(self.embedder.embed_query(query), vector_column_name="vector")
+        return self.rows(self.how(asked).select(["id"]).to_list())
+
+
+class LanceRefined(Lance):
+    """The same table, searched more thoroughly: 400 partitions, and 100 times as many passages compared exactly."""
+
+    def how(self, asked: Any) -> Any:
+        return super().how(asked).nprobes(400).refine_factor(100)
 
 
 class LanceExact(Lance):
@@ -154,8 +172,8 @@ class LanceExact(Lance):
 
     slow = True
 
-    def search(self, query: str, shelf: int | None) -> Any:
-        return self.asked(query, shelf).bypass_vector_index().to_list()
+    def how(self, asked: Any) -> Any:
+        return super().how(asked).bypass_vector_index()
 
 
 class Chroma(System):
@@ -200,6 +218,9 @@ class Chroma(System):
 
     def rows(self, found: Any) -> list[int]:
         return list(map(int, found["ids"][0]))
+
+    def nearest(self, query: str) -> list[int]:
+        return self.rows(self.opened.query(query_embeddings=[self.embedder.embed_query(query)], n_results=K))
 
 
 class ChromaVectors(Chroma):
@@ -314,6 +335,12 @@ class Glued(System):
         best = reciprocal_ranks([words, near.tolist()])
         return [(row, documents[row] if row in documents else self.document(row)) for row in best]
 
+    def nearest(self, query: str) -> list[int]:
+        found: list[int] = (
+            self.graph.search(self.embedder.embed_query(query), POOL, threads=1).keys[:K].tolist()
+        )
+        return found
+
     def document(self, row: int) -> Any:
         found = self.searcher.search(self.tantivy.Query.term_query(self.handle.schema, "id", row), 1).hits
         return self.searcher.doc(found[0][1])
@@ -322,6 +349,7 @@ class Glued(System):
 CLASSES: dict[str, type[System]] = {
     "sleuth": Sleuth,
     "lancedb": Lance,
+    "lancedb, refined": LanceRefined,
     "lancedb, exact": LanceExact,
     "chroma": ChromaVectors,
     "chroma, contains": Chroma,
@@ -329,5 +357,5 @@ CLASSES: dict[str, type[System]] = {
     "tantivy + usearch": Glued,
 }
 """By the name in the table."""
-SHARED = {"lancedb, exact": "lancedb", "chroma, contains": "chroma"}
+SHARED = {"lancedb, refined": "lancedb", "lancedb, exact": "lancedb", "chroma, contains": "chroma"}
 """Systems that ask an index which another has built."""
