@@ -135,16 +135,18 @@ def progress_bar(*, visible: bool) -> Iterator[Callable[[IndexProgress], None] |
 
     columns = (
         BarColumn(bar_width=None),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} files"),
+        TextColumn("{task.fields[files]}"),
         TextColumn("{task.fields[rate]}/s"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=None, rate="0 B")
+        task = bar.add_task("", total=None, rate="0 B", files="0 files")
 
         def show(now: IndexProgress) -> None:
             rate = human_bytes(now.bytes / now.seconds) if now.seconds else "0 B"
-            bar.update(task, completed=now.files, total=now.total_files, rate=rate)
+            whole = "" if now.total_files is None else f" of {now.total_files:,}"
+            files = f"{now.files:,}{whole} files"
+            bar.update(task, completed=now.files, total=now.total_files, rate=rate, files=files)
 
         yield show
 
