@@ -29,6 +29,8 @@ def spelling_of(embedder: Embedder | str | None) -> str:
         return "wordllama"
     if isinstance(embedder, str):
         return check_spelling(embedder)
+    if not hasattr(embedder, "fingerprint"):
+        raise ArgumentError(f"embedder must be an Embedder or its spelling, got {embedder!r}")
     return f"custom:{embedder.fingerprint}"
 
 

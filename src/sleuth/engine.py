@@ -24,7 +24,7 @@ from sleuth.searching import Fusion, Searchers, as_fusion, check_legs
 from sleuth.settings import IndexSettings
 from sleuth.store.columns import ColumnsLeg
 from sleuth.store.store import Store
-from sleuth.types import Ranking, RetrievedItem
+from sleuth.types import Document, Ranking, RetrievedItem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from sleuth.store.reading import Snapshot
     from sleuth.store.values import Finding, Repair, Row, StoredDocument
     from sleuth.text.snippets import Snippet
-    from sleuth.types import Document
+
+MOST = 1 << 40
+"""As many passages as no index holds."""
 
 
 class Engine(Answering):
@@ -127,6 +129,8 @@ class Engine(Answering):
         """
         from sleuth.ingest.jobs import add_documents
 
+        if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
+            raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
         report = add_documents(self._store, self.settings, documents, progress=progress, timeout=timeout)
         self.embed(timeout=timeout)
         return report
@@ -183,8 +187,8 @@ class Engine(Answering):
         Returns:
             The ids that were there.
         """
-        if isinstance(ids, str):
-            raise ArgumentError(f"ids must be a list of document ids, got {ids!r}; write [{ids!r}]")
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
         with self._store.writer(timeout=timeout) as writer:
             return writer.delete(ids)
 
@@ -222,7 +226,7 @@ class Engine(Answering):
             FilterError: a filter that cannot be read; says where.
             EmbeddingError: the embedder does not answer, and no other leg was asked.
         """
-        check_query(query, k)
+        k = check_query(query, k)
         check_expansion(expand)
         tree, how = as_filter(filter), as_fusion(fusion)
         with self._reading() as snapshot:
@@ -277,13 +281,17 @@ class Engine(Answering):
             vector: shape (dimension,), made with the embedder of the index.
 
         Raises:
-            ArgumentError: an index without vectors, or a k that is negative or not an int.
+            ArgumentError: an index without vectors, a vector that is none, or a k that is negative or not an int.
             FilterError: a filter that cannot be read; says where.
             EmbeddingError: a vector of another length.
         """
         import numpy as np
 
-        check_query("", k)
+        try:
+            asked = np.asarray(vector, np.float32)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
+        k = check_query("", k)
         tree = as_filter(filter)
         with self._reading() as snapshot:
             searchers = self._searchers_of(snapshot)
@@ -291,7 +299,7 @@ class Engine(Answering):
             dense = searchers.dense
             if dense is None or not k:
                 return Ranking(())
-            hits = dense.search(np.asarray(vector, np.float32), k, allowed=searchers.allowed(tree, "dense"))
+            hits = dense.search(asked, k, allowed=searchers.allowed(tree, "dense"))
             return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
 
     @property
@@ -459,8 +467,11 @@ def check_settings(wanted: Mapping[str, Any], store: Store) -> None:
             )
 
 
-def check_query(query: str, k: int) -> None:
+def check_query(query: str, k: int) -> int:
     """Refuse what no retriever can answer.
+
+    Returns:
+        k, or as many as no index holds.
 
     Raises:
         ArgumentError: says which argument, its rule and its value.
@@ -469,3 +480,4 @@ def check_query(query: str, k: int) -> None:
         raise ArgumentError(f"query must be a string, got {query!r}")
     if isinstance(k, bool) or not isinstance(k, int) or k < 0:
         raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
+    return min(k, MOST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -117,7 +117,11 @@ def as_fusion(value: Fusion | str | None) -> Fusion:
     """A fusion from what users give: one, its printed form, or None for the default."""
     if value is None:
         return _DEFAULT
-    return Fusion.parse(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return Fusion.parse(value)
+    if not isinstance(value, Fusion):
+        raise ArgumentError(f"fusion must be a Fusion, its printed form or None, got {value!r}")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +293,7 @@ def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence
     """
     if legs is None:
         return available
-    wanted = [legs] if isinstance(legs, str) else list(legs)
+    wanted = [legs] if isinstance(legs, str) or not isinstance(legs, Iterable) else list(legs)
     unknown = [leg for leg in wanted if leg not in available]
     if unknown or not wanted:
         raise ArgumentError(f"legs must be among {', '.join(available)} in this index, got {legs!r}")

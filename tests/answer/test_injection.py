@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.answer import assemble, build_prompt
-from sleuth.answer.prompt import clean_text, make_mark
+from sleuth.answer.prompt import make_mark
+from sleuth.text.clean import clean_text
 from tests.answer.conftest import item
 
 QUESTION = "How often are tokens refilled?"

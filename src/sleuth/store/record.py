@@ -252,11 +252,13 @@ def from_json(text: str | None) -> dict[str, Any]:
 
 
 def check_text(text: str, argument: str) -> str:
-    """The text, if UTF-8 can hold it.
+    """The text, if it is one that UTF-8 can hold.
 
     Raises:
-        ArgumentError: it has a lone surrogate.
+        ArgumentError: it is none, or has a lone surrogate.
     """
+    if not isinstance(text, str):
+        raise ArgumentError(f"{argument} must be a string, got {text!r}")
     if not text.isascii():
         try:
             text.encode()

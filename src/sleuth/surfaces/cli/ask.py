@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.answer.prompt import clean_text
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json, styled
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, id_of, open_index, print_json, styled
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
@@ -142,7 +141,7 @@ def whole(engine: Engine, name: str) -> Document:
     from sleuth.answer.context import join_overlapping
     from sleuth.types import Document
 
-    items = engine.get(name) or engine.get(str(Path(name).absolute()))
+    items = engine.get(id_of(engine, name))
     if not items:
         raise ArgumentError(f"documents must be paths or ids of the index, got {name!r}; see: sleuth status")
     text = items[0].text

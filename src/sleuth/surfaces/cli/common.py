@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth import errors
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,10 +44,10 @@ def exit_code(error: Exception) -> int:
 
 def fail(error: Exception) -> None:
     """Print a failure on standard error."""
-    remedy = (
-        "; or index files first: sleuth index PATH" if isinstance(error, errors.IndexNotFoundError) else ""
-    )
-    print(f"sleuth: {error}{remedy}", file=sys.stderr)
+    told = str(error)
+    if isinstance(error, errors.IndexNotFoundError):
+        told = told.replace("create=True", "`sleuth index PATH`")
+    print(f"sleuth: {told}", file=sys.stderr)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -64,6 +65,11 @@ def styled(text: str, style: str) -> str:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
     return f"\x1b[{_CODES[style]}m{text}\x1b[0m"
+
+
+def shown(text: str) -> str:
+    """The text, without what could steer a terminal where one shows it."""
+    return clean_text(text) if sys.stdout.isatty() else text
 
 
 def print_json(value: Any) -> None:
@@ -95,6 +101,11 @@ def open_index(option: Path | None) -> Engine:
     for repair in engine.repairs:
         print(f"sleuth: mended {repair.what}: {repair.why}", file=sys.stderr)
     return engine
+
+
+def id_of(engine: Engine, name: str) -> str:
+    """The id that a name means: one of the index, or else that of the file at this path."""
+    return name if engine.get(name) else os.path.abspath(name)  # noqa: PTH100 - as `sleuth index` names files
 
 
 def human_bytes(n: float) -> str:

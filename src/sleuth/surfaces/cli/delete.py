@@ -7,25 +7,34 @@ from typing import Annotated
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, console, open_index, print_json
+from sleuth.surfaces.cli.common import (
+    IndexOption,
+    JsonOption,
+    TimeoutOption,
+    console,
+    id_of,
+    open_index,
+    print_json,
+)
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth delete docs/old.md          by document id, as `sleuth search --json` prints it before the '#'
+  sleuth delete docs/old.md          by path, or by document id: what `sleuth search --json` prints before the '#'
 """
 
 
 @app.command("delete", epilog=EXAMPLES)
 def delete(
-    ids: Annotated[list[str], typer.Argument(help="Document ids.")],
+    ids: Annotated[list[str], typer.Argument(help="Paths or document ids.")],
     timeout: TimeoutOption = 10.0,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
     with open_index(index) as engine:
-        deleted = engine.delete(ids, timeout=timeout)
-    missing = [id for id in dict.fromkeys(ids) if id not in set(deleted)]
+        named = {id: id_of(engine, id) for id in ids}
+        deleted = engine.delete(list(named.values()), timeout=timeout)
+    missing = [id for id, found in named.items() if found not in set(deleted)]
     if json:
         print_json({"deleted": deleted, "missing": missing})
     else:

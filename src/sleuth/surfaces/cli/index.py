@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
@@ -82,6 +85,8 @@ def index(
 
     given = {"analyzer": analyzer, "chunk_size": chunk_size}
     settings = {name: value for name, value in given.items() if value is not None}
+    if max_size is not None and not 0 < max_size < math.inf:
+        raise ArgumentError(f"--max-size must be a number of MB above 0, got {max_size}")
     fields: dict[str, Any] = {
         "include": include,
         "exclude": exclude,
@@ -91,6 +96,9 @@ def index(
         "max_bytes": None if max_size is None else int(max_size * 1_000_000),
     }
     options = ReadOptions(**{name: value for name, value in fields.items() if value is not None})
+    missing = [str(path) for path in paths if not path.exists()]
+    if missing and not index_path(folder).exists():  # no new index for nothing
+        raise ArgumentError(f"paths must name files or folders that exist, got {', '.join(missing)}")
     with Engine.open(index_path(folder), create=True, settings=settings or None, embedder=embedder) as engine:
         try:
             with progress_bar(visible=not (quiet or json)) as progress:
@@ -105,10 +113,8 @@ def index(
             offer_code(paths)
     print_skipped(report)
     if report.interrupted:
-        command = "sleuth index " + " ".join(map(str, paths))
-        console(stderr=True).print(
-            f"Interrupted. What was committed is kept; go on with: {command}", markup=False, soft_wrap=True
-        )
+        command = shlex.join(["sleuth", *sys.argv[1:]])
+        print(f"Interrupted. What was committed is kept; go on with: {command}", file=sys.stderr)
         raise typer.Exit(130)
     if report.read == 0 and report.skipped:
         raise typer.Exit(1)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
 import textwrap
+import unicodedata
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, open_index, print_json, styled
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
@@ -23,7 +27,7 @@ OPEN, CLOSE = "\ue000", "\ue001"
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth search "how do I rotate a key"
-  sleuth search -k 3 --filter "path:docs/ type:markdown" install
+  sleuth search -k 3 --filter "type:markdown" install
   sleuth search --explain "token bucket"         why each passage ranks where it does
   sleuth search --json "token bucket" | jq -r '.items[].metadata.path'
 """
@@ -53,7 +57,7 @@ def search(
 ) -> None:
     """Find the passages that answer a question."""
     question = " ".join(query)
-    expansion: Any = int(expand) if expand and expand.isdigit() else expand
+    expansion: Any = int(expand) if expand and expand.isdecimal() else expand
     with open_index(index) as engine:
         ranking = engine.retrieve(
             question, k, filter=filter, legs=legs, fusion=fusion, expand=expansion, explain=explain
@@ -75,9 +79,11 @@ def search(
 
 
 def place(item: RetrievedItem) -> str:
-    """Where a passage stands: path, page and lines."""
+    """Where a passage stands: path from here, page and lines."""
     metadata = item.metadata
-    where = str(metadata.get("path") or metadata.get("source") or item.id)
+    source = str(metadata.get("source") or item.id)
+    where = source if Path(source).is_absolute() else str(metadata.get("path") or source)
+    where = clean_text(" ".join(where.removeprefix(f"{Path.cwd()}{os.sep}").split()))
     if metadata.get("page"):
         where += f" p.{metadata['page']}"
     if metadata.get("start_line"):
@@ -95,10 +101,12 @@ def print_item(engine: Engine, query: str, number: int, item: RetrievedItem) -> 
     """One hit: a line that says where, and a snippet below it. Plain codes: importing rich costs more than a search."""
     score = f"  {item.score:.2f}" if item.score is not None else ""
     print(f"{styled(f'{number:>2}', 'dim')} {styled(place(item), 'head')}{styled(score, 'dim')}")
-    width = shutil.get_terminal_size().columns
-    heading = " ".join(str(item.metadata.get("heading") or item.metadata.get("title") or "").split())
+    width = max(20, shutil.get_terminal_size().columns)
+    heading = clean_text(
+        " ".join(str(item.metadata.get("heading") or item.metadata.get("title") or "").split())
+    )
     if heading:
-        print(f"   {styled(shorten(heading, width - 4), 'italic')}")
+        print(f"   {styled(wrapped(heading, width - 4, 1)[0], 'italic')}")
     for line in snippet_lines(engine, query, item, width - 4):
         print(f"   {line}")
     if item.explanation is not None:
@@ -106,21 +114,29 @@ def print_item(engine: Engine, query: str, number: int, item: RetrievedItem) -> 
     print()
 
 
-def shorten(text: str, width: int) -> str:
-    """The text, its end left out where it is too long."""
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
 def snippet_lines(engine: Engine, query: str, item: RetrievedItem, width: int) -> list[str]:
     """The best window of a passage, wrapped, matches marked."""
     found = engine.snippet(query, item, width=3 * width)
     text, last = "", 0
     for start, end in found.spans:
-        text += f"{found.text[last:start]}{OPEN}{found.text[start:end]}{CLOSE}"
+        text += f"{clean_text(found.text[last:start])}{OPEN}{clean_text(found.text[start:end])}{CLOSE}"
         last = end
-    text = " ".join((text + found.text[last:]).split())
-    wrapped = textwrap.wrap(text, width, max_lines=4, placeholder=" …")
-    return [styled_spans(line) for line in wrapped]
+    text = " ".join((text + clean_text(found.text[last:])).split())
+    return [styled_spans(line) for line in wrapped(text, width, 4)]
+
+
+def wrapped(text: str, width: int, most: int) -> list[str]:
+    """The text in at most so many lines of so many columns, its end left out where it is too long."""
+    if not any(unicodedata.east_asian_width(char) in "WF" for char in text):
+        return textwrap.wrap(text, width, max_lines=most, placeholder=" …")
+    from rich.text import Text
+
+    lines = [str(line).rstrip() for line in Text(text).wrap(console(), width)]
+    if len(lines) > most:
+        last = Text(lines[most - 1])
+        last.truncate(width - 2)
+        lines[most - 1 :] = [f"{last} …"]
+    return lines
 
 
 def styled_spans(line: str) -> str:

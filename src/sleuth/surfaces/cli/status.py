@@ -21,22 +21,25 @@ def status(json: JsonOption = False, index: IndexOption = None) -> None:
 
 def print_status(found: dict[str, Any]) -> None:
     """The status as two small tables."""
+    from rich.markup import escape
     from rich.table import Table
 
     facts = Table.grid(padding=(0, 2))
-    facts.add_row("index", str(found["path"]))
+    facts.add_row("index", escape(str(found["path"])))
     facts.add_row("documents", f"{found['documents']:,}")
     facts.add_row("passages", f"{found['passages']:,}")
     facts.add_row("record", human_bytes(found["record_bytes"]))
     facts.add_row("version", f"{found['version']} (format {found['format']})")
-    facts.add_row("settings", ", ".join(f"{name} {value}" for name, value in found["settings"].items()))
+    facts.add_row(
+        "settings", escape(", ".join(f"{name} {value}" for name, value in found["settings"].items()))
+    )
     if found.get("holder"):
-        facts.add_row("writer", str(found["holder"]))
+        facts.add_row("writer", escape(str(found["holder"])))
     legs = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("leg", "passages", "segments", "size"):
         legs.add_column(column, justify="left" if column == "leg" else "right")
     for name, leg in found["legs"].items():
         legs.add_row(name, f"{leg['passages']:,}", str(leg["segments"]), human_bytes(leg["bytes"]))
     console().print(facts)
-    console().print()
+    print()
     console().print(legs)
