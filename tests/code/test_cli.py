@@ -25,7 +25,6 @@ def run(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedP
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("shop")
     git = Git(root)
-    (root / ".git" / "info" / "exclude").write_text(".sleuth/\n")
     git.commit(dict(SHOP))
     done = run(root, "index", ".")
     assert done.returncode == 0, done.stderr
@@ -88,7 +87,9 @@ def test_snapshots(place: Path) -> None:
 def test_failures_are_one_message(place: Path, tmp_path: Path) -> None:
     """Expected failures print one line and exit with the documented code."""
     for arguments, code in (
-        (("search", "x", "--repo", "nowhere"), 1),
+        (("search", "x", "--repo", "nowhere"), 2),
+        (("search", "x", "--at", "nowhere"), 2),
+        (("index", ".", "--rev", "nowhere"), 2),
         (("search", "x", "--strategy", "psychic"), 2),
         (("search", "zzzqqq"), 1),
         (("index", str(tmp_path / "nothing")), 2),

@@ -14,6 +14,7 @@ from sleuth.code.chunks import KINDS_OF_CHUNKS, cut_text
 from sleuth.code.labels import category_of
 from sleuth.code.languages import LANGUAGES, language_of
 from sleuth.code.parse import Detail, Facts, LineIndex, facts_of, no_tables, trees_of
+from sleuth.code.record import MAX_BYTES, TOO_LARGE
 from sleuth.code.syntax import cut_lines
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def _look_at(path: str, content: bytes) -> Analysed | _Readable:
     language = language_of(path)
     name = language.name if language else _by_first_line(content)
     category = category_of(path, name or None, content)
+    if len(content) > MAX_BYTES:
+        return Analysed(path, name, category, "", 0, 0, TOO_LARGE, b"", b"", {}, {})
     text, encoding = decode(content)
     if text is None or is_minified(text):
         kept, skip = (category, "binary") if text is None else ("generated", "minified")

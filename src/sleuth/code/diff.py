@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sleuth.code.record import FileRow
     from sleuth.code.snapshot import Snapshot
 
 
@@ -34,18 +35,29 @@ class SnapshotDiff:
 
 def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     """From one snapshot to another."""
-    before = {row.path: row.hash for row in (*old.files, *old.skipped)}
-    after = {row.path: row.hash for row in (*new.files, *new.skipped)}
+    before = {row.path: row for row in (*old.files, *old.skipped)}
+    after = {row.path: row for row in (*new.files, *new.skipped)}
     gone = sorted(before.keys() - after.keys())
     come = sorted(after.keys() - before.keys())
     by_hash: dict[str, list[str]] = {}
     for path in gone:
-        by_hash.setdefault(before[path], []).append(path)
-    renamed = [(by_hash[after[path]].pop(0), path) for path in come if by_hash.get(after[path])]
+        if not _is_unread(before[path]):
+            by_hash.setdefault(before[path].hash, []).append(path)
+    renamed = [(by_hash[after[path].hash].pop(0), path) for path in come if by_hash.get(after[path].hash)]
     left, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
     return SnapshotDiff(
         [p for p in come if p not in arrived],
         [p for p in gone if p not in left],
-        sorted(p for p in before.keys() & after.keys() if before[p] != after[p]),
+        sorted(p for p in before.keys() & after.keys() if _differ(before[p], after[p])),
         renamed,
     )
+
+
+def _differ(old: FileRow, new: FileRow) -> bool:
+    """Whether they are known to: a link of a worktree is not read, that of a commit is."""
+    told = old.skip != new.skip or _is_unread(old) == _is_unread(new)
+    return told and old.hash != new.hash
+
+
+def _is_unread(row: FileRow) -> bool:
+    return row.hash.startswith(("skip ", "size-"))

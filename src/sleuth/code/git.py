@@ -112,13 +112,18 @@ class Worktree:
 
 
 def worktree(
-    root: Path, before: Index | None = None, meanwhile: Callable[[Index], None] | None = None
+    root: Path,
+    before: Index | None = None,
+    meanwhile: Callable[[Index], None] | None = None,
+    *,
+    without: Path | None = None,
 ) -> Worktree:
     """What git tracks in a worktree or would add, and which of it is not as the index says.
 
     Args:
         before: what was found earlier: it is taken as it is where git has not written since.
         meanwhile: called with what git tracks while git still looks at the files.
+        without: a folder below the root whose untracked files do not count.
     """
     stamp = stamp_of(root)
     same = before is not None and stamp is not None and before.stamp == stamp
@@ -139,9 +144,12 @@ def worktree(
         if meanwhile is not None:
             meanwhile(index)
         new = frozenset(_finish(untracked, root, "ls-files").split(b"\0")[:-1])
+        if without is not None:
+            below = os.fsencode(without.relative_to(root)) + b"/"
+            new = frozenset([path for path in new if not path.startswith(below)])
         head, changed, touched = _changes(_finish(status, root, "status"))
     if index.stamp is not None and stamp_of(root) != index.stamp:
-        return worktree(root, None, meanwhile)
+        return worktree(root, None, meanwhile, without=without)
     return Worktree(head, not touched and not new, index, frozenset(changed) | new, frozenset(touched) | new)
 
 

@@ -108,6 +108,7 @@ def index_source(
         if isinstance(source, DiskSource):
             before = source.remembered = read_times(storage.connection, repository.id)
             source.known = storage.known_files(repository.id)
+            source.without = storage.path.resolve()
         source.recall = storage.memory.recall(repository.id)
         version, listed = _listing(source, changed)
         report = IndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
@@ -117,6 +118,7 @@ def index_source(
             with storage.transaction() as connection:
                 keys += storage.add_files(repository.id, batch)
                 storage.complete(repository.id, version.id, version.names, np.array(keys, np.int64))
+                report.skipped = storage.skipped(repository.id, keys)
                 if isinstance(source, DiskSource):
                     keep_times(connection, repository.id, before, source.seen)
         except BaseException as error:
@@ -153,7 +155,6 @@ def _analyse_new(
         for file, key in zip(listed, held, strict=True)
         if key is None
     ]
-    report.skipped = [(path, skip) for path, _, skip in listed if skip]
     report.added = len(new)
     pending = [(file, hash) for file, hash in new if not file.skip]
     batch = storage.shelf.batch()
@@ -165,7 +166,6 @@ def _analyse_new(
         done += len(some)
         if len(found) >= _COUNTED_AT_ONCE or done == len(pending):
             batch.add(found)
-            report.skipped += [(file.path, file.skip) for _, file in found if file.skip]
             if done < len(pending):
                 storage.add_contents(found)
             found = []

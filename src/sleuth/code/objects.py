@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO
 
 from sleuth.code.git import GONE, Entry, start, text_of
-from sleuth.errors import CodeError
+from sleuth.errors import CodeError, UnknownSnapshotError
 
 _AT_ONCE = 64
 """Objects asked for before the first is read: so few that neither pipe fills while the other side waits."""
-_ANSWER = re.compile(rb"([0-9a-f]{40,64}) [a-z]+ ([0-9]+)\n")
+_ANSWER = re.compile(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n")
+_PIECE = 1 << 20
 _FOLDER = b"40000"
 
 
@@ -36,24 +39,29 @@ class Objects:
         """The commit that a branch, tag, or abbreviated id names.
 
         Raises:
-            CodeError: none does; says how to list them.
+            UnknownSnapshotError: none does; says how to list them.
         """
-        line = revision.replace("\n", "?")  # no name holds either
-        try:
-            return next(self._answers([f"{line}^{{commit}}"]))[0]
-        except CodeError as error:
-            raise CodeError(
-                f"revision must be a commit, branch or tag of {self.root}, got {revision!r}; "
-                "`git branch -a` and `git tag` list them"
-            ) from error
+        name = re.sub(r"[\n\0]", "?", revision)  # no name holds one
+        for spelling in (f"{name}^{{commit}}", name):  # `:/text` takes all that follows for the text
+            with suppress(CodeError):
+                id, kind, _ = next(self._answers([spelling], 0))
+                if kind == "commit":
+                    return id
+        raise UnknownSnapshotError(
+            f"revision must be a commit, branch or tag of {self.root}, got {revision!r}; "
+            "`git branch -a` and `git tag` list them"
+        )
 
-    def read(self, names: Iterable[str]) -> Iterator[bytes]:
+    def read(self, names: Iterable[str], most: int | None = None) -> Iterator[bytes]:
         """Contents of objects, in the order asked for.
+
+        Args:
+            most: bytes of each that are of interest: of a larger one, a few more are given.
 
         Raises:
             CodeError: git does not have one, as in a partial clone.
         """
-        return (content for _, content in self._answers(names))
+        return (content for _, _, content in self._answers(names, most))
 
     def differences(self, before: str, after: str) -> list[Entry]:
         """The files that two commits do not have alike, as the second has them; mode `GONE` where it has none.
@@ -79,23 +87,26 @@ class Objects:
             level = below
         return list(found.values())
 
-    def _answers(self, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The id and the content of each."""
+    def _answers(self, names: Iterable[str], most: int | None = None) -> Iterator[tuple[str, str, bytes]]:
+        """The id, the kind and the content of each."""
         asked = iter(names)
         while group := list(islice(asked, _AT_ONCE)):
             asking, answers = self._pipes()
             left = len(group)
             try:
-                asking.write("".join([f"{name}\n" for name in group]).encode())
+                asking.write(b"".join([os.fsencode(name) + b"\n" for name in group]))
                 asking.flush()
                 for name in group:
                     answer = _ANSWER.fullmatch(answers.readline())
                     if answer is None:
                         raise CodeError(f"git at {self.root} has no {name}; `git fetch --refetch` brings it")
-                    content = answers.read(int(answer[2]))
-                    answers.read(1)
+                    size = int(answer[3])
+                    content = answers.read(size if most is None else min(size, most + 1))
+                    unread = size + 1 - len(content)
+                    while unread:
+                        unread -= len(answers.read(min(unread, _PIECE)))
                     left -= 1
-                    yield answer[1].decode(), content
+                    yield answer[1].decode(), answer[2].decode(), content
             except OSError as error:
                 raise CodeError(f"git at {self.root} broke off: {error}") from error
             finally:

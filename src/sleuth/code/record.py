@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_BYTES = 2_000_000
+TOO_LARGE = f"larger than {MAX_BYTES} bytes"
+"""Why larger files are listed and not searched."""
+
 SCHEMA = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE repositories(
@@ -20,6 +24,7 @@ CREATE TABLE files(
     size INTEGER NOT NULL, skip TEXT NOT NULL, first_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL,
     detail BLOB NOT NULL, UNIQUE (repository, path, hash)
 );
+CREATE INDEX skipped_files ON files(repository, path, skip) WHERE skip != '';
 CREATE TABLE snapshots(
     serial INTEGER PRIMARY KEY, id TEXT NOT NULL, repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE,
     base TEXT NOT NULL, names TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, finished REAL,

@@ -21,10 +21,8 @@ from typing import NamedTuple, Protocol
 from sleuth.code import git
 from sleuth.code.memory import Recall
 from sleuth.code.objects import Objects
+from sleuth.code.record import MAX_BYTES, TOO_LARGE
 from sleuth.errors import ArgumentError, CodeError
-
-MAX_BYTES = 2_000_000
-"""Larger files are listed with a reason and not read."""
 
 _FEW = 100
 """Paths that git is asked for one by one."""
@@ -106,7 +104,7 @@ def source_at(path: str | Path, revision: str | None = None) -> Source:
             )
         return FolderSource(folder)
     if revision is not None or not (root / ".git").exists():
-        return CommitSource(root, revision or "HEAD")
+        return CommitSource(root, "HEAD" if revision is None else revision)
     return WorktreeSource(root)
 
 
@@ -154,7 +152,7 @@ class CommitSource:
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order."""
-        return self._objects.read([f.hash for f in files])
+        return self._objects.read([f.hash for f in files], MAX_BYTES)
 
 
 class DiskSource(ABC):
@@ -166,9 +164,11 @@ class DiskSource(ABC):
         seen: the same of this listing, without files that changed so lately that a further change may not show.
         known: (path, hash) pairs that need not be read.
         recall: what the last listing of this process saw.
+        without: a folder that is no part of it: the index itself.
     """
 
     url = ""
+    without: Path | None = None
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -232,11 +232,17 @@ class DiskSource(ABC):
         return old, new
 
     def _name(self, path: str | Path) -> str | None:
-        """The name in listings of an absolute path; None outside the root."""
-        try:
-            return Path(path).relative_to(self.root).as_posix()
-        except ValueError:
+        """The name in listings of an absolute path; None outside the root, and in the index."""
+        inside = Path(path)
+        if not inside.is_relative_to(self.root) or (self._hidden and inside.is_relative_to(self._hidden)):
             return None
+        return inside.relative_to(self.root).as_posix()
+
+    @property
+    def _hidden(self) -> Path | None:
+        """The index, where it lies below the root."""
+        below = self.without is not None and self.root in self.without.parents
+        return self.without if below else None
 
     @abstractmethod
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
@@ -276,9 +282,7 @@ class DiskSource(ABC):
             if not stat.S_ISREG(status.st_mode):
                 return Listed(name, "", _KINDS.get(stat.S_IFMT(status.st_mode), "not a file"))
             if status.st_size > MAX_BYTES:
-                return Listed(
-                    name, f"size-{status.st_size}-{status.st_mtime_ns}", f"larger than {MAX_BYTES} bytes"
-                )
+                return Listed(name, f"size-{status.st_size}-{status.st_mtime_ns}", TOO_LARGE)
             before = self.remembered.get(name)
             if before is not None and before[:2] == (status.st_size, status.st_mtime_ns):
                 self.seen[name] = before
@@ -328,7 +332,7 @@ class WorktreeSource(DiskSource):
             self._recall(index)
             listed[:] = self._list(index.others | recall.unknown)
 
-        tree = git.worktree(self.root, recall.index, look)
+        tree = git.worktree(self.root, recall.index, look, without=self._hidden)
         listed += self._list(tree.changed - tree.index.others - recall.unknown, further=True)
         moved = {git.text_of(path) for path in tree.changed}
         tracked = tree.index.tracked
@@ -338,10 +342,14 @@ class WorktreeSource(DiskSource):
         files.sort()
         recall.files, recall.head = files, tree.head
         recall.touched = {git.text_of(path) for path in tree.touched}
-        if tree.head and tree.clean:
-            with git.names_of(self.root, tree.head) as names:
-                return Version(tree.head, tree.head, tuple(names())), files
-        return Version(content_id(files), tree.head), files
+        if not tree.head or not tree.clean:
+            return Version(content_id(files), tree.head), files
+        as_committed = len(files) == len(tracked) + len(tree.index.others) and all(
+            file.skip or tracked.get(file.path) == file.hash for file in listed
+        )  # not where some are out of sight, or changed when they were checked out
+        with git.names_of(self.root, tree.head) as names:
+            id = tree.head if as_committed else content_id(files)
+            return Version(id, tree.head, tuple(names())), files
 
     def _recall(self, index: git.Index) -> None:
         """Tell the tracked files that are known from those that are not, where that is other than before."""
@@ -393,10 +401,15 @@ class FolderSource(DiskSource):
     def _walk(self) -> Iterator[bytes]:
         is_ignored = self._ignored()
         base = os.fsencode(self.root)
+        hidden = self._hidden and os.fsencode(self._hidden.relative_to(self.root))
         for folder, folders, files in os.walk(base):
             at = os.path.relpath(folder, base)
             prefix = b"" if at == b"." else at + b"/"
-            folders[:] = sorted(f for f in folders if _is_entered(f) and not is_ignored(prefix + f + b"/"))
+            folders[:] = sorted(
+                f
+                for f in folders
+                if _is_entered(f) and not is_ignored(prefix + f + b"/") and prefix + f != hidden
+            )
             for name in sorted(files):
                 if not name.startswith(b".") and not is_ignored(prefix + name):
                     yield prefix + name

@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ from sleuth.store.lock import WriterLock
 if TYPE_CHECKING:
     from sleuth.code.snapshot import Snapshot
 
-FORMAT = 2
+FORMAT = 3
 _BUSY_SECONDS = 30.0
 _PARAMETERS = 500
 _OPEN = 4
@@ -224,7 +224,7 @@ class CodeStorage:
         """All snapshots of a repository, newest first."""
         rows = self.connection.execute(
             "SELECT id, repository, base, names, status, started, finished, files, error FROM snapshots "
-            "WHERE repository = ? ORDER BY serial DESC",
+            "WHERE repository = ? ORDER BY coalesce(finished, started) DESC, serial DESC",
             (repository,),
         ).fetchall()
         return [snapshot_info(row) for row in rows]
@@ -296,6 +296,26 @@ class CodeStorage:
                 "WHERE repository = ? AND id = ?",
                 (time.time(), len(members), packed, " ".join(names), repository, id),
             )
+            named = connection.execute(
+                "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''",
+                (repository, id),
+            ).fetchall()
+            for other, held in named:  # a branch or a tag names one commit
+                kept = " ".join(name for name in held.split() if name not in names)
+                if kept != held:
+                    connection.execute(
+                        "UPDATE snapshots SET names = ? WHERE repository = ? AND id = ?",
+                        (kept, repository, other),
+                    )
+
+    def skipped(self, repository: str, keys: Iterable[int]) -> list[tuple[str, str]]:
+        """Paths and reasons of those of these file versions that are not searched, in order of path."""
+        rows = self.connection.execute(
+            "SELECT key, path, skip FROM files WHERE repository = ? AND skip != '' ORDER BY path",
+            (repository,),
+        ).fetchall()
+        wanted = set(keys) if rows else ()
+        return [(path, skip) for key, path, skip in rows if key in wanted]
 
     def fail(self, repository: str, id: str, error: str) -> None:
         """The run broke off."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -126,7 +127,8 @@ def _index_with_bar(
 
     from sleuth.code import index_path as index_code
 
-    with Progress(console=console(stderr=True), transient=True, disable=quiet) as bar:
+    err = console(stderr=True)
+    with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
         task = bar.add_task("parsing", total=None)
         return index_code(
             storage,
@@ -385,6 +387,9 @@ def show(
     name, first, last = _place(path)
     with _opened(index, repo, at) as (_, snapshot):
         navigator = Navigator(snapshot)
+        name = _inside(name, Path(snapshot.repository.path))
+        if reason := next((row.skip for row in snapshot.skipped if row.path == name), ""):
+            raise ArgumentError(f"path must be a file that is searched, got {name!r}: {reason}")
         if name in snapshot.by_path:
             text = navigator.read_file(name, first, last)
             language = snapshot.file(name).language
@@ -407,6 +412,14 @@ def show(
             else entry["skipped"] or f"{entry['lines']} lines"
         )
         print(f"{entry['name']}{'/' if entry['type'] == 'folder' else ''}\t{what}")
+
+
+def _inside(name: str, root: Path) -> str:
+    """A path as the snapshot has it."""
+    full = Path(os.path.normpath(root / name))
+    if full == root or not full.is_relative_to(root):
+        return "" if full == root else name
+    return full.relative_to(root).as_posix()
 
 
 def _place(path: str) -> tuple[str, int, int | None]:

@@ -34,6 +34,8 @@ _EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.StoreError, 3),
     (errors.RemoteError, 5),
     (errors.ArgumentError, 2),
+    (errors.UnknownSnapshotError, 2),
+    (errors.UnknownRepositoryError, 2),
 )
 
 

@@ -1,0 +1,117 @@
+"""What a snapshot is of: never of the index itself, named by what git names, and the same however it is taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeStorage, index_path
+from sleuth.code.diff import compare
+from sleuth.code.record import MAX_BYTES, TOO_LARGE
+from sleuth.codebase import open_code
+from sleuth.errors import UnknownSnapshotError
+from tests.code.conftest import SHOP, Git, write
+
+
+@pytest.mark.parametrize("folder", [".sleuth", "deep/index"])
+def test_the_index_is_no_part_of_what_it_indexes(git: Git, tmp_path: Path, folder: str) -> None:
+    """A clean worktree with the index inside is the commit, each time; a plain folder does not hold it either."""
+    commit = git.commit({**SHOP, "deep/a.py": "a = 1\n"})
+    with open_code(git.root / folder, create=True) as storage:
+        for _ in range(2):
+            report = index_path(storage, git.root)
+            assert (report.snapshot, report.files) == (commit, len(SHOP) + 1)
+        write(git.root, {"deep/b.py": "b = 1\n"})
+        assert index_path(storage, git.root).files == len(SHOP) + 2
+    plain = tmp_path / "plain"
+    write(plain, dict(SHOP))
+    with open_code(plain / folder, create=True) as storage:
+        assert {index_path(storage, plain).files for _ in range(2)} == {len(SHOP)}
+
+
+def test_large_files_of_a_commit_are_listed_and_not_read(storage: CodeStorage, git: Git) -> None:
+    """As in a worktree; each run tells of all that is not searched."""
+    git.commit({**SHOP, "big.py": "x = 1\n" * (MAX_BYTES // 6 + 1), "edge.py": "#" * MAX_BYTES})
+    for revision in ("HEAD", None, "HEAD"):
+        told = dict(index_path(storage, git.root, revision=revision).skipped)
+        assert told == {"big.py": TOO_LARGE, "edge.py": "minified"}
+
+
+def test_the_newest_snapshots_are_those_that_were_taken_last(storage: CodeStorage, git: Git) -> None:
+    """Taking one again makes it the newest: it is the one in use, and the last that `--prune` forgets."""
+    first = git.commit(dict(SHOP))
+    second = git.commit({"a.py": "a = 1\n"})
+    for revision in (first, second, first):
+        report = index_path(storage, git.root, revision=revision)
+    repository = storage.repository(report.repository)
+    assert storage.snapshot(repository).id == first
+    assert [known.id for known in storage.snapshots(repository.id)] == [first, second]
+
+
+def test_a_name_means_the_snapshot_it_was_last_seen_at(storage: CodeStorage, git: Git) -> None:
+    """A branch that was reset and a tag that was moved name one snapshot."""
+    first = git.commit(dict(SHOP))
+    git("tag", "t")
+    branch = git("rev-parse", "--abbrev-ref", "HEAD").strip()
+    second = git.commit({"a.py": "a = 1\n"})
+    git("tag", "-f", "t")
+    report = index_path(storage, git.root)
+    git("reset", "-q", "--hard", first)
+    git("tag", "-f", "t")
+    index_path(storage, git.root)
+    repository = storage.repository(report.repository)
+    assert {storage.snapshot(repository, name).id for name in (branch, "t", first)} == {first}
+    assert storage.snapshot(repository, second).names == ()
+
+
+def test_files_out_of_sight_are_not_the_commit(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
+    """A sparse worktree, and one whose line ends git changed, is named by its content; the branch names it still."""
+    commit = git.commit({**SHOP, "lib/a.py": "a = 1\nb = 2\n"})
+    git("sparse-checkout", "set", "lib")
+    sparse = index_path(storage, git.root)
+    assert sparse.snapshot.startswith("content-")
+    assert sparse.names
+    git("sparse-checkout", "disable")
+    assert index_path(storage, git.root).snapshot == commit
+    converted = git.commit({".gitattributes": "*.py text eol=crlf\n"})
+    (git.root / "lib/a.py").unlink()
+    git("checkout", "lib/a.py")
+    with open_code(tmp_path / "fresh", create=True) as fresh:
+        report = index_path(fresh, git.root)
+        assert report.snapshot.startswith("content-")
+        assert index_path(fresh, git.root, revision="HEAD").snapshot == converted
+        for id, ends in ((report.snapshot, b"\r\n"), (converted, b"\n")):
+            repository = fresh.repository(report.repository)
+            snapshot = fresh.open_snapshot(repository, fresh.snapshot(repository, id))
+            assert snapshot.source(snapshot.file("lib/a.py")) == b"a = 1" + ends + b"b = 2" + ends
+
+
+def test_links_do_not_differ_by_how_they_were_read(storage: CodeStorage, git: Git) -> None:
+    """A link of a worktree is not read: beside the same commit it is unchanged, and none becomes another."""
+    git.root.mkdir(exist_ok=True)
+    (git.root / "a.lnk").symlink_to("shop")
+    first = git.commit(dict(SHOP))
+    index_path(storage, git.root, revision="HEAD")
+    (git.root / "a.lnk").unlink()
+    (git.root / "b.lnk").symlink_to("lib")
+    second = git.commit({"a.py": "a = 1\n"})
+    report = index_path(storage, git.root)
+    repository = storage.repository(report.repository)
+    old, new = (storage.open_snapshot(repository, storage.snapshot(repository, id)) for id in (first, second))
+    told = compare(old, new)
+    assert (told.added, told.removed, told.changed, told.renamed) == (["a.py", "b.lnk"], ["a.lnk"], [], [])
+    git.commit({"b.py": "b = 1\n"})
+    index_path(storage, git.root, revision="HEAD")
+    third = storage.open_snapshot(repository, storage.snapshot(repository))
+    assert compare(new, third).changed == []
+
+
+def test_revisions_that_name_no_commit(storage: CodeStorage, git: Git) -> None:
+    """Trees, blobs, empty names and odd bytes are refused by name; a search by message finds a commit."""
+    commit = git.commit(dict(SHOP))
+    for wrong in ("", "HEAD:README.md", "HEAD^{tree}", "HEAD:README.md\0", "\udcff"):
+        with pytest.raises(UnknownSnapshotError, match="revision must be a commit, branch or tag"):
+            index_path(storage, git.root, revision=wrong)
+    message = git("log", "-1", "--format=%s").strip()
+    assert index_path(storage, git.root, revision=f":/{message}").snapshot == commit
