@@ -1,5 +1,17 @@
-"""`python -m sleuth` is the command line."""
+"""`sleuth` and `python -m sleuth` are the command line."""
 
-from sleuth.surfaces.cli.app import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run it; Ctrl-C is silent even while it is being imported."""
+    try:
+        from sleuth.surfaces.cli.app import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

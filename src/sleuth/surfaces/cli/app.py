@@ -7,6 +7,7 @@ open; 4 another writer holds the index; 5 a service did not answer; 130 interrup
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from importlib import import_module
@@ -96,14 +97,21 @@ def start_quickly() -> None:
 def main() -> None:
     """Run the command line; every expected failure is one message and an exit code."""
     start_quickly()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # whatever it can show
     try:
-        register(sys.argv[1:])
-        app()
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        try:
+            register(sys.argv[1:])
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to print goes nowhere
+        if isinstance(error, BrokenPipeError):
+            sys.exit(0)
+        print(f"sleuth: {error}", file=sys.stderr)
+        sys.exit(1)
     except Exception as error:
         from sleuth.errors import SleuthError
         from sleuth.surfaces.cli.common import exit_code, fail

@@ -20,6 +20,7 @@ from sleuth.surfaces.cli.common import (
     console,
     index_path,
     print_json,
+    shown,
 )
 
 if TYPE_CHECKING:
@@ -271,15 +272,15 @@ def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
         ),
         soft_wrap=True,
     )
-    lines = hit.content.split("\n")
-    shown = Syntax(
+    lines = shown(hit.content).split("\n")
+    drawn = Syntax(
         "\n".join(lines[:12]),
         hit.language or "text",
         line_numbers=True,
         start_line=hit.start_line,
         background_color="default",
     )
-    out.print(Padding(shown, (0, 0, 0, 2)))
+    out.print(Padding(drawn, (0, 0, 0, 2)))
     if len(lines) > 12:
         out.print(Text(f"     … {len(lines) - 12} more lines", style="dim"))
     for kind, found in hit.related.items():
@@ -397,7 +398,11 @@ def show(
                 print_json({"path": name, "language": language, "start_line": first, "text": text})
             else:
                 syntax = Syntax(
-                    text, language or "text", line_numbers=True, start_line=first, background_color="default"
+                    shown(text),
+                    language or "text",
+                    line_numbers=True,
+                    start_line=first,
+                    background_color="default",
                 )
                 console().print(syntax)
             return

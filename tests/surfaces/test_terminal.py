@@ -1,0 +1,135 @@
+"""The command line on a terminal: what a pipe does not show."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sleuth.__main__ import main
+
+
+def on_terminal(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Exit code of `sleuth` on a terminal of 80 columns, and all that it wrote there."""
+    ours, its = pty.openpty()
+    env = {name: value for name, value in os.environ.items() if name not in {"SLEUTH_INDEX", "NO_COLOR"}}
+    command = [sys.executable, "-m", "sleuth", *arguments]
+    with subprocess.Popen(
+        command, cwd=folder, stdin=its, stdout=its, stderr=its, env={**env, "COLUMNS": "80", "TERM": "xterm"}
+    ) as process:
+        os.close(its)
+        written = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                written += piece
+        except OSError:  # the other side is closed
+            pass
+        os.close(ours)
+        return process.wait(60), written.decode("utf-8", "replace")
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    (tmp_path / "notes").mkdir()
+    for n in range(30):
+        (tmp_path / "notes" / f"{n}.md").write_text(f"# Note {n}\n\nThe zebra of day {n} is asleep.\n")
+    (tmp_path / "notes" / "tool.py").write_text("def zebra():\n    return '\x1b]0;owned\x07 stripes'\n")
+    (tmp_path / "notes" / "hostile.txt").write_text("A \x1b[31mred\x1b]0;owned\x07 quagga \u202egnp.exe\n")
+    (tmp_path / "notes" / "東京.txt").write_text("東京の天気は晴れです。明日は雨が降るでしょう。" * 20)
+    return tmp_path
+
+
+def test_progress_is_drawn(notes: Path) -> None:
+    """Indexing draws a bar that counts files, for documents and for code, and leaves its report."""
+    code, written = on_terminal(notes, "index", "notes")
+    assert code == 0, written
+    assert "of 33 files" in written
+    assert "33 added" in written
+    code, written = on_terminal(notes, "code", "index", "notes")
+    assert code == 0, written
+    assert "parsing" in written
+    assert "33 files" in written
+
+
+def test_matches_are_marked(notes: Path) -> None:
+    """A hit stands with its path from here, matches marked."""
+    on_terminal(notes, "index", "-q", "notes")
+    code, written = on_terminal(notes, "search", "zebra", "-k", "1")
+    assert code == 0
+    assert "\x1b[1;36mnotes/" in written
+    assert "\x1b[1;33mzebra\x1b[0m" in written
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("search", "quagga", "--leg", "lexical"), ("show", "notes/hostile.txt"), ("ask", "what is a quagga?")],
+)
+def test_texts_do_not_steer_the_terminal(notes: Path, arguments: tuple[str, ...]) -> None:
+    """Codes and marks that turn writing around, in a text of other people, are not printed."""
+    on_terminal(notes, "index", "-q", "notes")
+    code, written = on_terminal(notes, *arguments)
+    assert code == 0, written
+    assert "quagga" in written
+    assert "]0;owned" in written
+    assert not any(mark in written for mark in ("\x1b[31m", "\x1b]", "\x07", "\u202e"))
+
+
+def test_nor_does_code(notes: Path) -> None:
+    """The same of code that was found or is shown."""
+    on_terminal(notes, "code", "index", "notes")
+    for arguments in (("search", "zebra"), ("show", "tool.py")):
+        code, written = on_terminal(notes, "code", *arguments)
+        assert code == 0, written
+        assert "stripes" in written
+        assert "\x1b]" not in written
+
+
+def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
+    """Characters that take two columns are counted as two."""
+    from rich.cells import cell_len
+
+    on_terminal(notes, "index", "-q", "notes")
+    code, written = on_terminal(notes, "search", "東京の天気", "-k", "1")
+    assert code == 0, written
+    plain = written.replace("\x1b[1;33m", "").replace("\x1b[0m", "").splitlines()
+    assert max(map(cell_len, plain)) <= 80
+
+
+def test_a_full_disk_is_one_line(notes: Path) -> None:
+    """What cannot be written is told, without a traceback."""
+    on_terminal(notes, "index", "-q", "notes")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sleuth", "search", "zebra"],
+            cwd=notes, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("sleuth: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_output_that_knows_few_characters(notes: Path) -> None:
+    """What it cannot show is replaced."""
+    on_terminal(notes, "index", "-q", "notes")
+    done = subprocess.run(
+        [sys.executable, "-m", "sleuth", "search", "東京の天気"],
+        cwd=notes, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"??" in done.stdout
+
+
+def test_ctrl_c_while_it_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted before a command runs, it ends as one that was interrupted later."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sleuth.surfaces.cli.app.main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
