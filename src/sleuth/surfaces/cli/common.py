@@ -110,6 +110,11 @@ def id_of(engine: Engine, name: str) -> str:
     return name if engine.get(name) else os.path.abspath(name)  # noqa: PTH100 - as `sleuth index` names files
 
 
+def from_here(path: str) -> str:
+    """A path as seen from the current folder, where it lies below it."""
+    return path.removeprefix(f"{Path.cwd()}{os.sep}")
+
+
 def human_bytes(n: float) -> str:
     """12.3 MB, in powers of 1,000."""
     for unit in ("B", "kB", "MB", "GB"):

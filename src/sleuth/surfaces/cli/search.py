@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -14,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, open_index, print_json, styled
+from sleuth.surfaces.cli.common import (
+    IndexOption,
+    JsonOption,
+    console,
+    from_here,
+    open_index,
+    print_json,
+    styled,
+)
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
@@ -83,7 +90,7 @@ def place(item: RetrievedItem) -> str:
     metadata = item.metadata
     source = str(metadata.get("source") or item.id)
     where = source if Path(source).is_absolute() else str(metadata.get("path") or source)
-    where = clean_text(" ".join(where.removeprefix(f"{Path.cwd()}{os.sep}").split()))
+    where = clean_text(" ".join(from_here(where).split()))
     if metadata.get("page"):
         where += f" p.{metadata['page']}"
     if metadata.get("start_line"):
