@@ -15,10 +15,11 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from sleuth.code.indexing import index_path
+from sleuth.code.indexing import index_source
 from sleuth.code.parse import Reference
 from sleuth.code.record import FileRow
 from sleuth.code.snapshot import Snapshot
+from sleuth.code.sources import FolderSource
 from sleuth.codebase import open_code
 
 
@@ -69,7 +70,7 @@ def judge(root: Path, work: Path, sample: int) -> tuple[Counter[str], Counter[fl
     project = jedi.Project(root)
     shutil.rmtree(work, ignore_errors=True)
     with open_code(work, create=True) as storage:
-        report = index_path(storage, root)
+        report = index_source(storage, FolderSource(root))  # also where it lies in a repository
         repository = storage.repository(report.repository)
         snapshot = Snapshot(storage, repository, storage.snapshot(repository))
         scripts: dict[str, object] = {}
