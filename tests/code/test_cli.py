@@ -138,3 +138,25 @@ def test_indexing_a_repository_as_documents_offers_this(place: Path) -> None:
     command = [sys.executable, "-m", "sleuth", "index", ".", "--include", "*.md"]
     done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     assert "sleuth code index ." in done.stderr
+
+
+def test_show_takes_paths_as_they_are_spelt(place: Path) -> None:
+    """Relative, absolute, through a folder: the same file; the repository itself is its root."""
+    shown = run(place, "show", "shop/ledger.py").stdout
+    assert "def record" in shown
+    for spelling in ("./shop/ledger.py", "shop/../shop/ledger.py", str(place / "shop/ledger.py")):
+        assert run(place, "show", spelling).stdout == shown
+    assert (
+        run(place, "show", ".").stdout == run(place, "show").stdout == run(place, "show", str(place)).stdout
+    )
+
+
+def test_show_says_why_a_file_is_not_there(tmp_path: Path) -> None:
+    """A file that is listed and not searched is told with its reason."""
+    write(tmp_path, {**SHOP, "data.bin.py": b"\0\1\2"})
+    (tmp_path / "link.py").symlink_to("data.bin.py")
+    assert run(tmp_path, "index", ".").returncode == 0
+    for name, reason in (("data.bin.py", "binary"), ("./link.py", "a link")):
+        done = run(tmp_path, "show", name)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert reason in done.stderr
