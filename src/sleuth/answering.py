@@ -65,7 +65,11 @@ class Answering:
                 registry = self.__dict__["_registry"] = Morpheus()
                 taken = ("filter", "legs", "fusion", "explain")
                 install_builtins(registry, self, _Current(self), options=taken)
-                load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
+                try:
+                    load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
+                except BaseException:  # the next call fails alike, and does not go on without them
+                    del self.__dict__["_registry"]
+                    raise
             return registry
 
     @property

@@ -121,6 +121,8 @@ def hook(
 
 def plugin(function: Callable[..., Any]) -> PluginOverride:
     """Marks `activated(plugin, instance)` or `deactivated(plugin, instance)` of a plugin."""
+    if inspect.iscoroutinefunction(function):
+        raise ArgumentError(f"@plugin must mark a plain function, got {function!r}")
     name = function.__name__
     if name == "activated":
         return PluginOverride("activated", function)
@@ -203,7 +205,9 @@ class Morpheus:
             given = options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}
             try:
                 returned = one.function(result, *args, rag2f=rag2f, **given)
-            except Exception as cause:
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except BaseException as cause:  # also one that ends a program or a task
                 raise hook_error(one, f"{type(cause).__name__}: {cause}", cause) from cause
             if returned is None:
                 continue
@@ -213,7 +217,7 @@ class Morpheus:
         return result
 
 
-def hook_error(one: Hook, what: str, cause: Exception | None = None) -> RetrievalError:
+def hook_error(one: Hook, what: str, cause: BaseException | None = None) -> RetrievalError:
     """A failure of a hook; it keeps the context of a RetrievalError that it stems from."""
     owner = f"plugin {one.plugin!r}" if one.plugin else "no plugin"
     inner = cause.context if isinstance(cause, RetrievalError) else {}

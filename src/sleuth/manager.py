@@ -133,7 +133,10 @@ class RetrievalManager:
         if retrieved.is_error():
             items: list[RetrievedItem] | None = [] if mode is ReturnMode.WITH_ITEMS else None
             return SearchResult.fail(retrieved.detail, query=query, items=items, extra=retrieved.extra)
-        start = SearchResult.success(query=query, items=retrieved.items, detail=retrieved.detail)
+        searched = {key: retrieved.extra[key] for key in ("searched_query",) if key in retrieved.extra}
+        start = SearchResult.success(
+            query=query, items=retrieved.items, detail=retrieved.detail, extra=searched
+        )
         kwargs = options if on_text is None else {**options, "on_text": on_text}
         result = self._run(SYNTHESIZE, start, (retrieved, mode, kwargs), {"query": query, "k": k}, {})
         result.query = query
@@ -197,6 +200,14 @@ class RetrievalManager:
         if not isinstance(returned, type(result)):
             message = f"{name} must give {type(result).__name__}, got {returned!r}"
             raise RetrievalError(message, context={**context, "hook": name, "plugin": ""})
+        try:
+            type(returned).model_validate(dict(returned))  # hooks change it in place
+        except ValueError as cause:
+            message = f"a hook of {name} put what does not belong there into its result: {cause}"
+            raise RetrievalError(message, context={**context, "hook": name, "plugin": ""}) from cause
+        if returned.is_error() and returned.detail is None:
+            message = f"A hook of {name} gave an error without saying why"
+            returned.detail = StatusDetail(code="error", message=message)
         return returned
 
 
@@ -279,7 +290,7 @@ def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:
     rules = (
         ("query", query, "a string", isinstance(query, str)),
         ("k", k, "an integer of at least 1", isinstance(k, int) and not isinstance(k, bool) and k >= 1),
-        ("return_mode", return_mode, "'minimal' or 'with_items'", return_mode in set(ReturnMode)),
+        ("return_mode", return_mode, "'minimal' or 'with_items'", return_mode in list(ReturnMode)),
     )
     for name, value, rule, holds in rules:
         if not holds:

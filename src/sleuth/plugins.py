@@ -9,6 +9,7 @@ installed, no folder is guessed.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
@@ -17,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from sleuth.errors import ArgumentError, PluginError
-from sleuth.hooks import Hook, Morpheus, PluginInfo, PluginOverride
+from sleuth.hooks import BUILTIN, Hook, Morpheus, PluginInfo, PluginOverride
 
 GROUP = "sleuth.plugins"
 
@@ -106,19 +107,23 @@ def _load(
     registry: Morpheus, name: str, origin: str, module: Any, instance: Any, *, activate: bool
 ) -> PluginInfo:
     known = registry.plugins.get(name)
-    if known is not None and known.status == "active":
-        error = f"a plugin named {name!r} is loaded from {known.origin}"
+    taken = "Sleuth itself" if name == BUILTIN else known.origin if known and known.status == "active" else ""
+    if taken:
+        error = f"a plugin named {name!r} is loaded from {taken}"
         info = registry.plugins[f"{name} ({origin})"] = PluginInfo(name, origin, "failed", error)
         return info
-    info = registry.plugins[name] = PluginInfo(name, origin)
+    info = registry.plugins[name] = PluginInfo(name, origin, "inactive")
     try:
         _register(registry, info, module())
         if activate:
             _override(info, "activated", instance)
-    # SystemExit: a plugin that calls sys.exit() must not end the program that loads it.
-    except (Exception, SystemExit) as cause:  # noqa: BLE001 - whatever it raises is listed
-        registry.remove(plugin=name)
+        info.status = "active"
+    except BaseException as cause:  # sys.exit() in a plugin must not end the program that loads it
+        if info.hooks:
+            registry.remove(plugin=name)
         info.status, info.error, info.hooks = "failed", _describe(cause), ()
+        if isinstance(cause, KeyboardInterrupt):
+            raise
     return info
 
 
@@ -139,8 +144,8 @@ def _register(registry: Morpheus, info: PluginInfo, module: Any) -> None:
 
 def _override(info: PluginInfo, name: str, instance: Any) -> None:
     override = info.overrides.get(name)
-    if override is not None:
-        override.function(info, instance)
+    if override is not None and inspect.isawaitable(override.function(info, instance)):
+        raise PluginError(f"{name} of plugin {info.name!r} must be a plain function", plugin=info.name)
 
 
 def _import_file(name: str, path: Path) -> ModuleType:

@@ -135,7 +135,7 @@ def retry_after(header: str | None) -> float | None:
     """Seconds that a `Retry-After` header asks for (RFC 9110 10.2.3: a number or a date), or None."""
     if not header:
         return None
-    if header.strip().isdigit():
+    if header.isascii() and header.strip().isdigit():
         return float(header.strip())
     try:
         return max(0.0, parsedate_to_datetime(header).timestamp() - time())

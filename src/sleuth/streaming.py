@@ -45,6 +45,8 @@ class SearchStream:
         """What `execute_search` returns; reads the pieces that nobody has read."""
         for _ in self:
             pass
+        if self._error is not None:
+            raise self._error
         if self._result is None:
             raise StreamClosedError("result must be read before the stream is closed")
         return self._result

@@ -7,6 +7,7 @@ import pytest
 from sleuth.answer import EXTRACTIVE_NOTE, REFUSAL, ExtractiveSynthesizer, LLMSynthesizer
 from sleuth.answer.synthesis import trim_pieces
 from sleuth.errors import ArgumentError
+from sleuth.types import RetrievedItem
 from tests.answer.conftest import Scripted, item
 
 ITEMS = [
@@ -89,9 +90,13 @@ def test_extractive_answer() -> None:
 
 
 def test_citations_of_the_source_are_not_ours() -> None:
-    """The numbers that a quoted sentence cites in its source are left out."""
-    result = ExtractiveSynthesizer(sentences=1).synthesize("keys rotated", ITEMS)
-    assert result.response.endswith("- Keys are rotated every month. [1]")
+    """A sentence is quoted as it stands: what is in brackets there stays, and is taken for no citation."""
+    text = "The refill latency of bucket[2] lies in [10, 20] ms."
+    item = RetrievedItem(id="z", text=text, score=1.0)
+    result = ExtractiveSynthesizer(sentences=1).synthesize("refill latency", [item])
+    assert result.response.endswith(f"- {text} [1]")
+    assert [(c["number"], c["ids"], c["statement"]) for c in result.extra["citations"]] == [(1, ["z"], text)]
+    assert result.extra["unknown_citations"] == []
 
 
 def test_extractive_refusal() -> None:

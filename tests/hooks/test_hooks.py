@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -113,3 +114,25 @@ def test_hooks_added_during_a_call_run_from_the_next_one() -> None:
     assert registry.execute_hook("call", [], rag2f=None) == [1]
     assert registry.execute_hook("call", [], rag2f=None) == [1, 2]
     assert registry.names() == ["call"]
+
+
+def test_what_ends_a_program_or_a_task_is_a_failure_too() -> None:
+    """A hook cannot end the program that calls it; Ctrl-C still can."""
+    for raised in (SystemExit(0), asyncio.CancelledError(), MemoryError()):
+
+        def quits(result: Any, *, rag2f: Any, raised: BaseException = raised) -> None:
+            raise raised
+
+        registry = Morpheus()
+        registry.on("call", quits, plugin="p")
+        with pytest.raises(RetrievalError, match=type(raised).__name__) as failed:
+            registry.execute_hook("call", 1, rag2f=None)
+        assert failed.value.context["plugin"] == "p"
+
+    def interrupted(result: Any, *, rag2f: Any) -> None:
+        raise KeyboardInterrupt
+
+    registry = Morpheus()
+    registry.on("call", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        registry.execute_hook("call", 1, rag2f=None)

@@ -148,3 +148,31 @@ def test_folder_must_exist(tmp_path: Path) -> None:
     """A folder that is none is an error that names it."""
     with pytest.raises(ArgumentError, match=r"plugins folder must be a folder that exists, got '.*nowhere'"):
         load_plugins(Morpheus(), folder=tmp_path / "nowhere", installed=False)
+
+
+def test_whatever_a_plugin_raises_stays_with_it(tmp_path: Path) -> None:
+    """One that ends the task or the program, or that says it is Sleuth, is listed; the hooks of others stay."""
+    (tmp_path / "ends_task.py").write_text("import asyncio\nraise asyncio.CancelledError()\n")
+    (tmp_path / "ends_program.py").write_text("raise SystemExit(3)\n")
+    (tmp_path / "sleuth.py").write_text(
+        "from sleuth.hooks import hook\n\n@hook\ndef shout(result, *, rag2f): ...\n"
+    )
+    (tmp_path / "waits.py").write_text(
+        "from sleuth.hooks import plugin\n\n@plugin\nasync def activated(plugin, instance): ...\n"
+    )
+    (tmp_path / "well.py").write_text(
+        "from sleuth.hooks import hook\n\n@hook\ndef shout(result, *, rag2f): ...\n"
+    )
+    registry = Morpheus()
+    registry.on("shout", lambda result, *, rag2f: None, plugin="sleuth")
+    registry.on("shout", lambda result, *, rag2f: None, plugin="ends_task")
+    told = {
+        info.name: (info.status, info.error)
+        for info in load_plugins(registry, folder=tmp_path, installed=False)
+    }
+    assert {name: status for name, (status, _) in told.items()} == {
+        "ends_program": "failed", "ends_task": "failed", "sleuth": "failed", "waits": "failed", "well": "active",
+    }  # fmt: skip
+    assert told["ends_program"][1] == "SystemExit: 3"
+    assert "plain function" in told["waits"][1]
+    assert [one.plugin for one in registry.hooks("shout")] == ["sleuth", "ends_task", "well"]

@@ -11,7 +11,7 @@ import pytest
 
 from sleuth.answer import EXTRACTIVE_NOTE
 from sleuth.engine import Engine
-from sleuth.errors import GenerationError, RetrievalError
+from sleuth.errors import ArgumentError, GenerationError, RetrievalError
 from sleuth.hooks import hook
 from sleuth.llm import Ollama
 from sleuth.manager import IndianaJones
@@ -177,3 +177,64 @@ def test_threads_share_one_registry(engine: Engine) -> None:
 
     assert len({result.response for result in asyncio.run(many())}) == 1
     assert len(engine.hooks.hooks("indiana_jones_retrieve")) == 1
+
+
+def test_hooks_cannot_leave_what_does_not_belong(engine: Engine) -> None:
+    """A result that a hook filled with something else is refused; an error without a reason gets one."""
+
+    def junk(result: Any, *given: Any, rag2f: Any) -> None:
+        result.items.append("junk")
+
+    engine.hooks.on("indiana_jones_retrieve", junk, priority=-1, plugin="p")
+    for ask in (engine.manager.execute_retrieve, engine.manager.execute_search):
+        with pytest.raises(RetrievalError, match="does not belong"):
+            ask("tokens")
+    engine.hooks.remove(plugin="p")
+
+    def silent(result: Any, *given: Any, rag2f: Any) -> None:
+        result.status = "error"
+
+    engine.hooks.on("indiana_jones_synthesize", silent, plugin="p")
+    result = engine.manager.execute_search("tokens")
+    assert result.detail is not None
+    assert "without saying why" in result.detail.message
+
+
+def test_what_was_searched_is_told_of_an_answer_too(engine: Engine) -> None:
+    """A query that a hook rewrote is in the extra of the answer."""
+
+    def rewrite(result: Any, *given: Any, rag2f: Any) -> None:
+        result.query = "tokens refilled"
+
+    engine.hooks.on("indiana_jones_retrieve", rewrite, priority=5)
+    assert engine.manager.execute_search("tokens").extra["searched_query"] == "tokens refilled"
+
+
+def test_a_mode_of_another_type_is_invalid(engine: Engine) -> None:
+    """As every other argument that breaks its rule."""
+    result = engine.manager.execute_retrieve("tokens", return_mode=["minimal"])  # type: ignore[arg-type]
+    assert result.detail is not None
+    assert result.detail.code == "invalid"
+
+
+def test_a_failed_stream_tells_its_failure_again(engine: Engine) -> None:
+    """Reading the result of a stream that failed raises what failed."""
+
+    def broken(result: Any, *given: Any, rag2f: Any) -> None:
+        raise ValueError("no luck")
+
+    engine.hooks.on("indiana_jones_retrieve", broken, priority=5)
+    stream = engine.stream_search("tokens")
+    for _ in range(2):
+        with pytest.raises(RetrievalError, match="no luck"):
+            _ = stream.result
+
+
+def test_a_plugins_folder_that_is_not_there_fails_each_time(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No call goes on without the plugins that were asked for."""
+    monkeypatch.setenv("SLEUTH_PLUGINS", str(tmp_path / "nowhere"))
+    for _ in range(2):
+        with pytest.raises((ArgumentError, RetrievalError), match="folder that exists"):
+            engine.search("tokens")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from sleuth.answer.citations import CitationReport, check_citations, without_citations
+from sleuth.answer.citations import Citation, CitationReport, check_citations
 from sleuth.answer.context import Order, Passage, assemble
 from sleuth.answer.extract import Analyze, choose, plain_words, score_sentences
 from sleuth.answer.prompt import REFUSAL, build_prompt
@@ -68,8 +68,8 @@ class LLMSynthesizer:
                 pieces.append(piece)
                 on_text(piece)
             response = "".join(pieces)
-        answered = REFUSAL.casefold() not in response.casefold()
-        return _result("llm", response, passages, answered)
+        answered = bool(response) and REFUSAL.casefold() not in response.casefold()
+        return _result("llm", response, passages, check_citations(response, passages), answered=answered)
 
 
 class ExtractiveSynthesizer:
@@ -102,17 +102,17 @@ class ExtractiveSynthesizer:
         places = list(dict.fromkeys(sentence.item for sentence in chosen))
         numbers = {place: number for number, place in enumerate(places, 1)}
         passages = [Passage(numbers[place], items[place].text, (items[place],)) for place in places]
-        lines = [
-            f"- {without_citations(clean_text(sentence.text))} [{numbers[sentence.item]}]"
-            for sentence in chosen
-        ]
+        quoted = [(" ".join(clean_text(sentence.text).split()), sentence.item) for sentence in chosen]
+        lines = [f"- {text} [{numbers[place]}]" for text, place in quoted]
         pieces = [EXTRACTIVE_NOTE, *(f"\n{line}" for line in lines)]
         if on_text is not None:
             for piece in pieces:
                 on_text(piece)
-        result = _result("extractive", "".join(pieces), passages, answered=True)
-        result.used_source_ids = [items[place].id for place in places]
-        return result
+        # Not read out of the response: a source has numbers in brackets of its own.
+        report = CitationReport(
+            tuple(Citation(numbers[place], (items[place].id,), text, 1.0) for text, place in quoted)
+        )
+        return _result("extractive", "".join(pieces), passages, report, answered=True)
 
 
 def trim_pieces(pieces: Iterable[str]) -> Iterator[str]:
@@ -127,8 +127,9 @@ def trim_pieces(pieces: Iterable[str]) -> Iterator[str]:
             yield body
 
 
-def _result(kind: str, response: str, passages: Sequence[Passage], answered: bool) -> SearchResult:
-    report = check_citations(response, passages)
+def _result(
+    kind: str, response: str, passages: Sequence[Passage], report: CitationReport, *, answered: bool
+) -> SearchResult:
     return SearchResult.success(
         response=response,
         used_source_ids=report.used_ids,

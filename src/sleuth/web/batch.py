@@ -95,6 +95,8 @@ def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[di
 def _identified(queries: Mapping[str, str] | Iterable[Mapping[str, str]]) -> dict[str, str]:
     if isinstance(queries, Mapping):
         return dict(queries)
+    if not isinstance(queries, Iterable):
+        raise ArgumentError(f'queries must be a mapping or a list of {{"id", "query"}}, got {queries!r}')
     named: dict[str, str] = {}
     for position, query in enumerate(queries):
         if not isinstance(query, Mapping) or not isinstance(query.get("query"), str):
@@ -112,12 +114,17 @@ def _read(path: Path) -> list[dict[str, Any]]:
         return []
     try:
         entries: list[dict[str, Any]] = json.loads(path.read_bytes())
-        sound = all(isinstance(entry["web_docs"]["results"], list) and entry["id"] for entry in entries)
+        sound = isinstance(entries, list) and all(map(_is_entry, entries))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise LoadError(str(path), "not a web file, so it is not written over") from error
     if not sound:
         raise LoadError(str(path), "not a web file, so it is not written over")
     return entries
+
+
+def _is_entry(entry: Any) -> bool:
+    named = all(entry[key] and isinstance(entry[key], str) for key in ("id", "query"))
+    return named and isinstance(entry["web_docs"]["results"], list)
 
 
 def _write(path: Path, entries: list[dict[str, Any]]) -> None:

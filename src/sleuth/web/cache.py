@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -106,10 +107,12 @@ class WebCache:
 
     def prune(self) -> None:
         """Deletes entries that are too old to be served, and the oldest above `max_entries`."""
+        files = []
         with os.scandir(self.folder) as listing:
-            files = sorted(
-                ((entry.stat().st_mtime, entry.path) for entry in listing if entry.is_file()), reverse=True
-            )
+            for entry in listing:
+                with suppress(FileNotFoundError):  # another writer was faster
+                    files.append((entry.stat().st_mtime, entry.path))
+        files.sort(reverse=True)
         oldest = time() - self.max_stale
         for rank, (written, path) in enumerate(files):
             if rank >= self.max_entries or written < oldest:

@@ -129,7 +129,12 @@ def _follow(url: str, rules: _Rules) -> tuple[str, Response]:
         location = answer.headers.get("Location")
         if not location:
             raise WebError(f"{url} redirects to nowhere", service="fetch", url=url, status=answer.status)
-        url = urljoin(url, location)
+        try:
+            url = urljoin(url, location)
+        except ValueError as error:
+            raise WebError(
+                f"{url} redirects to {location!r}, which is no address", service="fetch", url=url
+            ) from error
     raise WebError(f"more than {MAX_REDIRECTS} redirects, the last to {url}", service="fetch", url=url)
 
 
@@ -167,7 +172,7 @@ def _read(url: str, answer: Response) -> Page:
 def _decoded(headers: Message, body: bytes) -> str:
     try:
         return body.decode(headers.get_content_charset("utf-8"), errors="replace")
-    except LookupError:
+    except (LookupError, UnicodeError):  # an encoding that is none of text
         return body.decode("utf-8", errors="replace")
 
 

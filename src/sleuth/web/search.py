@@ -168,7 +168,10 @@ class WebSearch:
     @cached_property
     def _client(self) -> Tavily:
         base = self.base_url or setting("TAVILY_BASE_URL") or BASE_URL
-        parts = urlsplit(base)
+        try:
+            parts = urlsplit(base)
+        except ValueError as error:
+            raise ArgumentError(f"base_url must be an address, got {base!r} ({error})") from error
         local = parts.hostname in ("127.0.0.1", "::1", "localhost")
         if parts.scheme != "https" and not (parts.scheme == "http" and local):
             raise ArgumentError(f"base_url must be https, or http on this machine, got {base!r}")

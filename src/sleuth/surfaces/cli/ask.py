@@ -160,10 +160,10 @@ def reason(error: RetrievalError) -> SleuthError:
 
 def check(result: SearchResult) -> None:
     """Leave with the exit code of a search that found nothing, or was asked wrongly."""
-    if result.is_error() and result.detail is not None:
-        if result.detail.code in ("empty", "invalid"):
+    if result.is_error():
+        if result.detail is not None and result.detail.code in ("empty", "invalid"):
             raise ArgumentError(result.detail.message)
-        print(result.detail.message, file=sys.stderr)
+        print(clean_text(result.detail.message if result.detail else "No answer."), file=sys.stderr)
         raise typer.Exit(1)
     if result.extra.get("answered") is False:
         raise typer.Exit(1)

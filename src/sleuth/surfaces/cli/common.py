@@ -49,7 +49,7 @@ def fail(error: Exception) -> None:
     told = str(error)
     if isinstance(error, errors.IndexNotFoundError):
         told = told.replace("create=True", "`sleuth index PATH`")
-    print(f"sleuth: {told}", file=sys.stderr)
+    print(f"sleuth: {clean_text(told)}", file=sys.stderr)
 
 
 def console(*, stderr: bool = False) -> Console:

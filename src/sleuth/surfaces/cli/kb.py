@@ -12,6 +12,7 @@ import typer
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, open_index, print_json
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -117,11 +118,11 @@ def print_result(number: int, result: Mapping[str, Any]) -> None:
 
     head = (
         (f"{number:>2} ", "dim"),
-        (uri_of(result) or "", "bold cyan"),
+        (clean_text(uri_of(result) or ""), "bold cyan"),
         (f"  {result['score']:.2f}", "dim"),
     )
     console().print(Text.assemble(*head), soft_wrap=True)
-    console().print(Padding(Text(" ".join(result["content"].split())[:600]), (0, 0, 1, 3)))
+    console().print(Padding(Text(" ".join(clean_text(result["content"]).split())[:600]), (0, 0, 1, 3)))
 
 
 @kb.command("ingest", epilog=EXAMPLES)

@@ -12,6 +12,7 @@ import typer
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import JsonOption, console, print_json
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
@@ -106,16 +107,17 @@ def print_hit(number: int, hit: Hit, *, read: bool) -> None:
     from sleuth.web import fetch_page
 
     console().print(
-        Text.assemble((f"{number:>2} ", "dim"), (hit.title or hit.domain, "bold cyan")), soft_wrap=True
+        Text.assemble((f"{number:>2} ", "dim"), (clean_text(hit.title or hit.domain), "bold cyan")),
+        soft_wrap=True,
     )
-    console().print(Padding(Text(hit.url, style="dim"), (0, 0, 0, 3)))
+    console().print(Padding(Text(clean_text(hit.url), style="dim"), (0, 0, 0, 3)))
     text = hit.content
     if read:
         try:
             text = fetch_page(hit.url).text
         except WebError as error:
             console(stderr=True).print(f"sleuth: {error}", markup=False)
-    console().print(Padding(Text(text), (0, 0, 1, 3)))
+    console().print(Padding(Text(clean_text(text)), (0, 0, 1, 3)))
 
 
 def run_batch(path: Path, out: Path | None, k: int, options: dict[str, Any]) -> None:
