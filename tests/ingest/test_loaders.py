@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.ingest import ReadOptions, Skipped, read, register_loader
 from sleuth.ingest.loaders import FileBytes, kind_of, registry
+from sleuth.ingest.options import RESERVED
 from sleuth.text.chunkers import CODE_TYPES, Chunker
 from sleuth.types import Document
 from tests.ingest.files import docx, pdf
@@ -172,9 +174,36 @@ def test_html_declared_encoding(tmp_path: Path) -> None:
 
 
 def test_html_nested_deeply(tmp_path: Path) -> None:
-    """No nesting of a page is too deep."""
+    """Ten times what browsers nest is read."""
     document = only(tmp_path / "a.html", "<div>" * 5000 + "deep" + "</div>" * 5000)
     assert document.page_content == "deep"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div>" * 80_000,
+        "<div></b>" * 80_000,
+        "<span>" * 40_000 + "<div></div>" * 40_000,
+        "<svg>" + "<a " * 80_000,
+    ],
+)
+def test_html_nested_too_deeply(tmp_path: Path, page: str) -> None:
+    """A page over which the parser would take many seconds is refused before it is parsed."""
+    assert reason(tmp_path / "a.html", page + "text") == "elements nested too deeply"
+
+
+def test_html_that_is_large_and_sloppy(tmp_path: Path) -> None:
+    """Ends that are left out, and the many shapes of a drawing, are not depth."""
+    page = (
+        "<p>word <br><b>bold</b>" * 20_000
+        + "<svg>"
+        + "<path d='M 0'/>" * 40_000
+        + "</svg>"
+        + "<ul>"
+        + "<li>x" * 9_000
+    )
+    assert only(tmp_path / "a.html", page).page_content.startswith("word")
 
 
 def test_html_without_text(tmp_path: Path) -> None:
@@ -269,7 +298,70 @@ def test_chosen_fields(tmp_path: Path) -> None:
     )
     assert isinstance(first, Document)
     assert (first.page_content, first.id) == ("Two\nlines", "7")
-    assert (first.metadata["year"], first.metadata["title"]) == ("2020", "Two\nlines")
+    assert (first.metadata["year"], first.metadata["title"]) == (2020, "Two\nlines")
+
+
+def test_numbers_in_columns(tmp_path: Path) -> None:
+    """A cell kept as metadata is a number where it is written as one; the text keeps it as it stands."""
+    cells = {
+        "2022": 2022, "-1.5": -1.5, "0": 0, " 19.90": 19.9, "0.5": 0.5, "007": "007", "1e5": "1e5", "1_000": "1_000",
+        "+1": "+1", "-0": "-0", ".5": ".5", "1.": "1.", "1,000": "1,000", "nan": "nan", "٣": "٣", "9" * 19: "9" * 19,
+    }  # fmt: skip
+    rows = load(
+        tmp_path / "a.csv",
+        "n\n" + "".join(f'"{cell}"\n' for cell in cells),
+        text_fields=["n"],
+        metadata_fields=["n"],
+    )
+    found = [(row.page_content, row.metadata["n"]) for row in rows if isinstance(row, Document)]
+    assert found == [(cell.strip(), value) for cell, value in cells.items()]
+    assert [type(value) for _, value in found] == [type(value) for value in cells.values()]
+    assert (
+        only(tmp_path / "a.jsonl", '{"t": "x", "n": "2022"}', metadata_fields=["n"]).metadata["n"] == "2022"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED))
+def test_names_that_are_taken(tmp_path: Path, name: str) -> None:
+    """What the engine writes of every document is changed by no field of a row, by no caller and by no front matter."""
+    with pytest.raises(
+        ArgumentError, match=f"metadata_fields must be none .* got {name}: give them another name"
+    ):
+        ReadOptions(metadata_fields=["year", name])
+    with pytest.raises(ArgumentError, match=f"metadata must be none .* got {name}"):
+        ReadOptions(metadata={name: "x"})
+    assert only(tmp_path / "a.md", f"---\n{name}: odd\n---\ntext\n").metadata.get(name) != "odd"
+
+
+def test_lines_of_rows(tmp_path: Path) -> None:
+    """A row knows its lines in the file."""
+
+    def lines(name: str, content: str) -> list[tuple[int, int]]:
+        rows = load(tmp_path / name, content)
+        return [
+            (row.metadata["start_line"], row.metadata["end_line"])
+            for row in rows
+            if isinstance(row, Document)
+        ]
+
+    assert lines("a.csv", CSV) == [(2, 3), (5, 5), (6, 6), (7, 7)]
+    assert lines("a.csv", CSV.replace("\n", "\r\n")) == [(2, 3), (5, 5), (6, 6), (7, 7)]
+    assert lines("a.jsonl", '{"a": 1}\n\n{"a": 2}\n') == [(1, 1), (3, 3)]
+    assert lines("a.json", '\n[{"a": 1},\n {"a":\n  2}\n, {"a": 3}, "x"\n]\n') == [
+        (2, 2),
+        (3, 4),
+        (5, 5),
+        (5, 5),
+    ]
+
+
+def test_lines_of_rows_are_found(tmp_path: Path) -> None:
+    """A hit shows the lines of its row."""
+    (tmp_path / "a.csv").write_text("t\nocelot\nmargay\n")
+    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
+        engine.index([tmp_path / "a.csv"])
+        found = engine.retrieve("margay")[0].metadata
+    assert (found["start_line"], found["end_line"]) == (3, 3)
 
 
 def test_delimiters(tmp_path: Path) -> None:
@@ -288,6 +380,41 @@ def test_csv_that_is_damaged(tmp_path: Path) -> None:
     unclosed = load(path, 'a,b\n1,2\n3,"' + "x\n" * 3000, max_row_bytes=1000)
     assert isinstance(unclosed[0], Document)
     assert isinstance(unclosed[1], Skipped)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '2,"' + "x" * 5000 + '"',
+        '2,"one\n' + "x" * 5000 + '\ntwo"',
+        '2,"one\n' + "x" * 5000 + '"',
+        '2,"' + "x" * 5000 + '\ntwo"',
+        '2,"one ""' + "x" * 5000 + '"" two\n""",z',
+        '2,"one\n' + "x" * 5000 + '","' + "x" * 5000 + '\ntwo",z',
+    ],
+)
+def test_csv_lines_over_the_limit(tmp_path: Path, row: str) -> None:
+    """A line over the limit costs its row, wherever it stands in a quoted cell, and no row after it."""
+    path = tmp_path / "a.csv"
+    first, second, third = load(path, f"a,b\n1,x\n{row}\n3,z\n", max_row_bytes=1000)
+    assert str(second) == f"{path}#2: over the limit of 1,000 bytes"
+    assert [type(first), type(third)] == [Document, Document]
+    assert isinstance(third, Document)
+    assert third.page_content == "a: 3\nb: z"
+
+
+def test_rows_in_other_encodings(tmp_path: Path) -> None:
+    """The encoding is guessed from all lines together; what does not decode in it is kept all the same."""
+    lines = ["Zażółć", "gęślą", "jaźń", "plain", "łódź", "grün"] * 50
+    data = [line.encode("cp1250") for line in lines]
+    strange = [b"caf\x98", b"ordinary", "naïve".encode()]
+    for name, make in (("a.csv", b"t\n%s"), ("a.jsonl", b"%s")):
+        wrapped = [b'"%s"' % line for line in (*data, *strange)]
+        rows = load(tmp_path / name, make % b"\n".join(wrapped), text_fields=["t"] if name == "a.csv" else [])
+        found = [row.page_content for row in rows if isinstance(row, Document)]
+        assert found[: len(lines)] == lines
+        assert found[-3][:3] == "caf"
+        assert found[-2:] == ["ordinary", "naïve"]
 
 
 def test_csv_in_other_encodings(tmp_path: Path) -> None:
@@ -368,6 +495,8 @@ def test_json_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     assert reason(path, "[" * 100_000) == "nested too deeply"
     assert reason(path, "{").startswith("not JSON")
+    for bad in ("[1,]", "[1 2]", "[1] 2", "[", "[1", "[,1]", "[1]]"):
+        assert reason(path, bad).startswith("not JSON")
     assert reason(path, "{}") == "no text in its fields"
 
 

@@ -48,6 +48,24 @@ def test_batch(server: TavilyServer, tmp_path: Path) -> None:
     entries = json.loads((tmp_path / "web.json").read_text())
     assert [entry["id"] for entry in entries] == ["a", "query_1"]
     assert sleuth("--batch", "queries.json", cwd=tmp_path, url=server.url).returncode == 2
+    for wrong in ("5", "null", '"ab"', "[1]"):
+        (tmp_path / "wrong.json").write_text(wrong)
+        failed = sleuth("--batch", "wrong.json", "--out", "web.json", cwd=tmp_path, url=server.url)
+        assert (failed.returncode, failed.stderr[:8], failed.stderr.count("\n")) == (2, "sleuth: ", 1)
+    for other in ("{}", '[{"id": "a", "web_docs": {"results": [1]}}]', '[{"id": ["x"], "query": "a"}]'):
+        (tmp_path / "other.json").write_text(other)
+        kept = sleuth("--batch", "queries.json", "--out", "other.json", cwd=tmp_path, url=server.url)
+        assert (kept.returncode, kept.stderr.count("\n")) == (1, 1)
+        assert (tmp_path / "other.json").read_text() == other
+
+
+def test_an_address_that_is_none(tmp_path: Path) -> None:
+    """A bad address of the service, or one that holds a password, is refused without showing that."""
+    for url in ("http://[bad", "https://user:secret@example.org"):
+        failed = sleuth("climate", cwd=tmp_path, url=url)
+        assert failed.returncode == 2
+        assert failed.stderr.startswith("sleuth: base_url must")
+        assert "secret" not in failed.stderr
 
 
 def test_the_web_beside_the_index(server: TavilyServer, tmp_path: Path) -> None:

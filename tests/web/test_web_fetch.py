@@ -181,9 +181,11 @@ def test_plain_text(site: Site) -> None:
         ("latin-1", "Größe".encode("latin-1")),
         ("utf-8", "Größe".encode()),
         ("x-none", b"Gr"),
+        ("idna", b"Gr"),
+        ("undefined", b"Gr"),
     ):
         site.pages["/text"] = Reply(200, body, {"Content-Type": f"text/plain; charset={charset}"})
-        assert fetch(f"{site.url}/text").text == body.decode("utf-8" if charset == "x-none" else charset)
+        assert fetch(f"{site.url}/text").text == body.decode("latin-1" if charset == "latin-1" else "utf-8")
 
 
 @pytest.mark.parametrize(
@@ -192,6 +194,7 @@ def test_plain_text(site: Site) -> None:
         (Reply(404, b"gone", HTML), "answered 404"),
         (Reply(500, b"", HTML), "answered 500"),
         (Reply(302), "redirects to nowhere"),
+        (Reply(302, b"", {"Location": "http://[bad"}), "which is no address"),
         (Reply(200, b"%PDF-1.7", {"Content-Type": "application/pdf"}), "application/pdf"),
         (Reply(200, b"\x1f\x8b", {**HTML, "Content-Encoding": "gzip"}), "not asked for"),
         (Reply(200, b"x" * 20_000, HTML), "larger than 10000 bytes"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections import Counter
 from typing import Final
 
 _BOMS: Final = (
@@ -13,6 +14,20 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SAMPLE: Final = 64 << 10
+_WIDE: Final = ["utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le", "utf_7"]
+"""Known by a mark or by NULs, else not at all: any bytes of even number are letters of some script in UTF-16."""
+_ALPHABETS: Final = {
+    "cp1252": (
+        "àâæçéèêëîïôœùûüÿ", "äöüß", "áéíñóúüçàèïòªº", "áâãàçéêíóôõúüªº", "àèéìîòóù", "åäöæøéü", "áðéíóúýþæö",
+        "áéèëïíóöúüçê",
+    ),
+    "cp1250": ("ąćęłńóśźż", "áäčďéěíĺľňóôŕřšťúůýž", "áéíóöőúüű", "čćđšž", "ăâîşţ"),
+    "iso8859_2": ("ąćęłńóśźż", "áäčďéěíĺľňóôŕřšťúůýž"),
+    "cp1254": ("âçğıîöşüû\u0307",),
+    "cp1257": ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöšüž"),
+}  # fmt: skip
+"""Letters beyond ASCII of the languages that each encoding is used for, one language each; the commonest come first."""
+_MARKS: Final = frozenset("‘’“”„‚–—…•€£§©®™°·´«»¡¿²³½\xa0\xad")
 _SNIFF: Final = 8 << 10
 
 
@@ -39,9 +54,9 @@ def _wide_encoding(head: bytes) -> str | None:
 def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     """The text, its lines ended by line feeds alone, and the encoding it was read in.
 
-    In this order: a byte order mark, UTF-8, UTF-16 without a mark, the encoding that the file declares, a guess by
-    charset-normalizer from the first 64 KiB, Latin-1, which can read anything. A few damaged bytes do not make
-    UTF-8 another encoding: they become U+FFFD and the encoding is "utf-8 (damaged)".
+    In this order: a byte order mark, UTF-8, UTF-16 without a mark, the encoding that the file declares, a guess from
+    64 KiB (by the letters of languages in Latin script, else by charset-normalizer), Latin-1, which can read anything.
+    A few damaged bytes do not make UTF-8 another encoding: they become U+FFFD and the encoding is "utf-8 (damaged)".
     """
     text, encoding = _decode(data, declared)
     if "\r" in text:
@@ -61,14 +76,22 @@ def _decode(data: bytes, declared: str | None) -> tuple[str, str]:
     if declared and (text := _try(data, declared)) is not None:
         return text, declared.lower()
     damaged = data.decode("utf-8", "replace")
-    if _mostly_utf8(damaged):
+    if _mostly_read(damaged):
         return damaged, "utf-8 (damaged)"
-    guess = _guess(data, damage_at)
-    guessed = _try(data, guess) if guess else None
-    return (data.decode("latin-1"), "latin-1 (guessed)") if guessed is None else (guessed, str(guess))
+    return _decode_guessed(data, damage_at)
 
 
-def _mostly_utf8(text: str) -> bool:
+def _decode_guessed(data: bytes, damage_at: int) -> tuple[str, str]:
+    if guess := _guess(data, damage_at):
+        if (text := _try(data, guess)) is not None:
+            return text, guess
+        damaged = data.decode(guess, "replace")
+        if _mostly_read(damaged):
+            return damaged, f"{guess} (damaged)"
+    return data.decode("latin-1"), "latin-1 (guessed)"
+
+
+def _mostly_read(text: str) -> bool:
     """Whether at most one in twenty of the signs beyond ASCII is a replacement."""
     wrong = text.count("\ufffd")
     beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
@@ -76,11 +99,37 @@ def _mostly_utf8(text: str) -> bool:
 
 
 def _guess(data: bytes, damage_at: int) -> str | None:
+    start = max(0, damage_at - _SAMPLE // 2)
+    sample = data[start : start + _SAMPLE]
+    return _latin(sample) or _by_statistics(sample)
+
+
+def _latin(sample: bytes) -> str | None:
+    """The first encoding in which at least nine in ten of the signs beyond ASCII are letters of one language."""
+    found, best = None, 0.9
+    for encoding, alphabets in _ALPHABETS.items():
+        text = sample.decode(encoding, "replace").lower()
+        signs = Counter(sign for sign in text if sign > "\x7f" and sign not in _MARKS)
+        fitting = max(sum(signs[letter] for letter in alphabet) for alphabet in alphabets)
+        share = fitting / signs.total() if signs else 1.0
+        if share > best:
+            found, best = encoding, share
+    return found
+
+
+def _by_statistics(sample: bytes) -> str | None:
+    """The best guess of charset-normalizer; Western European where that is about as good."""
     from charset_normalizer import from_bytes
 
-    start = max(0, damage_at - _SAMPLE // 2)
-    best = from_bytes(data[start : start + _SAMPLE]).best()
-    return best.encoding if best else None
+    matches = list(from_bytes(sample, cp_exclusion=_WIDE))
+    if not matches:
+        return None
+    best = matches[0]
+    for match in matches:
+        near = match.coherence >= best.coherence - 0.05 and match.chaos <= best.chaos + 0.15
+        if near and "cp1252" in (match.encoding, *match.could_be_from_charset):
+            return "cp1252"
+    return best.encoding
 
 
 def _try(data: bytes, encoding: str) -> str | None:

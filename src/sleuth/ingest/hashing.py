@@ -9,7 +9,7 @@ from typing import Any, Final
 from sleuth.types import Document
 
 VOLATILE: Final = frozenset({"modified", "size", "content_hash"})
-"""Metadata that may differ between two readings of one content."""
+"""Metadata that may differ between two readings of one content. A row keeps them as of when it last changed."""
 
 _NO_METADATA: Final = b"\0{}"
 """What is hashed of an empty mapping: most documents of a bulk load."""

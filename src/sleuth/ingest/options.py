@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Final
 
 from sleuth.errors import ArgumentError
@@ -11,10 +13,15 @@ from sleuth.errors import ArgumentError
 MAX_BYTES: Final = 64 << 20
 """Larger files are skipped unless told otherwise (64 MiB); rows of CSV and JSONL files are read one at a time."""
 
+RESERVED: Final = frozenset({
+    "source", "path", "row", "page", "start_line", "end_line", "heading", "modified", "size", "type", "content_hash",
+})  # fmt: skip
+"""Metadata that say where a document comes from: files, fields of rows and callers do not change them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """Which files are read, and how.
+    """Which files are read, and how. An index reads a file again where other options than last time say how.
 
     Attributes:
         include: globs as in `.gitignore`; where given, only files that match one are read.
@@ -26,7 +33,8 @@ class ReadOptions:
         max_unpacked_bytes: what an archive (docx) may unpack to.
         text_fields: fields of a row (CSV, TSV, JSON, JSONL) that make its text, in this order; all where empty.
             A path through nested objects is written with dots: "author.name".
-        metadata_fields: fields of a row that are kept as metadata, under their own names.
+        metadata_fields: fields of a row that are kept as metadata, under their own names (none of `RESERVED`). In CSV
+            and TSV, "2022" and "-1.5" become numbers; "007", "+1", "1e5" and "1,000" stay texts.
         id_field: the field that names a row in the index; `source#row` where None.
         title_field: the field that is a row's title; "title" or "name" where None and there is one.
         metadata: laid over the metadata of every document.
@@ -53,10 +61,34 @@ class ReadOptions:
             value = getattr(self, name)
             if isinstance(value, str):
                 raise ArgumentError(f"{name} must be a list of strings, got {value!r}; write [{value!r}]")
+        for name in ("metadata_fields", "metadata"):
+            if taken := RESERVED.intersection(getattr(self, name)):
+                raise ArgumentError(
+                    f"{name} must be none of those that the engine writes itself ({', '.join(sorted(RESERVED))}), "
+                    f"got {', '.join(sorted(taken))}: give them another name"
+                )
         for name in ("max_bytes", "max_row_bytes", "max_unpacked_bytes", "workers"):
             if getattr(self, name) < 0:
                 raise ArgumentError(f"{name} must be 0 or more, got {getattr(self, name)!r}")
 
+    def reading(self, *, rows: bool) -> str:
+        """What of these options changes the documents of a file, briefly; "" where nothing is said.
+
+        Args:
+            rows: whether the file holds rows.
+        """
+        names = ("metadata", *(_OF_ROWS if rows else ()))
+        said = {
+            name: value
+            for name in names
+            if (value := getattr(self, name)) and value != getattr(DEFAULT, name)
+        }
+        if not said:
+            return ""
+        return blake2b(json.dumps(said, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
+
+
+_OF_ROWS: Final = ("text_fields", "metadata_fields", "id_field", "title_field", "max_row_bytes")
 
 DEFAULT: Final = ReadOptions()
 """What holds where nothing is said."""

@@ -23,6 +23,7 @@ def read(
     options: ReadOptions | None = None,
     unchanged: Callable[[str, int, int], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    leave_out: str | os.PathLike[str] | None = None,
 ) -> Iterator[Record]:
     """The documents of all files under `paths`, one at a time, in order of the paths and then of names.
 
@@ -34,9 +35,10 @@ def read(
             read.
         progress: called after every file. Totals are known once all folders have been walked, which is before the
             first file where `progress` is given.
+        leave_out: a folder that is not looked into, such as that of the index itself.
     """
     options = options or DEFAULT
-    found: Iterator[FileEntry | Skipped] = walk(paths, options)
+    found: Iterator[FileEntry | Skipped] = walk(paths, options, leave_out=leave_out)
     total_files = total_bytes = None
     if progress is not None:
         entries = list(found)

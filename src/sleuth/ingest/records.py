@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 SkipKind: TypeAlias = Literal[
     "binary",
@@ -15,8 +15,11 @@ SkipKind: TypeAlias = Literal[
     "missing package",
     "unreadable",
     "empty",
+    "invalid",
     "row",
 ]
+REFUSED: Final[frozenset[SkipKind]] = frozenset({"binary", "link", "special", "empty", "invalid"})
+"""Kinds by which a file is known to hold no text (any more); by the others its text could not be had."""
 
 
 @dataclass(frozen=True, slots=True)

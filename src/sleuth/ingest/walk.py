@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from sleuth.ingest.ignore import IGNORE_FILES, VERSION_CONTROL, Ignores, Rules, 
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.records import FileEntry, Skipped
 
+_escaped = re.compile(rb"\\x([0-9a-f]{2})")
 _UNBOUNDED: Final = frozenset({".csv", ".tsv", ".tab", ".jsonl", ".ndjson"})
 
 Found: TypeAlias = FileEntry | Skipped
@@ -25,19 +27,46 @@ def printable(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def walk(roots: Sequence[str | os.PathLike[str]], options: ReadOptions = DEFAULT) -> Iterator[Found]:
+def is_below(source: str, root: str) -> bool:
+    """Whether a path is this root or lies below it; both as `printable` writes them."""
+    return source == root or source.startswith(root.rstrip("/") + "/")
+
+
+def is_gone(source: str) -> bool:
+    """Whether no file has this name, as `printable` wrote it, any more; False where that cannot be told."""
+    name = source.encode()
+    return _is_absent(name) and _is_absent(_escaped.sub(lambda match: bytes([int(match[1], 16)]), name))
+
+
+def _is_absent(name: bytes) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(name).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def walk(
+    roots: Sequence[str | os.PathLike[str]],
+    options: ReadOptions = DEFAULT,
+    *,
+    leave_out: str | os.PathLike[str] | None = None,
+) -> Iterator[Found]:
     """The files under `roots`, root by root, each folder in order of name, each file once.
 
     A root is a file or a folder; a file that is named itself is found even if it is hidden or ignored. Links are not
     followed, save a root that is one: what they lead to inside the root is found under its own name, and what lies
-    outside is refused. Whatever cannot be read is a `Skipped`; ignored and hidden names are left out in silence.
+    outside is refused. Whatever cannot be read is a `Skipped`; ignored and hidden names are left out in silence, and
+    so is the folder `leave_out`.
     """
-    return _Walk(options).roots(roots)
+    return _Walk(options, leave_out).roots(roots)
 
 
 class _Walk:
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: ReadOptions, leave_out: str | os.PathLike[str] | None = None) -> None:
         self.options = options
+        self.leave_out = None if leave_out is None else os.path.realpath(leave_out)
         self.include = Rules.of(options.include) if options.include else None
         self.exclude = Rules.of(options.exclude) if options.exclude else None
         self.names = IGNORE_FILES if options.gitignore else IGNORE_FILES[1:]
@@ -92,6 +121,8 @@ class _Walk:
         self, folder: str, rules: Ignores, real: str, base: int
     ) -> Iterator[tuple[os.DirEntry[str], Ignores] | Skipped]:
         """What a folder holds, in order, with the rules in force inside it."""
+        if self.leave_out is not None and is_below(real, self.leave_out):
+            return
         try:
             with os.scandir(folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)

@@ -47,7 +47,7 @@ def read_file(entry: FileEntry, options: ReadOptions = DEFAULT) -> Iterator[File
     except OSError as error:
         yield failure(entry.file, error)
     except RecursionError:
-        yield Skipped(entry.source, "nested too deeply")
+        yield Skipped(entry.source, "nested too deeply", "invalid")
     except MemoryError:
         yield Skipped(entry.source, "too large for the memory there is")
     except Exception as error:  # noqa: BLE001  # a loader of a plugin, or one that met a file nobody thought of
@@ -57,7 +57,7 @@ def read_file(entry: FileEntry, options: ReadOptions = DEFAULT) -> Iterator[File
 
 
 def _load_kind(reason: str) -> SkipKind:
-    return "binary" if reason == "binary" else "empty" if reason == "empty" else "unreadable"
+    return "binary" if reason == "binary" else "empty" if reason == "empty" else "invalid"
 
 
 class Readers:

@@ -73,6 +73,8 @@ def ingest_documents_with_retry(  # noqa: PLR0917 - as documented
         ClientError: of boto3, the service's own, once the retries are spent; a note says how many documents
             had been accepted.
     """
+    if isinstance(documents, (str, Mapping)) or not all(isinstance(each, Mapping) for each in documents):
+        raise ArgumentError(f"documents must be a list of mappings, got {documents!r}")
     agent = _agent(client)
     entries = [document_entry(document, ds_id) for document in documents]
     if not entries:
@@ -125,6 +127,8 @@ def batch_check_document_statuses(
     """
     if not isinstance(batch_size, int) or batch_size < 1:
         raise ArgumentError(f"batch_size must be an int of at least 1, got {batch_size!r}")
+    if not isinstance(s3_uris, list | tuple):
+        raise ArgumentError(f"s3_uris must be a list of URIs, got {s3_uris!r}")
     agent = _agent(client)
     size = min(batch_size, limit_of(agent, "GetKnowledgeBaseDocuments", "documentIdentifiers", _BATCH))
     statuses = dict.fromkeys(s3_uris, UNKNOWN)

@@ -134,6 +134,9 @@ class MultiSliceRetriever:
         """What `retrieve` gives, and what each slice did."""
         _check(query, knowledge_base_id, num_results)
         wanted = service_filter(metadata_filter)
+        for name, given in (("data_source_ids", data_source_ids), ("rewrites", rewrites)):
+            if isinstance(given, str):
+                raise ArgumentError(f"{name} must be a list, got {given!r}; write [{given!r}]")
         others: list[str | None] = list(data_source_ids)
         sources = others if others and data_source_id is None else [data_source_id, *others]
         slices: dict[str, Callable[[], Results]] = {}

@@ -111,6 +111,8 @@ def retrieve_local_docs(
         raise ArgumentError(f"k must be an int of 1 and more, got {k!r}")
     if not isinstance(query, str):
         raise ArgumentError(f"query must be a string, got {query!r}")
+    if not isinstance(evidence, Sequence):
+        raise ArgumentError(f"evidence must be a list of documents, got {evidence!r}")
     contents, hashes = _read(evidence)
     if not contents or not query.strip():
         return []

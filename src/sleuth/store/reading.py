@@ -24,12 +24,14 @@ class Snapshot:
 
     Attributes:
         version: the commit that it shows; equal versions of one index hold equal rows.
+        generation: equal ones are of equal versions and have equal segments too.
     """
 
-    __slots__ = ("_connection", "_loaded", "version")
+    __slots__ = ("_connection", "_loaded", "generation", "version")
 
     def __init__(self, connection: Connection, version: int, loaded: Loaded) -> None:
         self.version = version
+        self.generation = loaded.generation
         self._connection = connection
         self._loaded = loaded
 
@@ -94,14 +96,19 @@ class Snapshot:
         return _document(found) if found else None
 
     def documents(self, under: str | None = None) -> Iterator[StoredDocument]:
-        """Documents by key; with `under`, those whose source is this path or lies below it."""
+        """Documents by key; with `under`, those whose source is this path, a row of it (`path#1`) or lies below it."""
         root = None if under is None else check_text(under, "under").rstrip("/")
         found = self._connection.execute(
             f"{_DOCUMENT} WHERE ?1 IS NULL OR coalesce(source, id) = ?1 "
-            "OR substr(coalesce(source, id), 1, length(?1) + 1) = ?1 || '/' ORDER BY key",
+            "OR substr(coalesce(source, id), 1, length(?1) + 1) IN (?1 || '/', ?1 || '#') ORDER BY key",
             (root,),
         )
         return map(_document, found)
+
+    def notes(self) -> dict[str, str]:
+        """What `Writer.note` was told, by name."""
+        found = self._connection.execute("SELECT substr(name, 6), value FROM meta WHERE name GLOB 'note *'")
+        return dict(found.fetchall())
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """All chunks of a document, in order; empty where there is no such document."""

@@ -10,6 +10,7 @@ Values reach SQLite as parameters only. The texts of statements are the constant
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,6 +100,7 @@ CHUNK_COLUMNS = "key, n, page, start, line, lines, checksum, fields, metadata, t
 SIGN = 1 << 31
 """Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
 _MANY = 960
+_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 class Connection(sqlite3.Connection):
@@ -123,7 +125,7 @@ def connect(
     """
     mode = "immutable=1&mode=ro" if immutable else ("mode=rw" if write or shared else "mode=ro")
     connection = sqlite3.connect(
-        f"file:{quote(str(path.resolve()))}?{mode}",
+        f"file:{quote(os.fsencode(path.resolve()))}?{mode}",
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
@@ -240,7 +242,7 @@ def to_json(value: Mapping[str, Any] | None, argument: str) -> str | None:
     if not value:
         return None
     try:
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text = _JSON.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ArgumentError(f"{argument} must be JSON values, got {_short(value)} ({error})") from error
     return check_text(text, argument)
@@ -392,6 +394,18 @@ def insert_embeddings(
         "INSERT OR REPLACE INTO embeddings(model, checksum, hash, vector) VALUES (?, ?, ?, ?)",
         ((model, zlib.crc32(vector, zlib.crc32(name)), name, vector) for name, vector in vectors),
     )
+
+
+def change_settings(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
+    """Keep these settings instead of those before."""
+    connection.execute(
+        "UPDATE meta SET value = ? WHERE name = 'settings'", (to_json(settings, "settings") or "{}",)
+    )
+
+
+def keep_embeddings(connection: sqlite3.Connection, fingerprint: str) -> None:
+    """Forget all models but one, and their vectors."""
+    connection.execute("DELETE FROM models WHERE fingerprint != ?", (fingerprint,))
 
 
 def bad_embeddings(connection: sqlite3.Connection) -> list[int]:

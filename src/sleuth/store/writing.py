@@ -214,6 +214,14 @@ class Writer:
             "UPDATE documents SET size = ?, modified_ns = ?, checksum = ? WHERE key = ?", (*new[2:5], new[0])
         )
 
+    def note(self, name: str, value: str) -> None:
+        """Keep a short text of the caller's own beside the documents, for `Snapshot.notes`; "" forgets it."""
+        self._begin()
+        self._noted = True
+        self._execute("DELETE FROM meta WHERE name = ?", (f"note {name}",))
+        if value:
+            self._execute("INSERT INTO meta VALUES (?, ?)", (f"note {name}", value))
+
     # --- out
 
     def delete(self, document_ids: Iterable[str]) -> list[str]:

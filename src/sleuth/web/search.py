@@ -172,6 +172,8 @@ class WebSearch:
             parts = urlsplit(base)
         except ValueError as error:
             raise ArgumentError(f"base_url must be an address, got {base!r} ({error})") from error
+        if parts.username or parts.password:
+            raise ArgumentError(f"base_url must hold no user and password, got one of {parts.hostname!r}")
         local = parts.hostname in ("127.0.0.1", "::1", "localhost")
         if parts.scheme != "https" and not (parts.scheme == "http" and local):
             raise ArgumentError(f"base_url must be https, or http on this machine, got {base!r}")

@@ -6,9 +6,12 @@ practice is read: scalars, and lists of scalars in either spelling; deeper value
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from typing import Any, Final
+
+from sleuth.ingest.options import RESERVED
 
 _BLOCK: Final = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\n(?P<body>.{0,65536}?\n)??(?P=mark)[ \t]*(?:\n|\Z)", re.DOTALL
@@ -17,8 +20,6 @@ _PAIR: Final = re.compile(r"(?P<key>[A-Za-z_][\w .-]{0,99}?)[ \t]*:(?:[ \t]+(?P<
 _INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 _REAL: Final = re.compile(r"[-+]?\d{1,17}\.\d{1,17}(?:[eE][-+]?\d{1,3})?")
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None}
-RESERVED: Final = frozenset({"source", "path", "modified", "size", "type", "row"})
-"""Keys that say where a document comes from: front matter does not change them."""
 
 
 def front_matter(text: str) -> tuple[dict[str, Any], int]:
@@ -46,6 +47,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [item for item in map(_plain, value) if item is not None and not isinstance(item, list)]
     if isinstance(value, dict) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | bool) else str(value)
 
@@ -107,4 +110,4 @@ def _scalar(value: str) -> Any:
         return _WORDS[value.lower()]
     if _INTEGER.fullmatch(value):
         return int(value)
-    return float(value) if _REAL.fullmatch(value) else value
+    return _plain(float(value)) if _REAL.fullmatch(value) else value

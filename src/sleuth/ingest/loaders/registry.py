@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, BinaryIO, Final, TypeAlias
 
 from sleuth.errors import ArgumentError, LoadError
+from sleuth.ingest.adding import check
 from sleuth.ingest.encodings import decode, is_binary
 from sleuth.ingest.loaders.kinds import BY_EXTENSION, BY_NAME
 from sleuth.ingest.options import DEFAULT, ReadOptions
@@ -149,7 +150,20 @@ def load(entry: FileEntry, options: ReadOptions = DEFAULT) -> Iterator[Document 
         for item in _loader(file.kind)(file, options):
             if isinstance(item, Document):
                 item.metadata = {**common, **item.metadata, **options.metadata}
-            yield item
+                yield _checked(item, entry.source)
+            else:
+                yield item
+
+
+def _checked(document: Document, file: str) -> Document | Skipped:
+    """The document, or the reason why the index cannot keep this row."""
+    try:
+        check(document)
+    except ArgumentError as error:
+        if "row" not in document.metadata:
+            raise LoadError(file, str(error)) from error
+        return Skipped(f"{file}#{document.metadata['row']}", str(error), "row")
+    return document
 
 
 def _common(entry: FileEntry, kind: str) -> dict[str, Any]:

@@ -6,9 +6,11 @@ import codecs
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Final
 
 from sleuth.errors import LoadError
 from sleuth.ingest.encodings import decode, is_binary, marked_encoding
@@ -20,7 +22,20 @@ from sleuth.types import Document
 _TITLES: Final = ("title", "name", "Title", "Name")
 _DEPTH: Final = 100
 _TOO_LONG: Final = "\0too long"
+_NO_LINES: Final = (0, 0)
+_AHEAD: Final = 256 << 10
+_number = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(\.[0-9]{1,15})?")
+_blanks = re.compile(r"[ \t\n\r]*")
 _surrogate = re.compile("[\ud800-\udfff]")
+
+
+def _finite(number: str) -> float | None:
+    """A number; None, as for NaN, where it is too large to be one."""
+    value = float(number)
+    return value if math.isfinite(value) else None
+
+
+_JSON: Final = json.JSONDecoder(parse_constant=lambda name: None, parse_float=_finite)
 
 
 class _RowError(ValueError):
@@ -28,40 +43,65 @@ class _RowError(ValueError):
 
 
 def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
-    """A document per row that is not blank; the first row names the fields."""
+    """A document per row that is not blank; the first row names the fields.
+
+    Cells that are kept as metadata become numbers where they are written as one: "2022", "-1.5", "19.90"; not "007",
+    "+1", "1e5" or "1,000".
+    """
     if is_binary(file.head):
         raise LoadError(file.entry.source, "binary")
     lines = _text_lines(file, options)
     rows = _csv_rows(lines, "\t" if file.kind == "tsv" else _delimiter(file.head), options.max_row_bytes)
-    first = next(rows, [])
+    first, _ = next(rows, ([], _NO_LINES))
     if isinstance(first, _RowError):
         raise LoadError(file.entry.source, f"in its first row: {first}")
     names = _names(first)
-    for number, values in enumerate(rows, 1):
+    for number, (values, span) in enumerate(rows, 1):
         if isinstance(values, _RowError):
             yield _skipped(file, number, str(values))
         else:
-            yield _row(file, number, dict(zip(_more(names, len(values)), values, strict=False)), options)
+            fields = dict(zip(_more(names, len(values)), values, strict=False))
+            yield _row(file, number, fields, options, span)
 
 
-def _csv_rows(lines: Iterator[str], delimiter: str, limit: int) -> Iterator[list[str] | _RowError]:
-    reader = csv.reader(lines, delimiter=delimiter)
+def _csv_rows(
+    lines: Iterator[str], delimiter: str, limit: int
+) -> Iterator[tuple[list[str] | _RowError, tuple[int, int]]]:
+    """Rows that are not blank, each with its first and last line."""
+    inside = too_long = (
+        False  # of a row that is being read: whether it goes on, and whether a line of it is missing
+    )
+
+    def row_lines() -> Iterator[str]:
+        nonlocal inside, too_long
+        for line in lines:
+            started, inside = inside, True
+            if line.startswith(_TOO_LONG):
+                too_long = True
+                quote = line.removeprefix(_TOO_LONG)  # ends the quoted cell that is open, or opens one
+                yield "x" + quote if started else quote + "x"
+            else:
+                yield line
+
+    reader = csv.reader(row_lines(), delimiter=delimiter)
     while True:
+        inside = too_long = False
+        start = reader.line_num + 1
         # The limit belongs to the whole process: it is ours only while a row is read.
         before = csv.field_size_limit(limit)
+        values: list[str] | _RowError | None
         try:
             values = next(reader, None)
         except csv.Error as error:
-            yield _RowError(str(error))
-            continue
+            values = _RowError(str(error))
         finally:
             csv.field_size_limit(before)
         if values is None:
             return
-        if _TOO_LONG in values:
-            yield _RowError(f"over the limit of {limit:,} bytes")
-        elif any(values):
-            yield values
+        if too_long:
+            values = _RowError(f"over the limit of {limit:,} bytes")
+        if isinstance(values, _RowError) or any(values):
+            yield values, (start, reader.line_num)
 
 
 def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
@@ -69,11 +109,11 @@ def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
     if is_binary(file.head):
         raise LoadError(file.entry.source, "binary")
     number = 0
-    for line in _text_lines(file, options):
+    for at, line in enumerate(_text_lines(file, options), 1):
         if not line or line.isspace():
             continue
         number += 1
-        if line == _TOO_LONG:
+        if line.startswith(_TOO_LONG):
             yield _skipped(file, number, f"over the limit of {options.max_row_bytes:,} bytes")
             continue
         try:
@@ -81,19 +121,20 @@ def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
         except _RowError as error:
             yield _skipped(file, number, str(error))
             continue
-        yield _row(file, number, value, options)
+        yield _row(file, number, value, options, (at, at))
 
 
 def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """A document per member of a list; one document of anything else."""
     text, metadata = file.text()
     try:
-        value = _parse(text)
+        members = _members(text) if text.lstrip().startswith("[") else None
+        value = None if members is not None else _parse(text)
     except _RowError as error:
         raise LoadError(file.entry.source, str(error)) from error
-    if isinstance(value, list):
-        for number, item in enumerate(value, 1):
-            yield _row(file, number, item, options)
+    if members is not None:
+        for number, (item, span) in enumerate(members, 1):
+            yield _row(file, number, item, options, span)
         return
     row = _row(file, None, value, options)
     if isinstance(row, Skipped):
@@ -103,7 +144,11 @@ def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
 
 
 def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
-    """Lines, decoded one by one; in place of one over the limit, which is never held whole, stands `_TOO_LONG`."""
+    """Lines, decoded one by one.
+
+    In place of one over the limit, which is never held whole, stands `_TOO_LONG`, and a quotation mark where the
+    line holds an odd number of them.
+    """
     if marked_encoding(file.head) not in (None, "utf-8-sig") or b"\0" in file.head:
         if file.entry.size > options.max_bytes:
             raise LoadError(file.entry.source, "UTF-16 and too large to convert")
@@ -111,23 +156,77 @@ def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
         return
     file.stream.seek(len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0)
     limit = options.max_row_bytes
-    other = "latin-1"
+    other: str | None = None
     while line := file.stream.readline(limit + 1):
         if len(line) > limit and not line.endswith(b"\n"):
+            quotes = line.count(b'"')
             while (rest := file.stream.readline(1 << 20)) and not rest.endswith(b"\n"):
-                pass
-            yield _TOO_LONG
+                quotes += rest.count(b'"')
+            quotes += rest.count(b'"')
+            yield _TOO_LONG + '"' * (quotes % 2)
             continue
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError:
-            text, other = decode(line, other if other != "latin-1" else None)
+            other = other or _encoding_from(file.stream, line)
+            text = decode(line, other)[0]
         yield text[:-2] + "\n" if text.endswith("\r\n") else text
 
 
-def _parse(text: str) -> Any:
+def _encoding_from(stream: BinaryIO, line: bytes) -> str:
+    """What the lines that are not UTF-8 are written in, by this one and those in the next 256 KiB."""
+    place = stream.tell()
+    ahead = stream.read(_AHEAD)
+    stream.seek(place)
+    whole = ahead if len(ahead) < _AHEAD else ahead[: ahead.rfind(b"\n") + 1]
+    other = [line, *(later for later in whole.splitlines(keepends=True) if not _is_utf8(later))]
+    return decode(b"".join(other))[1].partition(" ")[0]
+
+
+def _is_utf8(line: bytes) -> bool:
     try:
-        return json.loads(text, parse_constant=lambda name: None)
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _parse(text: str) -> Any:
+    with _json_errors():
+        return _JSON.decode(text)
+
+
+def _members(text: str) -> list[tuple[Any, tuple[int, int]]]:
+    """The members of a JSON list, each with its first and last line."""
+    members: list[tuple[Any, tuple[int, int]]] = []
+    line, counted = 1, 0
+    place = _after_blanks(text, text.index("[") + 1)
+    mark = "," if text[place : place + 1] != "]" else "]"
+    with _json_errors():
+        while mark == ",":
+            value, end = _JSON.raw_decode(text, place)
+            line += text.count("\n", counted, place)
+            members.append((value, (line, line + text.count("\n", place, end))))
+            counted = place
+            place = _after_blanks(text, end)
+            mark = text[place : place + 1]
+            if mark == ",":
+                place = _after_blanks(text, place + 1)
+        if mark != "]" or _after_blanks(text, place + 1) != len(text):
+            raise json.JSONDecodeError("Expecting ',' or the end", text, place)
+    return members
+
+
+def _after_blanks(text: str, place: int) -> int:
+    found = _blanks.match(text, place)
+    return found.end() if found else place
+
+
+@contextmanager
+def _json_errors() -> Iterator[None]:
+    """What JSON cannot read, as the reason of a row."""
+    try:
+        yield
     except RecursionError:
         raise _RowError("nested too deeply") from None
     except ValueError as error:
@@ -159,17 +258,25 @@ def _skipped(file: FileBytes, number: int, reason: str) -> Skipped:
     return Skipped(f"{file.entry.source}#{number}", reason, "row")
 
 
-def _row(file: FileBytes, number: int | None, value: Any, options: ReadOptions) -> Document | Skipped:
+def _row(
+    file: FileBytes,
+    number: int | None,
+    value: Any,
+    options: ReadOptions,
+    span: tuple[int, int] = _NO_LINES,
+) -> Document | Skipped:
     try:
-        fields = dict(_flat(value))
+        typed = file.kind not in ("csv", "tsv")
+        fields = dict(_flat(value)) if typed else value
         text = _text(fields, options)
-        metadata = _metadata(fields, options)
+        metadata = _metadata(fields, options, typed=typed)
     except _RowError as error:
         return _skipped(file, number or 1, str(error))
-    if _surrogate.search(text) or _surrogate.search(json.dumps(metadata, ensure_ascii=False)):
+    if _surrogate.search(text):
         return _skipped(file, number or 1, "holds a lone surrogate, which is no text")
     if number is not None:
-        metadata = {"source": f"{file.entry.source}#{number}", "row": number, **metadata}
+        lines = {"start_line": span[0], "end_line": span[1]}
+        metadata = {"source": f"{file.entry.source}#{number}", "row": number, **lines, **metadata}
     id = None
     if options.id_field is not None:
         id = _as_text(fields.get(options.id_field)) or None
@@ -219,10 +326,10 @@ def _text(fields: Mapping[str, Any], options: ReadOptions) -> str:
     return text
 
 
-def _metadata(fields: Mapping[str, Any], options: ReadOptions) -> dict[str, Any]:
+def _metadata(fields: Mapping[str, Any], options: ReadOptions, *, typed: bool) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     for name in options.metadata_fields:
-        value = fields.get(name)
+        value = fields.get(name) if typed else _as_number(fields.get(name))
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise _RowError(f"{name} must fit in 64 bits to be metadata")
         if value is not None and value != "":
@@ -232,3 +339,11 @@ def _metadata(fields: Mapping[str, Any], options: ReadOptions) -> dict[str, Any]
     if title:
         metadata["title"] = title
     return metadata
+
+
+def _as_number(value: str | None) -> str | int | float | None:
+    """The number that a cell writes as numbers are written; else the cell."""
+    match = _number.fullmatch(value.strip()) if value else None
+    if match is None or match[0] == "-0":
+        return value
+    return float(match[0]) if match[1] else int(match[0])

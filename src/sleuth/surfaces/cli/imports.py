@@ -47,8 +47,10 @@ def chroma(
     """Import a collection of an embedded Chroma, with its vectors. The index is made where there is none."""
     from sleuth.engine import Engine
     from sleuth.importing import import_chroma
+    from sleuth.vector_store.chroma import read_chroma
 
     target = index_path(index)
+    next(read_chroma(path, collection), None)  # no new index for nothing
     with Engine.open(target, create=True, embedder=embedder) as engine:
         report = import_chroma(engine, path, collection, re_embed=re_embed)
     if json:

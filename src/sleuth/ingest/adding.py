@@ -1,0 +1,199 @@
+"""How does a document get into the index: by which id, in which passages, and only where it has changed?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sleuth.errors import ArgumentError
+from sleuth.ingest.hashing import content_hash
+from sleuth.store.record import check_text, to_json
+from sleuth.text.chunkers import Chunker
+from sleuth.types import Chunk, Document
+
+if TYPE_CHECKING:
+    from sleuth.ingest.jobs import AddReport
+    from sleuth.store.writing import Writer
+
+BATCH = 1_000
+"""Documents that are looked up and put together."""
+
+COMMIT_BYTES = 64_000_000
+"""Text between two commits: bounds memory, and what an interruption can lose."""
+
+COMMIT_SECONDS = 10.0
+"""Time between two commits at most, where documents come slowly."""
+
+
+def identify(document: Document) -> str:
+    """The id that names a document in the index: its own, else its source, else a hash of its content.
+
+    Raises:
+        ArgumentError: an id or a text that is not a string, or an id that is blank.
+    """
+    if not isinstance(document.page_content, str):
+        raise ArgumentError(f"page_content must be a string, got {document.page_content!r}")
+    id = document.id if document.id is not None else document.metadata.get("source")
+    if id is None:
+        return content_hash(document)
+    if not isinstance(id, str) or not id.strip():
+        raise ArgumentError(f"id (or metadata['source']) must be a string that is not blank, got {id!r}")
+    return id
+
+
+def check(document: Document) -> None:
+    """See that the index can keep a document, before it is put together with others.
+
+    Raises:
+        ArgumentError: it cannot; says why.
+    """
+    check_text(identify(document), "id")
+    check_text(document.page_content, "page_content")
+    metadata, source, title = _split_metadata(document)
+    check_text(source or "", "source")
+    check_text(title, "title")
+    if metadata and (names := [name for name in metadata if not isinstance(name, str)]):
+        raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
+    to_json(metadata, "metadata")
+
+
+class State(NamedTuple):
+    """What tells later, without reading it, that a file has not changed."""
+
+    size: int = 0
+    modified_ns: int | None = None
+
+
+UNKNOWN: Final = State()
+
+
+@dataclass(slots=True)
+class _Passages:
+    """Documents whose text is one passage, column by column."""
+
+    ids: list[str] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
+    documents: list[Document] = field(default_factory=list)
+
+    def add(self, id: str, digest: str, document: Document) -> None:
+        self.ids.append(id)
+        self.hashes.append(digest)
+        self.documents.append(document)
+
+
+class Adder:
+    """Puts documents in batches and counts what became of them."""
+
+    def __init__(self, writer: Writer, chunker: Chunker, report: AddReport) -> None:
+        self.writer = writer
+        self.chunker = chunker
+        self.report = report
+        self.batch: dict[str, tuple[Document, State]] = {}
+        self.committed = time.monotonic()
+
+    def add(self, document: Document, state: State = UNKNOWN) -> None:
+        self.batch[identify(document)] = document, state
+        if len(self.batch) >= BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Put the batch: short texts column-wise, the others each by itself."""
+        batch, self.batch = self.batch, {}
+        known = self.writer.known(batch)
+        passages = _Passages()
+        for id, (document, state) in batch.items():
+            digest = content_hash(document)
+            before = known.get(id)
+            if before is None:
+                self.report.added += 1
+            elif before.content_hash != digest:
+                self.report.updated += 1
+            else:
+                self.report.unchanged += 1
+                if (before.size, before.modified_ns) == state:
+                    continue
+                if "modified" not in document.metadata or "row" in document.metadata:
+                    self._put(id, digest, document, state, [])
+                    continue
+                self.writer.delete(
+                    [id]
+                )  # equal content is not put again, and its metadata say another time now
+            short = state.modified_ns is None
+            if short and self._is_passage(document):
+                passages.add(id, digest, document)
+                continue
+            chunks = self.chunker.split(document) or _title_alone(document)
+            if short and _is_whole(chunks, document):
+                passages.add(id, digest, document)
+            else:
+                self._put(id, digest, document, state, chunks)
+        if passages.ids:
+            self._put_passages(passages)
+
+    def _is_passage(self, document: Document) -> bool:
+        """Whether the whole text is seen at a glance to be the one chunk, which says nothing more than it."""
+        text = document.page_content
+        return bool(text) and not (text[0].isspace() or text[-1].isspace()) and self.chunker.fits(document)
+
+    def _put(self, id: str, digest: str, document: Document, state: State, chunks: Sequence[Chunk]) -> None:
+        metadata, source, title = _split_metadata(document)
+        self.writer.put(
+            id, digest, chunks, metadata=metadata, source=source, title=title,
+            size=state.size, modified_ns=state.modified_ns,
+        )  # fmt: skip
+
+    def _put_passages(self, passages: _Passages) -> None:
+        ids, hashes, documents = passages.ids, passages.hashes, passages.documents
+        texts = [document.page_content for document in documents]
+        if not any(document.metadata for document in documents):
+            self.writer.put_passages(ids, texts, hashes)
+            return
+        metadata, sources, titles = zip(*map(_split_metadata, documents), strict=True)
+        self.writer.put_passages(ids, texts, hashes, metadata=metadata, sources=sources, titles=titles)
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Delete documents; how many there were."""
+        self.flush()
+        return len(self.writer.delete(ids))
+
+    def commit_is_due(self) -> bool:
+        """Whether enough was put, or enough time has passed."""
+        if time.monotonic() - self.committed >= COMMIT_SECONDS:
+            return True
+        return not self.batch and self.writer.pending_bytes >= COMMIT_BYTES  # it grows where the batch is put
+
+    def commit(self) -> None:
+        self.flush()
+        self.report.version = self.writer.commit()
+        self.committed = time.monotonic()
+
+
+def _title_alone(document: Document) -> list[Chunk]:
+    """What a document without text is found by: one empty passage under its title, unless a file's name stands in."""
+    title = str(document.metadata.get("title") or "").strip()
+    file = PurePath(str(document.metadata.get("source") or ""))
+    return [Chunk("", 0, 0, 1, 1)] if title and title not in (file.name, file.stem) else []
+
+
+def _is_whole(chunks: Sequence[Chunk], document: Document) -> bool:
+    """Whether one chunk is the whole text and says nothing more than it."""
+    if len(chunks) != 1:
+        return False
+    only = chunks[0]
+    whole = len(only.text) == len(document.page_content) and only.start_line == 1
+    return whole and only.page is None and not only.fields and not only.metadata
+
+
+def _split_metadata(document: Document) -> tuple[dict[str, Any] | None, str | None, str]:
+    """Metadata without `source` and `title`, and these two, as the record keeps them."""
+    if not document.metadata:
+        return None, None, ""
+    metadata = dict(document.metadata)
+    source = metadata.pop("source", None)
+    title = metadata.pop("title", None)
+    if source is not None and not isinstance(source, str):
+        raise ArgumentError(f"metadata['source'] must be a string, got {source!r}")
+    return metadata, source, "" if title is None else str(title)

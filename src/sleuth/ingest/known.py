@@ -1,0 +1,182 @@
+"""Which files does the index hold documents of, and what becomes of them in a run?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sleuth.ingest.adding import UNKNOWN, Adder, State, identify
+from sleuth.ingest.loaders.registry import is_built_in, kind_of
+from sleuth.ingest.options import DEFAULT, ReadOptions
+from sleuth.ingest.records import REFUSED, FileRead, Skipped, Unchanged
+from sleuth.ingest.walk import is_below, is_gone, printable
+from sleuth.types import Document
+
+if TYPE_CHECKING:
+    from sleuth.ingest.jobs import IndexReport
+    from sleuth.store.store import Store
+
+_ROWS = frozenset({"csv", "tsv", "json", "jsonl"})
+
+
+@dataclass(slots=True)
+class KnownFile:
+    """A file as the index knows it.
+
+    Attributes:
+        ids: documents that it gave.
+        state: as of when it was read; None where that reading did not end.
+        reading: the options that it was read with, as `ReadOptions.reading` writes them.
+    """
+
+    ids: set[str] = field(default_factory=set)
+    state: State | None = None
+    reading: str = ""
+
+
+def known_files(store: Store, roots: Sequence[Path]) -> dict[str, KnownFile]:
+    """Files below the roots that the index holds documents of, by source."""
+    files: dict[str, KnownFile] = {}
+    with store.reader() as snapshot:
+        notes = snapshot.notes()
+        for root in map(printable, map(str, roots)):
+            for document in snapshot.documents(under=root):
+                source = _file_of(document.source, document.metadata)
+                if not is_below(source, root):
+                    continue  # a text file beside the root that is really named `root#1`
+                known = files.setdefault(source, KnownFile(reading=notes.get(_note(source), "")))
+                known.ids.add(document.id)
+                if document.modified_ns is not None:
+                    known.state = State(document.size, document.modified_ns)
+    return files
+
+
+def _file_of(source: str, metadata: Mapping[str, Any]) -> str:
+    """The file that gave a document: the source of a row is `file#row`."""
+    return source.rpartition("#")[0] if "row" in metadata else source
+
+
+def _note(source: str) -> str:
+    return f"read {source}"
+
+
+class Run:
+    """Follows what reading yields, file by file.
+
+    The last document of a file carries its size and time, so a file that was broken off is read again.
+    """
+
+    def __init__(
+        self,
+        adder: Adder,
+        files: dict[str, KnownFile],
+        report: IndexReport,
+        options: ReadOptions | None = None,
+    ) -> None:
+        options = options or DEFAULT
+        self.adder = adder
+        self.files = files
+        self.report = report
+        self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
+        self.held: Document | None = None
+        self.given: set[str] = set()
+        self.named: dict[str, str] = {}  # source by id, where the id is not the source
+        self.seen: set[str] = set()
+        self.read: set[str] = set()
+        self.refused: dict[str, set[str]] = {}  # documents of files that are known to hold no text any more
+
+    def unchanged(self, source: str, size: int, modified_ns: int) -> bool:
+        known = self.files.get(source)
+        return (
+            known is not None
+            and known.state == (size, modified_ns)
+            and known.reading == self._reading(source)
+        )
+
+    def _reading(self, source: str) -> str:
+        kind = kind_of(source)
+        return self.readings[kind in _ROWS or not is_built_in(kind)]
+
+    def take(self, entry: Document | Skipped | Unchanged | FileRead) -> None:
+        if isinstance(entry, Document):
+            self._take_document(entry)
+        elif isinstance(entry, FileRead):
+            self._release(State(entry.size, entry.modified_ns))
+            self._end_file(entry)
+        elif isinstance(entry, Unchanged):
+            self._take_unchanged(entry.source)
+        else:
+            self._take_skipped(entry)
+        if self.adder.commit_is_due():
+            self.adder.commit()
+
+    def _take_document(self, document: Document) -> None:
+        id = identify(document)
+        if document.id is not None:
+            source = str(document.metadata.get("source"))
+            first = self.named.setdefault(id, source)
+            if first != source:
+                reason = f"its id {id!r} is that of {first}: ids must be distinct"
+                self.report.skipped.append(Skipped(source, reason, "row"))
+                return
+        self._release()
+        self.held = document
+        self.given.add(id)
+
+    def _take_unchanged(self, source: str) -> None:
+        ids = self.files[source].ids
+        self.seen.add(source)
+        self.read.add(source)
+        self.report.unchanged += len(ids)
+        self.named.update((id, source) for id in ids if not id.startswith(source))
+
+    def _take_skipped(self, skipped: Skipped) -> None:
+        self.report.skipped.append(skipped)
+        if skipped.kind == "row":
+            return
+        self._release()
+        known = self.files.get(skipped.source)
+        if known is not None and skipped.kind in REFUSED:
+            self.refused[skipped.source] = known.ids - self.given
+        self.given = set()
+        if skipped.kind != "vanished":
+            self.seen.add(skipped.source)
+
+    def _release(self, state: State = UNKNOWN) -> None:
+        if self.held is not None:
+            document, self.held = self.held, None
+            self.adder.add(document, state)
+
+    def _end_file(self, entry: FileRead) -> None:
+        source = entry.source
+        self.seen.add(source)
+        self.read.add(source)
+        self.report.read += 1
+        self.report.bytes += entry.size
+        known = self.files.get(source, KnownFile())
+        self.report.deleted += self._delete(known.ids - self.given)
+        self.given = set()
+        if known.reading != (reading := self._reading(source)):
+            self.adder.writer.note(_note(source), reading)
+
+    def _delete(self, ids: set[str]) -> int:
+        """Delete documents that no file of this run gave; how many there were."""
+        return self.adder.delete(sorted(ids - self.named.keys())) if ids else 0
+
+    def _forget(self, source: str, ids: set[str]) -> int:
+        if self.files[source].reading:
+            self.adder.writer.note(_note(source), "")
+        return self._delete(ids)
+
+    def finish(self, *, prune: bool) -> None:
+        """Put what is left; delete what files gave that hold no text now and, where wanted, what is gone."""
+        self._release()
+        for source, ids in self.refused.items():
+            if source not in self.read:  # by another name for it, such as a link that is a root itself
+                self.report.deleted += self._forget(source, ids)
+        if prune:
+            for source, known in self.files.items():
+                if source not in self.seen and is_gone(source):
+                    self.report.pruned += self._forget(source, known.ids)

@@ -1,0 +1,302 @@
+"""Folders in the index: what is kept, replaced and forgotten when they are read again."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import ArgumentError, Engine
+from sleuth.ingest import ReadOptions
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
+        yield opened
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder
+
+
+def texts(engine: Engine) -> list[str]:
+    return sorted(item.text for document in engine.documents() for item in engine.get(document.id))
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("a.csv", "t\nocelot\nmargay\n", "t\nocelot\n"),
+        ("a.tsv", "t\tu\nocelot\t\nmargay\t\n", "t\tu\nocelot\t\n"),
+        ("a.json", '[{"t": "ocelot"}, {"t": "margay"}]', '[{"t": "ocelot"}]'),
+        ("a.jsonl", '{"t": "ocelot"}\n{"t": "margay"}\n', '{"t": "ocelot"}\n'),
+    ],
+)
+def test_rows_of_a_named_file(engine: Engine, docs: Path, name: str, before: str, after: str) -> None:
+    """A file of rows that is a path itself forgets rows that are gone, and is not read while it stays."""
+    path = docs / name
+    beside = docs / f"{name}#1.txt"
+    path.write_text(before)
+    beside.write_text("not a row")
+    engine.index([docs])
+    assert engine.index([path]).read == 0
+    path.write_text(after)
+    report = engine.index([path], prune=True)
+    assert (report.read, report.deleted, report.pruned) == (1, 1, 0)
+    assert texts(engine) == ["not a row", "t: ocelot"]
+    assert engine.index([path]).read == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("a.md", "---\nscale: 1.0e999\n---\nodd\n", {}),
+        ("a.md", "+++\nx = nan\ny = [inf, 1.5]\n+++\nodd\n", {}),
+        (
+            "a.jsonl",
+            '{"t": "odd", "v": 1e999, "w": [1e999, 2]}\n',
+            {"text_fields": ["t"], "metadata_fields": ["v", "w"]},
+        ),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_none(
+    engine: Engine, docs: Path, name: str, content: str, options: dict[str, Any]
+) -> None:
+    """A number that is not finite is left out of the metadata; the document is kept."""
+    (docs / name).write_text(content)
+    (docs / "z.txt").write_text("plain")
+    report = engine.index([docs], options=ReadOptions(**options))
+    assert (report.added, report.skipped) == (2, [])
+    odd = next(item for item in engine.retrieve("odd"))
+    assert not {"scale", "x", "v"} & odd.metadata.keys()
+    assert all(math.isfinite(value) for value in odd.metadata.get("y", []))
+
+
+def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document that the index refuses costs its file or its row, with the reason, and not the run."""
+    from sleuth.ingest import register_loader
+    from sleuth.ingest.loaders import registry
+    from sleuth.types import Document
+
+    monkeypatch.setattr(registry, "_plugins", {})
+    monkeypatch.setattr(registry, "_plugin_extensions", {})
+    register_loader("odd", lambda file, options: [Document("text", {"set": {1}})], extensions=[".odd"])
+    odd: dict[Any, Any] = {"source": "x#1", "row": 1, 5: 5}
+    rows = [Document("a", odd), Document("b", {"source": "x#2", "row": 2})]
+    register_loader("rows", lambda file, options: rows, extensions=[".rows"])
+    (docs / "a.odd").write_text("x")
+    (docs / "b.rows").write_text("x")
+    (docs / "c.txt").write_text("plain")
+    report = engine.index([docs])
+    assert [skipped.source for skipped in report.skipped] == [f"{docs}/a.odd", f"{docs}/b.rows#1"]
+    assert "metadata must be JSON values" in report.skipped[0].reason
+    assert "metadata must have names that are strings, got 5" in report.skipped[1].reason
+    assert texts(engine) == ["b", "plain"]
+
+
+def test_pruning_spares_what_exists(engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only files that are gone are pruned, not those that were not listed, not chosen, or cannot be asked after."""
+    (docs / "shut").mkdir()
+    names = ("a.md", "b.txt", "gone.txt", "shut/c.txt", "was.txt")
+    for name in names:
+        (docs / name).write_text(name)
+    (docs / os.fsdecode(b"\xff.txt")).write_text("not UTF-8")
+    engine.index([docs])
+    (docs / "gone.txt").unlink()
+    (docs / "was.txt").unlink()
+    (docs / "was.txt").mkdir()
+    scan, ask = os.scandir, os.lstat
+
+    def no_listing(path: str) -> object:
+        if Path(path).name == "shut":
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    def no_asking(path: str | bytes) -> os.stat_result:
+        if b"/shut/" in os.fsencode(path):
+            raise PermissionError(13, "Permission denied")
+        return ask(path)
+
+    monkeypatch.setattr(os, "scandir", no_listing)
+    monkeypatch.setattr(os, "lstat", no_asking)
+    report = engine.index([docs], prune=True, options=ReadOptions(include=["*.md"]))
+    assert report.pruned == 2
+    assert [skipped.kind for skipped in report.skipped] == ["permission"]
+    assert texts(engine) == ["a.md", "b.txt", "not UTF-8", "shut/c.txt"]
+    (docs / os.fsdecode(b"\xff.txt")).unlink()
+    assert engine.index([docs], prune=True).pruned == 1
+
+
+NO_TEXT = {
+    "a.txt": b"",
+    "b.txt": b"\0\1\2",
+    "c.json": b"{",
+    "d.html": b"<script>x</script>",
+    "e.csv": b"",
+    "f.jsonl": b"",
+}
+
+
+def test_files_that_hold_no_text_any_more(engine: Engine, docs: Path) -> None:
+    """A file that is emptied, or turned into something without text, takes its old documents with it."""
+    for name in (*NO_TEXT, "g.txt", "h.txt", "kept.txt"):
+        (docs / name).write_text('[{"t": "old text"}]' if name != "e.csv" else "t\nold text\n")
+    engine.index([docs])
+    for name, content in NO_TEXT.items():
+        (docs / name).write_bytes(content)
+    (docs / "g.txt").unlink()
+    (docs / "g.txt").symlink_to(docs / "kept.txt")
+    (docs / "h.txt").unlink()
+    os.mkfifo(docs / "h.txt")
+    report = engine.index([docs])
+    assert (report.deleted, report.pruned, report.documents) == (8, 0, 1)
+    assert engine.documents()[0].source == str(docs / "kept.txt")
+
+
+def test_files_that_cannot_be_read_keep_their_text(
+    engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a file gave stays while it cannot be read, whatever has become of it."""
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (docs / name).write_text(name)
+    engine.index([docs])
+    errors = {
+        "a.txt": PermissionError(13, "no"),
+        "b.txt": OSError(5, "Input/output error"),
+        "c.txt": MemoryError(),
+    }
+    for name in errors:
+        os.utime(docs / name, (1, 1))
+
+    def broken(entry: object, options: object) -> object:
+        raise errors[Path(entry.file).name]  # type: ignore[attr-defined]
+
+    monkeypatch.setattr("sleuth.ingest.workers.load", broken)
+    report = engine.index([docs], prune=True)
+    assert len(report.skipped) == 3
+    assert texts(engine) == ["a.txt", "b.txt", "c.txt"]
+
+
+def test_a_link_that_is_named_itself(engine: Engine, docs: Path) -> None:
+    """A link that is a path of the run is read, though the folder around it refuses it."""
+    (docs.parent / "far.txt").write_text("far")
+    (docs / "link.txt").symlink_to(docs.parent / "far.txt")
+    for _ in range(2):
+        for paths in ([docs, docs / "link.txt"], [docs / "link.txt", docs]):
+            engine.index(paths)
+            assert texts(engine) == ["far"]
+
+
+def test_the_index_leaves_itself_out(tmp_path: Path) -> None:
+    """An index inside of the folder that it holds does not hold its own files."""
+    (tmp_path / "a.txt").write_text("text")
+    (tmp_path / "link").symlink_to(tmp_path)
+    with Engine.open(tmp_path / "link" / "idx", create=True, embedder="") as engine:
+        report = engine.index([tmp_path])
+        assert [skipped.kind for skipped in report.skipped] == ["link"]
+        assert engine.index([tmp_path / "idx"]).skipped == []
+        assert texts(engine) == ["text"]
+
+
+def test_paths_that_are_not_utf8(tmp_path: Path) -> None:
+    """A folder whose name is not UTF-8 is read, and holds an index."""
+    folder = tmp_path / os.fsdecode(b"r\xff")
+    folder.mkdir()
+    (folder / "a.txt").write_text("text")
+    with Engine.open(folder / "index", create=True, embedder="") as engine:
+        assert engine.index([folder]).added == 1
+        assert engine.index([folder]).unchanged == 1
+        (folder / "a.txt").unlink()
+        assert engine.index([folder], prune=True).pruned == 1
+
+
+def test_other_options_read_again(engine: Engine, docs: Path) -> None:
+    """A file whose options change is read again, once; others, and files that the options do not touch, are not."""
+    (docs / "a.csv").write_text("name,year\nann,2020\n")
+    (docs / "b.csv").write_text("name,year\nbob,2021\n")
+    (docs / "c.txt").write_text("text")
+    engine.index([docs])
+    year = ReadOptions(metadata_fields=["year"], workers=1)
+    assert engine.index([docs], options=year).read == 2
+    assert [len(engine.retrieve(name, filter="year>=2020")) for name in ("ann", "bob")] == [1, 1]
+    assert engine.index([docs], options=ReadOptions(metadata_fields=("year",), text_fields=[])).read == 0
+    assert engine.index([docs / "a.csv"]).read == 1
+    assert engine.index([docs / "b.csv"], options=year).read == 0
+    assert engine.index([docs], options=ReadOptions(metadata={"team": "a"})).read == 3
+    assert engine.index([docs], options=ReadOptions(metadata={"team": "a"})).read == 0
+    assert engine.index([docs]).read == 3
+    assert engine.index([docs], options=ReadOptions(include=["*.csv", "*.txt"], hidden=True)).read == 0
+
+
+def test_ids_that_are_taken(engine: Engine, docs: Path) -> None:
+    """A row whose id another row of the run has is reported; the first one stands."""
+    options = ReadOptions(id_field="id")
+    (docs / "a.csv").write_text("id,t\n1,one\n1,two\n2,three\n")
+    (docs / "b.csv").write_text("id,t\n2,four\n3,five\n")
+    report = engine.index([docs], options=options)
+    assert list(map(str, report.skipped)) == [
+        f"{docs}/a.csv#2: its id '1' is that of {docs}/a.csv#1: ids must be distinct",
+        f"{docs}/b.csv#1: its id '2' is that of {docs}/a.csv#3: ids must be distinct",
+    ]
+    assert texts(engine) == ["t: five", "t: one", "t: three"]
+    os.utime(docs / "b.csv", (1, 1))
+    again = engine.index([docs], options=options)
+    assert [skipped.reason for skipped in again.skipped] == [
+        f"its id '2' is that of {docs}/a.csv: ids must be distinct"
+    ]
+    assert texts(engine) == ["t: five", "t: one", "t: three"]
+
+
+def test_ids_that_move(engine: Engine, docs: Path) -> None:
+    """A row that moves to another file is not deleted with what that file gave before."""
+    options = ReadOptions(id_field="id")
+    (docs / "b.csv").write_text("id,t\n1,one\n2,two\n")
+    engine.index([docs], options=options)
+    (docs / "a.csv").write_text("id,t\n1,one\n")
+    (docs / "b.csv").write_text("id,t\n2,two\n")
+    assert engine.index([docs], options=options).deleted == 0
+    (docs / "b.csv").rename(docs / "c.csv")
+    assert engine.index([docs], options=options, prune=True).pruned == 0
+    assert texts(engine) == ["t: one", "t: two"]
+
+
+def test_folders_that_are_gone(engine: Engine, docs: Path) -> None:
+    """A folder that was moved away is forgotten by pruning it; one that the index never held is an error."""
+    for name in ("a", "b"):
+        (docs / name).mkdir()
+        (docs / name / "x.txt").write_text(name)
+    engine.index([docs])
+    (docs / "a").rename(docs / "c")
+    with pytest.raises(
+        ArgumentError, match=r"exist, got .*/docs/a; prune=True \(--prune\) deletes what they gave"
+    ):
+        engine.index([docs / "a"])
+    with pytest.raises(ArgumentError, match=r"exist, got .*/never$"):
+        engine.index([docs / "a", docs / "never"], prune=True)
+    report = engine.index([docs / "a"], prune=True)
+    assert (report.pruned, report.skipped) == (1, [])
+    assert texts(engine) == ["b"]
+
+
+def test_a_file_that_is_touched(engine: Engine, docs: Path) -> None:
+    """A new time of a file whose text is the same is seen by filters; nothing counts as updated."""
+    (docs / "a.txt").write_text("text")
+    (docs / "b.csv").write_text("t\nrow\n")
+    for name in ("a.txt", "b.csv"):
+        os.utime(docs / name, (1_000_000_000, 1_000_000_000))
+    engine.index([docs])
+    os.utime(docs / "a.txt", (1_600_000_000, 1_600_000_000))
+    os.utime(docs / "b.csv", (1_600_000_000, 1_600_000_000))
+    report = engine.index([docs])
+    assert (report.read, report.added, report.updated, report.unchanged) == (2, 0, 0, 2)
+    assert [item.text for item in engine.retrieve("text", filter='modified>="2020"')] == ["text"]
+    assert report.documents == 2
+    assert engine.index([docs]).read == 0
