@@ -272,3 +272,69 @@ def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
     assert resolved(snapshot, "a.py")["B"] == "b.py:B"
     assert resolved(snapshot, "c.py")["name"] == ""
     assert resolved(snapshot, "e.py")
+
+
+def open_project(storage: CodeStorage, root: Path, files: dict[str, str]) -> Snapshot:
+    """The snapshot of a few files."""
+    write(root, dict(files))
+    report = index_path(storage, root, workers=1)
+    repository = storage.repository(report.repository)
+    return storage.open_snapshot(repository, storage.snapshot(repository))
+
+
+def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path: Path) -> None:
+    """Neither a folder nor a base nor uniqueness leads to it; languages that share files count as one."""
+    snapshot = open_project(
+        storage,
+        tmp_path / "mixed",
+        {
+            "a.py": "class Base:\n    pass\n\n\nclass Helper:\n    pass\n\n\ndef save(): pass\n\n\ndef draw(): pass\n",
+            "A.java": "class A extends Base { void f() { new Helper(); save(); new K(); } }\n",
+            "K.kt": "class K\n",
+            "a.go": "package a\n\nfunc run() { save() }\n",
+            "a.ts": "save(); show();\n",
+            "b.js": "function show() {}\n",
+            "a.c": "int main() { draw(); return deep(); }\n",
+            "b.cpp": "int deep() { return 1; }\n",
+        },
+    )
+    assert resolved(snapshot, "A.java") == {"Base": "", "Helper": "", "save": "", "K": "K.kt:K"}
+    assert resolved(snapshot, "a.go") == {"save": ""}
+    assert resolved(snapshot, "a.ts") == {"save": "", "show": "b.js:show"}
+    assert resolved(snapshot, "a.c") == {"draw": "", "deep": "b.cpp:deep"}
+
+
+def test_members_of_a_package_are_found_behind_it(storage: CodeStorage, tmp_path: Path) -> None:
+    """`pkg.go()` means what the package brings in under that name, and `pkg.other.go()` does not."""
+    snapshot = open_project(
+        storage,
+        tmp_path / "through",
+        {
+            "pkg/__init__.py": "from .core import go, Thing as Thing\n",
+            "pkg/core.py": "def go(): pass\n\n\nclass Thing: pass\n",
+            "far.py": "def go(): pass\n",
+            "use.py": "import pkg as p\nimport pkg\n\np.go()\np.Thing()\npkg.go()\np.other.go()\n",
+        },
+    )
+    found = resolved(snapshot, "use.py")
+    assert found["p.go"] == found["pkg.go"] == "pkg/core.py:go"
+    assert found["p.Thing"] == "pkg/core.py:Thing"
+    assert found["p.other.go"] == ""
+
+
+def test_modules_that_are_named_whole(storage: CodeStorage, tmp_path: Path) -> None:
+    """What a module or a sourced file of Rust and Bash defines is found through its name."""
+    snapshot = open_project(
+        storage,
+        tmp_path / "whole",
+        {
+            "src/inner.rs": "pub fn f() {}\npub struct S;\n",
+            "src/other.rs": "pub fn f() {}\n",
+            "src/main.rs": "use crate::inner::{self, S};\nfn main() { inner::f(); let s: S = S {}; }\n",
+            "lib.sh": "log::info() { :; }\n",
+            "run.sh": 'source "$(dirname "$0")/lib.sh"\nlog::info x\n',
+        },
+    )
+    rust = resolved(snapshot, "src/main.rs")
+    assert (rust["inner.f"], rust["S"]) == ("src/inner.rs:f", "src/inner.rs:S")
+    assert resolved(snapshot, "run.sh")["log::info"] == "lib.sh:log::info"

@@ -94,11 +94,16 @@ IMPORTS = {
     ("javascript", "import * as ns from 'm'"): [("m", "", "ns")],
     ("go", 'f "a/b/v2"'): [("a/b/v2", "", "f")],
     ("rust", "use a::{b, c::{d as e}};"): [("a", "b", "b"), ("a::c", "d", "e")],
+    ("rust", "use crate::a::{self, b::{self as c}};"): [("crate", "a", "a"), ("crate::a", "b", "c")],
     ("java", "import static a.B.c;"): [("a.B", "c", "c")],
     ("c", '#include "x/y.h"'): [("x/y.h", "*", "*")],
     ("php", "use E\\{F, G as H};"): [("E", "F", "F"), ("E", "G", "H")],
     ("scala", "import a.b.{C, D => E}"): [("a.b", "C", "C"), ("a.b", "D", "E")],
     ("ruby", "require_relative '../b'"): [("./../b", "*", "*")],
+    ("bash", "source ./a/b.sh"): [("./a/b.sh", "*", "*")],
+    ("bash", 'source "$(cd "$(dirname "$0")" && pwd)/lib/b.sh"'): [("lib/b.sh", "*", "*")],
+    ("bash", '. "${HERE}/b.sh"'): [("b.sh", "*", "*")],
+    ("bash", 'source "$FILE"'): [],
 }  # fmt: skip
 
 

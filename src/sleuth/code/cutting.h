@@ -2,7 +2,7 @@
 #ifndef SLEUTH_CUTTING_H
 #define SLEUTH_CUTTING_H
 
-#include "extract.h"
+#include "references.h"
 
 enum { DEFINITION, OUTLINE, PART, MODULE_CODE };
 enum { MOST_NESTED = 500 };

@@ -1,4 +1,4 @@
-/* Definitions, references, imports and chunks of a flat tree whose nodes are marked. */
+/* Definitions of a flat tree whose nodes are marked, and the tables of all that is found in it. */
 #ifndef SLEUTH_EXTRACT_H
 #define SLEUTH_EXTRACT_H
 
@@ -11,7 +11,8 @@ enum { CLASS, INTERFACE, STRUCT, ENUM, TRAIT, IMPL, MODULE, FUNCTION, METHOD, PR
 #define HOLDS_MEMBERS(kind) ((kind) <= MODULE)
 
 /* What a symbol of the grammar is, as bits. */
-enum { WRAPPER = 1, BEFORE_WRAPPED = 2, IN_PARTS = 4, C_FUNCTION = 8, COMPANION = 16, REFERENCE_TO = 32, CALL = 64 };
+enum { WRAPPER = 1, BESIDE_WRAPPED = 2, IN_PARTS = 4, C_FUNCTION = 8, COMPANION = 16, REFERENCE_TO = 32, CALL = 64, TAG = 128,
+       OPERATOR = 256, TO_THE_END = 512, WHOLE_NAME = 1024 };
 
 /* What to do with a used name that is not plain: its parts are known, or its whole text is to be cut. */
 enum { PLAIN, ODD_PARTS, ODD_TEXT };
@@ -24,7 +25,7 @@ typedef struct {
     const TSLanguage* language;
     Program program;
     Fields fields;
-    const uint8_t* facts; /* by symbol */
+    const uint16_t* facts; /* by symbol */
     char comment;         /* the first byte of what opens a line comment */
     int capitals;         /* a call of a capitalised name makes an object */
     int ruby;
@@ -100,6 +101,8 @@ static int32_t line_of(const Found* f, uint32_t byte) {
     return (int32_t)low;
 }
 
+static int is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
 static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* The line without blanks at either end. */
@@ -112,13 +115,14 @@ static void line_text(const Found* f, int32_t line, const char** start, const ch
 
 #define BEGINS(text) ((size_t)(b - a) >= sizeof(text) - 1 && !memcmp(a, text, sizeof(text) - 1))
 
-static int32_t first_line(const Found* f, uint32_t start, char mark) {
+/* Where the comment before `start` begins; no line up to `taken` belongs to it. */
+static int32_t first_line(const Found* f, uint32_t start, char mark, int32_t taken) {
     int32_t line = line_of(f, start), first = line;
     if (line < 2) return line;
     for (uint32_t i = f->lines.data[line - 1]; i < start; i++)
         if (!is_space(f->source[i])) return line;
     int block = 0;
-    for (; first > 1 && line - first < 80; first--) {
+    for (; first > taken + 1 && line - first < 80; first--) {
         const char *a, *b;
         line_text(f, first - 1, &a, &b);
         if (block) {
@@ -136,6 +140,24 @@ static int32_t first_line(const Found* f, uint32_t start, char mark) {
 
 /* definitions */
 
+/* A test that is written `TEST(Suite, Name)`, or TEST_F, TYPED_TEST and so on, is called by both. */
+static void name_test(const Found* f, uint32_t name, Def* d) {
+    const FlatNode* nodes = f->nodes.data;
+    const char* text = f->source + d->name;
+    int32_t size = d->name_end - d->name;
+    if (memcmp(text, "TEST", 4) && (size < 10 || memcmp(text, "TYPED_TEST", 10))) return;
+    uint32_t list = nodes[name].stop, count = 0, last = NONE, first = NONE;
+    if (list >= f->nodes.n || nodes[list].parent != nodes[name].parent) return;
+    for (uint32_t j = list + 1; j < nodes[list].stop; j = nodes[j].stop) {
+        if (!nodes[j].named) continue;
+        if (!count++) first = j;
+        last = j;
+    }
+    if (count != 2 || nodes[first].stop != first + 2 || nodes[last].stop != last + 2) return;
+    d->name = nodes[first].start;
+    d->name_end = nodes[last].end;
+}
+
 static int name_span(const Found* f, const Grammar* g, uint32_t i, int kind, Def* d) {
     const FlatNodes* nodes = &f->nodes;
     uint32_t name = child_with(nodes, i, g->fields.name);
@@ -149,6 +171,7 @@ static int name_span(const Found* f, const Grammar* g, uint32_t i, int kind, Def
         uint32_t inner = child_with(nodes, i, g->fields.declarator);
         while (inner != NONE) {
             name = inner;
+            if (g->facts[nodes->data[name].symbol] & OPERATOR) break;
             inner = child_with(nodes, name, g->fields.declarator);
             if (inner == NONE && g->facts[nodes->data[name].symbol] & REFERENCE_TO)
                 for (uint32_t j = name + 1; j < nodes->data[name].stop; j = nodes->data[j].stop)
@@ -158,6 +181,7 @@ static int name_span(const Found* f, const Grammar* g, uint32_t i, int kind, Def
     if (name == NONE) return 0;
     d->name = nodes->data[name].start;
     d->name_end = nodes->data[name].end;
+    if (d->name_end - d->name >= 4 && g->facts[nodes->data[i].symbol] & C_FUNCTION) name_test(f, name, d);
     return 1;
 }
 
@@ -174,28 +198,35 @@ static int captured_name(const Found* f, uint32_t i, Def* d) {
     return 0;
 }
 
-/* Whether the definition at `start` is what the node wraps: no other stands before it. */
-static int sole(const Found* f, const Grammar* g, uint32_t wrapper, uint32_t start) {
+static uint32_t facts_of(const Grammar* g, uint32_t symbol) {
+    return symbol < g->program.symbols ? g->facts[symbol] : 0;
+}
+
+enum { ANOTHER, SOLE, FIRST_OF_SOME };
+
+/* Whether the definition in the child `inner` is what the node wraps, or the first of those that it holds. */
+static int place_in(const Found* f, const Grammar* g, uint32_t wrapper, uint32_t inner) {
     const FlatNode* nodes = f->nodes.data;
     int seen = 0;
     for (uint32_t j = wrapper + 1; j < nodes[wrapper].stop && seen < 8; j = nodes[j].stop) {
         if (!nodes[j].named) continue;
         seen++;
-        if (nodes[j].end <= start && nodes[j].symbol < g->program.symbols && g->facts[nodes[j].symbol] & BEFORE_WRAPPED) return 0;
+        if (j != inner && facts_of(g, nodes[j].symbol) & BESIDE_WRAPPED) return j < inner ? ANOTHER : FIRST_OF_SOME;
     }
-    return 1;
-}
-
-static uint32_t facts_of(const Grammar* g, uint32_t symbol) {
-    return symbol < g->program.symbols ? g->facts[symbol] : 0;
+    return SOLE;
 }
 
 static void wrap(const Found* f, const Grammar* g, uint32_t i, Def* d) {
     const FlatNode* nodes = f->nodes.data;
-    uint32_t start = nodes[i].start, end = nodes[i].end, parent = nodes[i].parent;
-    while (parent != NONE && facts_of(g, nodes[parent].symbol) & WRAPPER && sole(f, g, parent, start)) {
+    uint32_t start = nodes[i].start, end = nodes[i].end, inner = i, parent = nodes[i].parent;
+    int whole = 1; /* the first of some has the head of their line, not their end */
+    while (parent != NONE && facts_of(g, nodes[parent].symbol) & WRAPPER) {
+        int place = place_in(f, g, parent, inner);
+        whole = whole && place == SOLE;
+        if (place == ANOTHER || (!whole && nodes[parent].row != nodes[i].row)) break;
         start = nodes[parent].start;
-        if (nodes[parent].end > end) end = nodes[parent].end;
+        if (whole && nodes[parent].end > end) end = nodes[parent].end;
+        inner = parent;
         parent = nodes[parent].parent;
     }
     d->start = start;
@@ -213,27 +244,41 @@ static int32_t body_of(const Found* f, const Grammar* g, uint32_t i, int kind) {
     return body == NONE ? -1 : (int32_t)nodes->data[body].start;
 }
 
-/* Adds the definition that node `i` is, unless its span is one already; a strong kind replaces another. */
-static void add_def(Found* f, const Grammar* g, uint32_t i, int kind) {
+/* The type that `typedef struct S {} S` defines beside `S` itself, NONE where it defines none. */
+static uint32_t same_type(const Found* f, uint32_t i, const Def* d) {
+    for (uint32_t k = f->defs.n; HOLDS_MEMBERS(d->kind) && k > 0 && f->def_nodes.data[k - 1] == f->nodes.data[i].parent; k--) {
+        const Def* type = &f->defs.data[k - 1];
+        int32_t size = d->name_end - d->name;
+        if (type->kind == TYPE && type->name_end - type->name == size && !memcmp(f->source + type->name, f->source + d->name, size)) return k - 1;
+    }
+    return NONE;
+}
+
+/* Puts the definition that node `i` is, unless its span is another already; a strong kind replaces that. */
+static void put_def(Found* f, const Grammar* g, uint32_t i, Def d) {
     const FlatNode* nodes = f->nodes.data;
-    Def d = {.kind = kind, .node_start = nodes[i].start, .parent = -1};
-    if (!name_span(f, g, i, kind, &d) && !captured_name(f, i, &d)) return;
-    uint32_t k = f->defs.n;
-    while (k > 0 && nodes[f->def_nodes.data[k - 1]].start == nodes[i].start) {
-        k--;
-        if (nodes[f->def_nodes.data[k]].end > nodes[i].end) break; /* what is around that ends no sooner */
-        if (nodes[f->def_nodes.data[k]].end != nodes[i].end) continue;
-        if (WEAK(kind) || f->defs.data[k].kind == kind) return;
+    int kind = d.kind;
+    uint32_t k = same_type(f, i, &d);
+    for (uint32_t j = f->defs.n; j > 0 && nodes[f->def_nodes.data[j - 1]].start == nodes[i].start; j--) {
+        uint32_t other = f->def_nodes.data[j - 1];
+        if (other == i) continue; /* by another of its names */
+        if (nodes[other].end > nodes[i].end) break; /* what is around that ends no sooner */
+        if (nodes[other].end != nodes[i].end) continue;
+        if (WEAK(kind) || f->defs.data[j - 1].kind == kind) return;
+        k = j - 1;
         break;
     }
-    int same = k < f->defs.n && nodes[f->def_nodes.data[k]].start == nodes[i].start && nodes[f->def_nodes.data[k]].end == nodes[i].end;
-    if (!same) {
+    if (k == NONE) {
         k = f->defs.n;
         Defs_push(&f->defs);
         Places_push(&f->def_nodes);
     }
     wrap(f, g, i, &d);
     d.body = body_of(f, g, i, kind);
+    if (g->facts[nodes[i].symbol] & TO_THE_END) {
+        d.body = (int32_t)nodes[i].end;
+        d.end = (int32_t)f->size;
+    }
     if (g->receivers && kind == METHOD) {
         uint32_t receiver = child_with(&f->nodes, i, g->fields.receiver);
         if (receiver != NONE) {
@@ -243,6 +288,23 @@ static void add_def(Found* f, const Grammar* g, uint32_t i, int kind) {
     }
     f->defs.data[k] = d;
     f->def_nodes.data[k] = i;
+}
+
+/* Adds the definition that node `i` is; a declaration of constants, attributes or types is one by each of its names. */
+static void add_def(Found* f, const Grammar* g, uint32_t i, int kind) {
+    const FlatNode* nodes = f->nodes.data;
+    Def d = {.kind = kind, .node_start = nodes[i].start, .parent = -1};
+    int found = 0;
+    for (uint32_t j = i + 1; WEAK(kind) && j < nodes[i].stop;) {
+        if (nodes[j].marks & 1u << NAME) {
+            d.name = nodes[j].start;
+            d.name_end = nodes[j].end;
+            put_def(f, g, i, d);
+            found = 1;
+        }
+        j = nodes[j].marks >> FIRST_DEF ? nodes[j].stop : j + 1;
+    }
+    if (!found && (name_span(f, g, i, kind, &d) || captured_name(f, i, &d))) put_def(f, g, i, d);
 }
 
 /* In order of start, longer first. They come nearly so: only wrappers move a start. */
@@ -279,9 +341,29 @@ static int32_t owner_of(const Found* f, uint32_t byte, int slack) {
     return i;
 }
 
+/* The line where the definition before the i-th one ends, 0 where none does. */
+static int32_t taken_before(const Found* f, uint32_t i) {
+    const Def *defs = f->defs.data, *d = &defs[i];
+    int32_t k = (int32_t)i - 1;
+    while (k >= 0 && k != d->parent && defs[k].parent != d->parent) k = defs[k].parent;
+    return k >= 0 && k != d->parent && defs[k].end <= d->start ? defs[k].last : 0;
+}
+
+/* What a definition stands in: a type's name does not contain the type, nor a declaration's first name the others. */
+static int32_t container_of(const Def* defs, int32_t around, const Def* d) {
+    while (around >= 0) {
+        const Def* o = &defs[around];
+        int beside = o->kind == TYPE ? HOLDS_MEMBERS(d->kind) : WEAK(o->kind) && WEAK(d->kind) && o->start == d->start && o->end == d->end;
+        if (!beside) break;
+        around = o->parent;
+    }
+    return around;
+}
+
 static void find_defs(Found* f, const Grammar* g) {
     for (uint32_t i = 0; i < f->nodes.n; i++) {
         uint32_t kinds = f->nodes.data[i].marks >> FIRST_DEF;
+        if (kinds & 1u << ENUM) kinds &= ~(1u << CLASS); /* `enum class` */
         if (kinds) add_def(f, g, i, __builtin_ctz(kinds));
     }
     sort_defs(f);
@@ -289,8 +371,8 @@ static void find_defs(Found* f, const Grammar* g) {
     for (uint32_t i = 0; i < f->defs.n; i++) {
         Def* d = &f->defs.data[i];
         while (top >= 0 && f->defs.data[top].end < d->end) top = f->defs.data[top].parent;
-        d->parent = top;
-        d->first = first_line(f, d->start, g->comment);
+        d->parent = container_of(f->defs.data, top, d);
+        d->first = first_line(f, d->start, g->comment, taken_before(f, i));
         d->line = line_of(f, d->name);
         d->last = line_of(f, d->end - 1 > d->start ? d->end - 1 : d->start);
         top = (int32_t)i;
@@ -301,145 +383,6 @@ static void find_defs(Found* f, const Grammar* g) {
         if (owner < 0 || f->defs.data[owner].doc_end) continue;
         f->defs.data[owner].doc = f->nodes.data[i].start;
         f->defs.data[owner].doc_end = f->nodes.data[i].end;
-    }
-}
-
-/* references */
-
-static int is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-
-/* The length of what separates the parts of a name at `p`, 0 where nothing does. */
-static int separator(const char* p, const char* end) {
-    if (*p == '.' || *p == '\\') return 1;
-    if (p + 1 == end) return 0;
-    return (*p == ':' && p[1] == ':') || (*p == '-' && p[1] == '>') || (*p == '?' && p[1] == '.') ? 2 : 0;
-}
-
-/* Whether type arguments that hold none themselves stand here, and nothing after them. */
-static int is_generic(const char* p, const char* end) {
-    if (end - p < 2 || end[-1] != '>') return 0;
-    for (p++; p < end - 1; p++)
-        if (*p == '<' || *p == '>' || *p == '[' || *p == ']') return 0;
-    return 1;
-}
-
-/* Cuts a plain text into the last name and what stands before it: 0 where it holds no name, -1 where it is not plain. */
-static int cut_name(const Found* f, Ref* r) {
-    const char *start = f->source + r->name, *end = f->source + r->name_end;
-    if (end - start > 80) start = end - 80;
-    const char *last = NULL, *after = start, *angle = memchr(start, '<', end - start);
-    if (angle && is_generic(angle, end) && end - (f->source + r->name) <= 80 && !memchr(start, '[', angle - start)) {
-        end = angle;
-        r->name_end = (int32_t)(end - f->source);
-    }
-    for (const char* p = start; p < end;) {
-        if (*p <= ' ' || *p >= 127 || *p == '<') return -1;
-        int length = separator(p, end);
-        if (length) {
-            last = p;
-            after = p + length;
-        }
-        p += length ? length : 1;
-    }
-    r->name = (int32_t)(after - f->source);
-    if (!last) return after < end;
-    for (const char* p = after; p < end; p++)
-        if (!is_word(*p)) return 0;
-    r->before = (int32_t)(start - f->source);
-    r->before_end = (int32_t)(last - f->source);
-    return after < end;
-}
-
-static int used_parts(const Found* f, const Grammar* g, uint32_t i, Ref* r) {
-    const FlatNodes* nodes = &f->nodes;
-    uint32_t part = child_with(nodes, i, g->fields.name);
-    if (part == NONE) part = child_with(nodes, i, g->fields.method);
-    if (part == NONE) return 0;
-    uint32_t before = child_with(nodes, i, g->fields.object);
-    if (before == NONE) before = child_with(nodes, i, g->fields.receiver);
-    if (before == NONE) before = child_with(nodes, i, g->fields.scope);
-    r->name = nodes->data[part].start;
-    r->name_end = nodes->data[part].end;
-    if (before != NONE) {
-        r->before_end = nodes->data[before].end;
-        r->before = r->before_end - (int32_t)nodes->data[before].start > 80 ? r->before_end - 80 : (int32_t)nodes->data[before].start;
-    }
-    for (int32_t k = r->name; k < r->name_end; k++)
-        if ((unsigned char)f->source[k] >= 128) r->odd = ODD_PARTS;
-    return r->name < r->name_end;
-}
-
-static void set_role(const Found* f, const Grammar* g, Ref* r) {
-    if (r->role != CALL_REF) return;
-    const char *start = f->source + r->name, *end = f->source + r->name_end;
-    if (g->capitals && *start >= 'A' && *start <= 'Z') {
-        for (const char* p = start; p < end; p++)
-            if (*p >= 'a' && *p <= 'z') r->role = NEW_REF;
-    } else if (g->ruby && end - start == 3 && !memcmp(start, "new", 3)) {
-        r->odd = r->odd ? r->odd : ODD_PARTS;
-    }
-}
-
-static void add_ref(Found* f, const Grammar* g, uint32_t i, int role, Places* at) {
-    const FlatNode* node = &f->nodes.data[i];
-    uint32_t k = at->n;
-    while (k > 0 && f->nodes.data[at->data[k - 1]].start == node->start) {
-        k--;
-        const FlatNode* other = &f->nodes.data[at->data[k]];
-        if (other->end > node->end) break; /* what is around that ends no sooner */
-        if (other->end == node->end && (other->marks & ((2u << role) - (1u << BASE_REF)))) return;
-    }
-    *Places_push(at) = i;
-    Ref r = {.role = role, .name = (int32_t)node->start, .name_end = (int32_t)node->end};
-    if (facts_of(g, node->symbol) & IN_PARTS) {
-        if (!used_parts(f, g, i, &r)) return;
-    } else {
-        int plain = cut_name(f, &r);
-        if (!plain) return;
-        if (plain < 0) {
-            r.odd = ODD_TEXT;
-            r.name = (int32_t)node->start;
-            r.name_end = (int32_t)node->end;
-        }
-    }
-    if (!r.odd) set_role(f, g, &r);
-    r.line = line_of(f, node->start);
-    r.symbol = owner_of(f, node->start, 0);
-    *Refs_push(&f->refs) = r;
-}
-
-static void find_refs(Found* f, const Grammar* g) {
-    Places at = {0};
-    for (uint32_t i = 0; i < f->nodes.n; i++) {
-        uint32_t roles = f->nodes.data[i].marks & ((1u << FIRST_DEF) - (1u << BASE_REF));
-        if (roles) add_ref(f, g, i, __builtin_ctz(roles), &at);
-        if (f->nodes.data[i].marks & 1u << IMPORT) {
-            const FlatNode* node = &f->nodes.data[i];
-            uint32_t whole = facts_of(g, node->symbol) & CALL && node->parent != NONE ? node->parent : i;
-            *Imports_push(&f->imports) = (Import){line_of(f, node->start), (int32_t)f->nodes.data[whole].start, (int32_t)node->end, owner_of(f, node->start, 0)};
-        }
-    }
-    free(at.data);
-}
-
-static void make_relative(Found* f) {
-    for (uint32_t i = 0; i < f->defs.n; i++) {
-        Def* d = &f->defs.data[i];
-        d->name_end -= d->name;
-        d->doc_end -= d->doc;
-        d->receiver_end -= d->receiver;
-        d->node_start -= d->start;
-        d->name -= d->start;
-        if (d->body >= 0) d->body -= d->start;
-        if (d->doc_end) d->doc -= d->start;
-        if (d->receiver_end) d->receiver -= d->start;
-    }
-    for (uint32_t i = 0; i < f->refs.n; i++) {
-        Ref* r = &f->refs.data[i];
-        r->name_end -= r->name;
-        r->before_end -= r->before;
-        if (r->before_end) r->before = r->name - r->before;
-        f->odd += r->odd != 0;
     }
 }
 

@@ -115,6 +115,9 @@ def _rust_tree(prefix: str, text: str) -> Iterator[Import]:
         return
     words = text.split(" as ")
     parts = [p for p in words[0].strip().split("::") if p]
+    if parts == ["self"] and prefix:
+        prefix, _, name = prefix.rpartition("::")
+        parts = [name]
     if parts:
         module = "::".join(p for p in (prefix, *parts[:-1]) if p)
         yield Import(module, parts[-1], words[1].strip() if len(words) > 1 else parts[-1])
@@ -187,10 +190,14 @@ def _php(text: str) -> Iterator[Import]:
         yield Import(module, last, alias.rpartition("\\")[2])
 
 
+_SOURCED = re.compile(r"""\s["']?(?:\S.*[)}]|\$\w+)?/?((?<![\w$])[^\s"'$(){}`]+)["']*$""", re.S)
+"""The path in `source path`, without the folder that a variable or a command gives."""
+
+
 def _bash(text: str) -> Iterator[Import]:
-    words = text.split()
-    if len(words) > 1:
-        yield Import(words[1].strip("\"'"), "*", "*")
+    match = _SOURCED.search(text)
+    if match:
+        yield Import(match[1], "*", "*")
 
 
 _READERS: dict[str, Callable[[str], Iterator[Import]]] = {

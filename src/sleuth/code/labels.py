@@ -35,12 +35,17 @@ _CONFIG_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "docker", "
 _ENDPOINT = re.compile(
     rb"@\s*[\w.]*(?:route|get|post|put|patch|delete|websocket|api_view|RequestMapping|GetMapping|PostMapping"
     rb"|PutMapping|DeleteMapping|Path|GET|POST)\s*\(|\[(?:Http(?:Get|Post|Put|Delete)|Route)"
+    rb"|#\[\w*(?:::)?(?:get|post|put|patch|delete|route)\("
 )
+_RUST_TEST = re.compile(rb"#\[(?:\w+::)*(?:test|rstest|test_case|bench)\b")
+_GTEST = re.compile(rb"(?:\b|_)TEST(?:_\w+)?\s*\(\s*$")
+_PUB = re.compile(rb"^\s*pub\b", re.M)
 _SCHEMA_BASE = re.compile(
     r"\b(?:BaseModel|TypedDict|NamedTuple|models\.Model|Schema|Struct|Serializer|Message)\b"
 )
 _SCHEMA_HEAD = re.compile(
     rb"@\s*(?:dataclasses\.)?(?:dataclass|attrs?\.\w+|attr\.s|define|frozen|Entity|Data)\b"
+    rb"|#\[derive\([^\]]*\b(?:Serialize|Deserialize)\b"
 )
 _NODES = {"type": "type_definition", "constant": "constant_definition", "attribute": "attribute_definition"}
 
@@ -113,8 +118,10 @@ def is_public(  # noqa: PLR0911 - one custom per language
     if language == "go":
         return name[:1].isupper()
     if language == "rust":
-        return b"pub" in head
-    if language in ("java", "csharp", "php"):
+        return _PUB.search(head) is not None
+    if language == "php":
+        return b"private" not in head and b"protected" not in head
+    if language in ("java", "csharp"):
         return b"public" in head or (outer is not None and outer.kind == "interface")
     if language in ("javascript", "typescript", "tsx"):
         exported = b"export" in head or (outer is not None and "public_api" in outer.labels)
@@ -122,14 +129,16 @@ def is_public(  # noqa: PLR0911 - one custom per language
     if language in ("kotlin", "scala"):
         return b"private" not in head and b"internal" not in head
     if language in ("c", "cpp"):
-        return b"static" not in head
+        return b"static" not in head or (outer is not None and outer.kind != "module")
     return not name.startswith("_")
 
 
 def _is_test(kind: str, name: str, language: str, path: str, head: bytes) -> bool:
     if kind not in ("function", "method", "class"):
         return False
-    if b"@Test" in head or b"#[test" in head or b"[Fact" in head or b"[Test" in head:
+    if b"@Test" in head or b"[Fact" in head or b"[Test" in head or _RUST_TEST.search(head):
+        return True
+    if language == "cpp" and _GTEST.search(head):
         return True
     if kind == "class":
         return name.startswith("Test") and category_of(path, language) == "test"

@@ -3,7 +3,8 @@
 Each language is one entry: its file names, its grammar (a wheel of its own, loaded when first needed) and a query in
 tree-sitter's query language. The captures of a query have one meaning in every language:
 
-- `def.<kind>`: the node of a definition; its name is its field `name`, or the first `name` captured in it.
+- `def.<kind>`: the node of a definition; its name is its field `name`, or the first `name` captured in it. Constants,
+  attributes and types are as many as there are names captured.
 - `ref.call`, `ref.new`, `ref.base`, `ref.name`: a name that is called, instantiated, inherited from, or mentioned.
 - `import`, `require`: a whole import statement, read by `sleuth.code.imports`.
 - `doc`: a string that documents the definition around it.
@@ -94,7 +95,7 @@ LANGUAGES: dict[str, Language] = {
             "cpp",
             ("cc", "cpp", "cxx", "hpp", "hh", "hxx", "cu", "cuh", "ipp"),
             package="tree_sitter_cpp",
-            wrappers=frozenset({"template_declaration"}),
+            wrappers=frozenset({"template_declaration", "type_definition"}),
         ),
         Language("csharp", ("cs",), package="tree_sitter_c_sharp"),
         Language(
@@ -181,8 +182,10 @@ def languages_named(name: str) -> list[str]:
 _FACTS = {
     "call": 4, "method_invocation": 4, "member_call_expression": 4, "scoped_call_expression": 4,
     "function_definition": 8, "companion_object": 16, "reference_declarator": 32, "call_expression": 64,
+    "jsx_opening_element": 128, "jsx_self_closing_element": 128, "operator_cast": 256,
+    "file_scoped_namespace_declaration": 512, "command_name": 1024,
 }  # fmt: skip
-"""What symbols are for `extract.h`, as bits; 1 for wrappers, 2 for what may stand before the wrapped."""
+"""What symbols are for `extract.h`, as bits; 1 for wrappers, 2 for what may stand beside the wrapped."""
 
 
 @cache
@@ -199,14 +202,14 @@ def grammar(name: str) -> Grammar:
     facts = [
         _FACTS.get(symbol, 0)
         | (symbol in language.wrappers)
-        | 2 * symbol.endswith(("_spec", "declarator", "_declaration"))
+        | 2 * symbol.endswith(("_spec", "declarator", "_declaration", "type_alias"))
         for symbol in made.symbols()
     ]
     made.give(
         np.array(steps.rows, np.int32),
         np.array(steps.starts, np.int32),
         list(steps.words),
-        np.array(facts, np.uint8),
+        np.array(facts, np.uint16),
         comment=language.comment,
         capitals=name in ("python", "kotlin", "scala"),
         ruby=name == "ruby",

@@ -5,7 +5,8 @@
 #include "trees.h"
 
 /* One node of a pattern. `child` is its first child, `next` the step after it among its siblings, `other` the next
-   alternative in its place; -1 for none. `symbol` 0 stands for any named node. A step of several alternatives keeps
+   alternative in its place; -1 for none. `words` lists texts that it may have, -2 less the list those that it may not.
+   `symbol` 0 stands for any named node. A step of several alternatives keeps
    `next`, `field` and `first` in all of them. */
 typedef struct {
     int32_t symbol, field, absent, capture, first, child, next, other, words;
@@ -43,11 +44,12 @@ static int head_fits(const Matching* m, const Step* step, uint32_t i) {
     if (step->symbol ? node->symbol != step->symbol : !node->named || node->symbol == ts_builtin_sym_error) return 0;
     if (step->field && node->field != step->field) return 0;
     if (step->absent && child_with(m->nodes, i, (uint16_t)step->absent) != NONE) return 0;
-    if (step->words >= 0) {
+    if (step->words != -1) {
         uint32_t size = node->end - node->start;
-        const char* const* word = m->program->words + m->program->word_at[step->words];
+        int allows = step->words >= 0;
+        const char* const* word = m->program->words + m->program->word_at[allows ? step->words : -2 - step->words];
         while (*word && (strlen(*word) != size || memcmp(*word, m->source + node->start, size))) word++;
-        if (!*word) return 0;
+        if (allows != (*word != NULL)) return 0;
     }
     return 1;
 }

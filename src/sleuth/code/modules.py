@@ -142,9 +142,9 @@ def _folder(snapshot: Snapshot, path: str) -> list[int]:
 
 def _rust(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
     steps = [s for s in item.module.split("::") if s not in ("crate", "self", "super", "")]
-    for path in (".".join([*steps, item.name]), ".".join(steps)):
+    for path, name in ((".".join([*steps, item.name]), ""), (".".join(steps), item.name)):
         if path and (found := snapshot.modules.get(path, [])):
-            return nearest(snapshot, file, found), item.name
+            return nearest(snapshot, file, found), name
     return [], item.name
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sleuth.code.chunks import CONTAINER_LINES, KINDS_OF_CHUNKS, PART_LINES, WHOLE_LINES, Chunk
 from sleuth.code.imports import Import, imported_names, imports_of
 from sleuth.code.languages import LANGUAGES, grammar
+from sleuth.code.naming import clean_comment, clean_doc, name_of, short_text, used_name
 from sleuth.code.queries import KINDS
 
 if TYPE_CHECKING:
@@ -28,15 +29,17 @@ if TYPE_CHECKING:
 Table = NDArray[np.int32]
 
 CONTAINERS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "module"})
-_METHOD_HOLDERS = CONTAINERS - {"module"}
 _ROLES = {3: "inheritance", 4: "instantiation", 5: "call", 6: "reference"}
 _PLAIN, _ODD_PARTS, _ODD_TEXT = range(3)
 _WIDTHS = (15, 8, 4, 4)
 """Columns of the tables of definitions, references, imports and chunks."""
-_SEPARATORS = re.compile(r"\.|::|->|\\|\?\.")
-_GENERIC = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+_SCRIPTS = ("javascript", "typescript", "tsx")
+_BEFORE = {
+    "rust": re.compile(rb"^[ \t]*#\[[^\n]*\n?", re.M),
+    **dict.fromkeys(_SCRIPTS, re.compile(rb"^[ \t]*@[^\n]*\n?", re.M)),
+}
+"""Attributes that stand beside what they are about."""
 _MAX_SIGNATURE = 300
-_MAX_QUALIFIER = 80
 
 
 class Symbol:
@@ -182,7 +185,7 @@ class Detail:
         """Kind, name and qualified name of each definition."""
         out: list[tuple[str, str, str]] = []
         for row in self._rows:
-            out.append(_named(self, row, out[row[9]] if row[9] >= 0 else ("", "", "")))
+            out.append(name_of(self.source, self.language, row, out[row[9]] if row[9] >= 0 else ("", "", "")))
         return out
 
     def symbols_named(self, name: str) -> list[tuple[int, Symbol]]:
@@ -210,7 +213,7 @@ class Detail:
         row: list[int] = []
         for place in reversed(chain):
             row = self._definitions[place].tolist()
-            named = _named(self, row, named)
+            named = name_of(self.source, self.language, row, named)
         return Symbol(self, at, row, named)
 
     def text(self, start: int, end: int) -> str:
@@ -234,21 +237,46 @@ class Detail:
         if row[12]:
             return clean_doc(self.source[row[2] + row[11] : row[2] + row[11] + row[12]])
         begins = self.source.rfind(b"\n", 0, row[2]) + 1
-        starts = begins
-        for _ in range(self.source.count(b"\n", 0, begins) + 1 - row[6]):
-            starts = self.source.rfind(b"\n", 0, starts - 1) + 1
-        lines = self.source[starts:begins].split(b"\n")[:-1]
+        lines = self.source[self._begins(row) : begins].split(b"\n")[:-1]
         return clean_comment([line.strip().decode("utf-8", "replace") for line in lines])
+
+    def _begins(self, row: Sequence[int]) -> int:
+        """The byte where the comment before a definition begins, or else its line."""
+        starts = self.source.rfind(b"\n", 0, row[2]) + 1
+        line = row[7] - self.source.count(b"\n", row[2], row[2] + row[4])
+        for _ in range(line - row[6]):
+            starts = self.source.rfind(b"\n", 0, starts - 1) + 1
+        return starts
 
     def labels(self, at: int) -> tuple[str, ...]:
         """`Symbol.labels`, where those of its containers are known."""
         from sleuth.code.labels import labels_of
 
-        row = self._rows[at]
         symbol = self.symbols[at]
         outer = self.symbols[symbol.parent] if symbol.parent >= 0 else None
-        head = self.source[row[2] : row[2] + row[4]]
+        row = self._rows[self._declared_with(at)]
+        head = self._attributes(row) + self.source[row[2] : row[2] + row[4]]
         return labels_of(symbol.kind, symbol.name, self.language, self.path, head, outer, symbol.signature)
+
+    def _declared_with(self, at: int) -> int:
+        """The first of the constants that one statement of JavaScript declares: it has the words before them."""
+        rows = self._rows
+        while (
+            self.language in _SCRIPTS
+            and at
+            and KINDS[rows[at][0]] == "constant"
+            and rows[at - 1][9] == rows[at][9]
+            and self.source[max(0, rows[at][2] - 80) : rows[at][2]].rstrip().endswith(b",")
+        ):
+            at -= 1
+        return at
+
+    def _attributes(self, row: Sequence[int]) -> bytes:
+        """The attributes or decorators before a definition, where they are no part of it, a line each."""
+        mark = _BEFORE.get(self.language)
+        if mark is None:
+            return b""
+        return b"".join(mark.findall(self.source, self._begins(row), row[2]))
 
     # references
 
@@ -266,7 +294,7 @@ class Detail:
         for i, row in zip(at.tolist(), table[at].tolist(), strict=True):
             line, name, size, before, length, role, symbol, kind = row
             if kind == _PLAIN:
-                qualifier = _short(self.source[name - before : name - before + length]) if length else ""
+                qualifier = short_text(self.source[name - before : name - before + length]) if length else ""
                 made = Reference(self.text(name, name + size), qualifier, _ROLES[role], line, symbol)
             elif i in odd:
                 made = Reference(odd[i].name, odd[i].qualifier, odd[i].role, line, symbol)
@@ -391,7 +419,7 @@ def _read_odd(source: bytes, references: Table, language: str) -> list[_Odd]:
             name, qualifier = used_name(source[start : start + size])
         else:
             name = source[start : start + size].decode("utf-8", "replace")
-            qualifier = _short(source[start - before : start - before + length]) if length else ""
+            qualifier = short_text(source[start - before : start - before + length]) if length else ""
         if not name:
             continue
         real = _ROLES[role]
@@ -428,60 +456,3 @@ class LineIndex:
     def __len__(self) -> int:
         last = len(self.starts)
         return last - 1 if self.starts[-1] == self.size else last
-
-
-def _named(detail: Detail, row: Sequence[int], outer: tuple[str, str, str]) -> tuple[str, str, str]:
-    """Kind, name and qualified name of a definition inside `outer`, which is told by the same."""
-    kind = KINDS[row[0]]
-    at = row[2] + row[4]
-    name = detail.source[at : at + row[5]].decode("utf-8", "replace")
-    scope = ""
-    if not name.isidentifier() or name in ("prototype", "self"):
-        whole = name.strip("\"'`@")
-        parts = [
-            p for p in _SEPARATORS.split(_GENERIC.sub("", whole)) if p and p not in ("prototype", "self")
-        ]
-        name = parts[-1] if parts else whole
-        scope = ".".join(parts[:-1])
-    if kind == "function":
-        in_module = outer[0] == "module" and detail.language == "ruby"
-        if outer[0] in _METHOD_HOLDERS or in_module or (scope and detail.language == "cpp"):
-            kind = "method"
-    if row[14]:
-        at = row[2] + row[13]
-        words = re.findall(rb"\w+", detail.source[at : at + row[14]].split(b"[")[0])
-        scope = words[-1].decode() if words else ""
-    return kind, name[:120], ".".join([p for p in (outer[2], scope, name) if p])[:300]
-
-
-_MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?!?|#|--)?\s?|\*/\s*$")
-
-
-def clean_comment(text: list[str]) -> str:
-    """Comment lines without their marks; attributes and decorators left out."""
-    kept = [_MARKS.sub("", line).strip() for line in text if not line.startswith(("#[", "@"))]
-    return "\n".join(kept).strip()
-
-
-def clean_doc(text: bytes) -> str:
-    """A string literal's text, without quotes and common indentation."""
-    import inspect
-
-    doc = text.decode("utf-8", "replace").lstrip("rRuUbBfF").strip("\"'")
-    return inspect.cleandoc(doc).strip()
-
-
-def used_name(text: bytes) -> tuple[str, str]:
-    """The last part of a used name and what stands before it; "" where the text names nothing."""
-    whole = _short(text) if len(text) <= _MAX_QUALIFIER else _short(text[-_MAX_QUALIFIER:])
-    whole = _GENERIC.sub("", whole) if "<" in whole else whole
-    separators = list(_SEPARATORS.finditer(whole))
-    last = separators[-1] if separators else None
-    if last is None:
-        return (whole, "") if whole.isidentifier() or (whole.isprintable() and " " not in whole) else ("", "")
-    name = whole[last.end() :].strip()
-    return (name, whole[: last.start()].strip()) if name.replace("_", "a").isalnum() else ("", "")
-
-
-def _short(text: bytes) -> str:
-    return " ".join(text[-_MAX_QUALIFIER:].decode("utf-8", "replace").split())

@@ -1,7 +1,8 @@
 """How is a pattern written in tree-sitter's query language read? As steps that `matches.h` tries at every node.
 
 The part of the language that `sleuth.code.queries` uses: nested nodes, fields, absent fields (`!name`), alternatives,
-captures, the anchor `.`, `(_)`, and the predicates `#eq?` and `#any-of?` over captured texts.
+`"words"` of the grammar, captures, the anchor `.`, `(_)`, and the predicates `#eq?`, `#any-of?` and `#not-any-of?` over
+captured texts. A capture whose name begins with `_` serves for its predicate alone.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Node:
     first: bool = False
     children: list[list[Node]] = field(default_factory=list)
     words: tuple[bytes, ...] = ()
+    forbids: bool = False
 
 
 class Steps(NamedTuple):
@@ -35,7 +37,7 @@ class Steps(NamedTuple):
     Attributes:
         rows: columns symbol, field, absent, capture, first, child, next, other, words.
         starts: per pattern its first row.
-        words: lists of texts that a node may have.
+        words: lists of texts that a node may have, or where `words` is -2 and less, may not.
     """
 
     rows: list[list[int]]
@@ -76,6 +78,8 @@ class _Reader:
             while not self._at("]"):
                 found += self.item()
             self._next()
+        elif opening.startswith('"'):
+            found = [Node(opening)]
         else:
             raise CodeError(f"a pattern must begin with ( or [, got {opening!r}")
         while self._at("@"):
@@ -87,7 +91,7 @@ class _Reader:
     def _node(self) -> Node:
         node = Node(self._next())
         anchored = False
-        texts: dict[str, tuple[bytes, ...]] = {}
+        texts: dict[str, tuple[bool, tuple[bytes, ...]]] = {}
         while not self._at(")"):
             if self._at("("):
                 if self._tokens[-2].startswith("#"):
@@ -95,7 +99,7 @@ class _Reader:
                     continue
                 self._child(node, "", first=anchored)
                 anchored = False
-            elif self._at("["):
+            elif self._at("[") or self._at('"'):
                 self._child(node, "", first=anchored)
                 anchored = False
             elif self._at("."):
@@ -117,24 +121,25 @@ class _Reader:
             child.first = first
         node.children.append(found)
 
-    def _predicate(self) -> tuple[str, tuple[bytes, ...]]:
+    def _predicate(self) -> tuple[str, tuple[bool, tuple[bytes, ...]]]:
         self._next()
-        self._next()
+        forbids = self._next().startswith("#not-")
         capture = self._next()[1:]
         words = []
         while not self._at(")"):
             words.append(self._next().strip('"').encode())
         self._next()
-        return capture, tuple(words)
+        return capture, (forbids, tuple(words))
 
 
-def _restrict(node: Node, texts: Mapping[str, tuple[bytes, ...]]) -> None:
-    """Gives the nodes that predicates speak of the texts that they may have; their captures serve for nothing else."""
+def _restrict(node: Node, texts: Mapping[str, tuple[bool, tuple[bytes, ...]]]) -> None:
+    """Gives the nodes that predicates speak of the texts that they may have, or may not."""
     for heads in node.children:
         for child in heads:
             if child.capture in texts:
-                child.words = texts[child.capture]
-                child.capture = ""
+                child.forbids, child.words = texts[child.capture]
+                if child.capture.startswith("_"):
+                    child.capture = ""
             _restrict(child, texts)
 
 
@@ -169,7 +174,7 @@ def compile_patterns(
             child = add(node.children[0], node.children[1:]) if node.children else -1
             words = -1
             if node.words:
-                words = len(steps.words)
+                words = -2 - len(steps.words) if node.forbids else len(steps.words)
                 steps.words.append(node.words)
             steps.rows.append([
                 0 if node.symbol == "_" else known(symbol(node.symbol), node.symbol, "node"),

@@ -37,6 +37,10 @@ reduce forEach toString equals hashCode contains isEmpty log error warn info deb
 println printf len make string int float bool str
 """
 _BUILTIN = frozenset(dir(builtins)) | frozenset(_COMMON.split())
+_FAMILIES = {
+    "cpp": "c", "typescript": "javascript", "tsx": "javascript", "kotlin": "java", "scala": "java"
+}  # fmt: skip
+"""Languages whose files use each other's definitions, by the one that stands for all of them."""
 _DEPTH = 4
 _REMEMBERED = 200_000
 
@@ -180,9 +184,9 @@ class Resolver:
         """What the language lets files of a folder, or members of a class, see without an import."""
         if file.language in _SHARED_FOLDER:
             folder = file.path.rpartition("/")[0]
-            found = [d for d in self._by_name(reference.name) if d.file.path.rpartition("/")[0] == folder]
-            if found:
-                return Resolved(found[0], 0.8)
+            for found in self._by_name(reference.name):
+                if found.file.path.rpartition("/")[0] == folder and _speak_alike(file, found.file):
+                    return Resolved(found, 0.8)
         if file.language in _BARE_MEMBERS and reference.symbol >= 0:
             return self._member_around(file, reference)
         return None
@@ -194,11 +198,7 @@ class Resolver:
         return self._only(file, [d for d in self._by_name(name) if d.symbol.kind != "attribute"], 0.5)
 
     def _only(self, file: FileRow, found: list[Definition], confidence: float) -> Resolved | None:
-        same = [
-            d
-            for d in found
-            if d.file.language == file.language or file.language in ("c", "tsx", "typescript")
-        ]
+        same = [d for d in found if _speak_alike(file, d.file)]
         if file.category != "test":
             same = [d for d in same if d.file.category != "test"] or same
         return Resolved(same[0], confidence) if len(same) == 1 else None
@@ -216,7 +216,7 @@ class Resolver:
             return None
         qualified = detail.symbols[reference.symbol].qualified.rpartition(".")[0]
         for definition in self._by_name(qualified.rpartition(".")[2]) if qualified else ():
-            if definition.symbol.kind in CONTAINERS:
+            if definition.symbol.kind in CONTAINERS and _speak_alike(file, definition.file):
                 return self._member(definition, reference.name, _DEPTH)
         return None
 
@@ -230,7 +230,11 @@ class Resolver:
                     return Resolved(self._definition(owner.file, i), 0.95 if depth == _DEPTH else 0.85)
             if owner.file.language in ("go", "cpp", "rust"):
                 tail = f"{owner.symbol.name}.{name}"
-                elsewhere = [d for d in self._by_name(name) if f".{d.symbol.qualified}".endswith(f".{tail}")]
+                elsewhere = [
+                    d
+                    for d in self._by_name(name)
+                    if f".{d.symbol.qualified}".endswith(f".{tail}") and _speak_alike(owner.file, d.file)
+                ]
                 if elsewhere:
                     return Resolved(self._snapshot_nearest(owner.file, elsewhere), 0.85)
         if depth <= 0:
@@ -257,7 +261,8 @@ class Resolver:
             if item.alias == steps[0] or dotted:
                 targets = files_of(self._snapshot, file, item)
                 if not targets[1] or targets[1] == "*":
-                    found = self._inside(targets[0], reference.name)
+                    whole = head in (item.alias, module)
+                    found = self._behind(file, targets[0], reference.name, 3 if whole else 0)
                     if found:
                         return Resolved(found[0], 0.9)
         typed = self._class_of(file, reference, ".".join(steps[:2]) if steps[0] in _SELF else steps[0])
@@ -293,7 +298,10 @@ class Resolver:
         positions, name = files_of(self._snapshot, file, item)
         if name in ("", "*"):
             return []
-        wanted = item.alias if name == "default" else name
+        return self._behind(file, positions, item.alias if name == "default" else name, depth)
+
+    def _behind(self, file: FileRow, positions: list[int], wanted: str, depth: int) -> list[Definition]:
+        """Definitions of a name at the top of these files, or else behind what they bring in under it."""
         found = self._inside(positions, wanted)
         if found or depth <= 0:
             return found
@@ -324,3 +332,9 @@ class Resolver:
         from sleuth.code.snapshot import Definition
 
         return Definition(file, index, self._snapshot.detail(file).symbols[index])
+
+
+def _speak_alike(one: FileRow, other: FileRow) -> bool:
+    """Whether one file can use what the other defines, by their languages."""
+    a, b = one.language, other.language
+    return a == b or _FAMILIES.get(a, a) == _FAMILIES.get(b, b)

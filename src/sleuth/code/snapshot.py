@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -214,9 +215,10 @@ class Snapshot:
 
     def files_with(self, field: str, name: str) -> list[int]:
         """Positions of files whose `defines` or `uses` hold a name, ascending."""
-        if not name.replace("_", "a").isalnum():
+        words = re.findall(r"\w+", name)  # `log::info` and `operator bool` are indexed by their words
+        if not words:
             return []
-        hits = self.file_words[0].search({field: {name: 1.0}}, len(self.files))
+        hits = self.file_words[0].search({field: {words[-1]: 1.0}}, len(self.files))
         return sorted(np.searchsorted(self.keys, hits.keys).tolist())
 
     def definitions(self, name: str) -> list[Definition]:

@@ -15,7 +15,7 @@ class Grammar:
         steps: Table,
         pattern: Table,
         words: list[Sequence[bytes]],
-        facts: NDArray[np.uint8],
+        facts: NDArray[np.uint16],
         *,
         comment: str,
         capitals: bool,

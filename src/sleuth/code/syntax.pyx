@@ -22,6 +22,8 @@ cdef extern from "matches.h":
     pass
 cdef extern from "extract.h":
     pass
+cdef extern from "references.h":
+    pass
 cdef extern from "cutting.h" nogil:
     ctypedef struct TSLanguage:
         pass
@@ -50,7 +52,7 @@ cdef extern from "cutting.h" nogil:
         const TSLanguage* language
         Program program
         Fields fields
-        const uint8_t* facts
+        const uint16_t* facts
         char comment
         int capitals
         int ruby
@@ -138,9 +140,9 @@ cdef class Grammar:
         self.kept = [pointer]
 
     def symbol(self, str name not None):
-        """The number of a named node's symbol; 0 where there is none."""
-        data = name.encode()
-        return ts_language_symbol_for_name(self.g.language, data, len(data), True)
+        """The number of a named node's symbol, or in double quotes of a word's; 0 where there is none."""
+        data = name.strip('"').encode()
+        return ts_language_symbol_for_name(self.g.language, data, len(data), not name.startswith('"'))
 
     def symbols(self):
         """The name of every symbol."""
@@ -152,7 +154,7 @@ cdef class Grammar:
         return ts_language_field_id_for_name(self.g.language, data, len(data))
 
     def give(self, const int32_t[:, ::1] steps not None, const int32_t[::1] pattern not None, list words not None,
-             const uint8_t[::1] facts not None, *, str comment, bint capitals, bint ruby, bint receivers):
+             const uint16_t[::1] facts not None, *, str comment, bint capitals, bint ruby, bint receivers):
         """What to look for.
 
         Args:
@@ -176,7 +178,7 @@ cdef class Grammar:
         steps_copy, pattern_copy, facts_copy = np.array(steps), np.array(pattern), np.array(facts)
         cdef int32_t[:, ::1] s = steps_copy
         cdef int32_t[::1] p = pattern_copy
-        cdef uint8_t[::1] f = facts_copy
+        cdef uint16_t[::1] f = facts_copy
         starts = []
         flat = []
         for some in words:

@@ -1,0 +1,180 @@
+"""Which definitions, labels and uses of each language are found, where its grammar hides them."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - sources of other languages, a line each
+import pytest
+
+from sleuth.code.parse import Symbol, parse_source
+
+
+def symbols(source: str, language: str, path: str = "x") -> dict[str, Symbol]:
+    """Definitions by qualified name."""
+    return {symbol.qualified: symbol for symbol in parse_source(source.encode(), language, path).symbols}
+
+
+def uses(source: str, language: str) -> list[str]:
+    """Used names with their roles, in order of line."""
+    return [
+        f"{r.qualifier}.{r.name} {r.role}".lstrip(".")
+        for r in parse_source(source.encode(), language).references
+    ]
+
+
+def test_a_generic_base_is_a_base() -> None:
+    """`Base[int]` is inherited from as `Base` is."""
+    assert uses("class A(B[int], m.C[str]): pass\n", "python")[:2] == ["B inheritance", "m.C inheritance"]
+
+
+GROUPS = {
+    ("go", "package m\nconst (\n\t// Quiet.\n\tDebug = iota\n\tInfo\n)\n"): {"Debug": (3, 4), "Info": (5, 5)},
+    ("go", "package m\nvar (\n\tA = 1\n\t_ I = 1\n\tB = 2\n)\n"): {"A": (3, 3), "B": (5, 5)},
+    ("go", "package m\ntype (\n\tS struct{ x int }\n\tT = S\n)\n"): {"S": (3, 3), "T": (4, 4)},
+    ("go", "package m\n\n// One.\nconst A = 1\n"): {"A": (3, 4)},
+    ("javascript", "export const PI = 3,\n  TAU = 6;\n"): {"PI": (1, 1), "TAU": (2, 2)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "source"), GROUPS)
+def test_definitions_of_a_group_stand_side_by_side(language: str, source: str) -> None:
+    """None of a group contains another, and each has its own lines."""
+    found = symbols(source, language)
+    assert {name: (s.start, s.end) for name, s in found.items()} == GROUPS[language, source]
+
+
+def test_all_of_a_statement_are_exported() -> None:
+    """What `export` stands before is public, each name of it; what comes after is not."""
+    found = symbols("export const PI = 3,\n  TAU = 6;\nconst E = 2;\n", "javascript")
+    assert ["public_api" in found[name].labels for name in ("PI", "TAU", "E")] == [True, True, False]
+
+
+def test_rust_bounds_are_no_bases() -> None:
+    """A trait is inherited from by its subtraits and implementations; a bound only mentions it."""
+    source = "trait A: B {}\nimpl C for D {}\nfn f<T: E + 'static>() {}\n"
+    assert uses(source, "rust") == ["B inheritance", "C inheritance", "E reference"]
+
+
+@pytest.mark.parametrize(
+    ("source", "label"),
+    [
+        ("#[test]\nfn f() {}\n", "test_case"),
+        ("#[test] fn f() {}\n", "test_case"),
+        ("/// Works.\n#[tokio::test]\n#[ignore]\nasync fn f() {}\n", "test_case"),
+        ("#[deprecated]\nfn f() {}\n", "deprecated"),
+        ('#[get("/x")]\nfn f() {}\n', "api_endpoint"),
+        ("#[derive(Clone, Serialize)]\nstruct f { a: u8 }\n", "data_schema"),
+    ],
+)
+def test_rust_attributes_say_what_a_definition_is(source: str, label: str) -> None:
+    """They are no part of the definition that they stand before, and count all the same."""
+    labels = symbols(source, "rust")["f"].labels
+    assert label in labels
+    assert "public_api" not in labels
+
+
+def test_rust_is_public_by_its_own_word() -> None:
+    """`pub` is looked for before the definition, not within its attributes or comments."""
+    source = '// pub\n#[cfg(feature = "pub")]\nfn a() {}\n#[inline]\npub(crate) fn b() {}\n'
+    found = symbols(source, "rust")
+    assert ["public_api" in found[name].labels for name in "ab"] == [False, True]
+
+
+def test_php_is_public_unless_it_says_otherwise() -> None:
+    """Functions, classes, traits and enums are, and members without a word."""
+    source = (
+        "<?php\nfunction a() {}\ntrait B {}\nenum C {}\nclass D {\n  function e() {}\n"
+        "  private function f() {}\n  protected static function g() {}\n}\n"
+    )
+    hidden = {name for name, s in symbols(source, "php").items() if "public_api" not in s.labels}
+    assert hidden == {"D.f", "D.g"}
+
+
+def test_the_definition_above_keeps_its_line() -> None:
+    """A line that begins with an annotation and holds a definition is no decorator of the next one."""
+    source = "class A {\n  @Override public String a() { return null; }\n  void b() {}\n  @Override\n  void c() {}\n}\n"
+    found = symbols(source, "java")
+    assert [(found[f"A.{name}"].start, found[f"A.{name}"].end) for name in "abc"] == [(2, 2), (3, 3), (4, 5)]
+
+
+def test_tags_of_a_page_are_no_uses() -> None:
+    """`<label>` is HTML; a component begins with a capital or stands in a module."""
+    source = "const V = () => <form><label>a</label><ui.input/><Button/></form>;\n"
+    assert uses(source, "tsx") == ["ui.input reference", "Button reference"]
+
+
+TYPES = {
+    ("cpp", "int x = helper<int>(2);\nint y = n::make<A>(1);\n"): ["helper call", "n.make call", "A reference"],
+    ("cpp", "struct A *f(B b) { std::vector<C> c; }\n"): ["A reference", "B reference", "C reference"],
+    ("python", "x: A | None\n"): ["A reference"],
+    ("python", "def f(x: p.A, y: B | C | list[D] | int) -> E | None: ...\n"): ["p.A reference", "B reference", "C reference", "list reference", "D reference", "int reference", "E reference"],
+    ("python", "isinstance(x, (A, m.B)); issubclass(C, D)\nraise E\n"): ["isinstance call", "issubclass call", "x reference", "A reference", "m.B reference", "C reference", "D reference", "E reference"],
+    ("python", "f((a, b))\n"): ["f call"],
+    ("go", "package m\nfunc f(a ...A) []B { var c C; return D[E]{} }\n"): ["D instantiation", "A reference", "B reference", "C reference", "E reference"],
+    ("go", "package m\nfunc f(a string) (b *B, err error) { return x.(l.C) }\n"): ["B reference", "l.C reference"],
+    ("typescript", "let a: A | null; let b: B[]; c as C; d instanceof D; let e: n.E;\n"): ["A reference", "B reference", "C reference", "D reference", "n.E reference"],
+    ("javascript", "a instanceof A; b in B;\n"): ["A reference"],
+    ("php", "<?php function f(?A $a, B|C $b): D { $a instanceof E; F::G; H::class; }\n"): [f"{c} reference" for c in "ABCDEFH"],
+    ("csharp", "class X { L<A> a; B? b; C F(D d) { typeof(E); (G)h; } }\n"): [f"{c} reference" for c in "LABCDEG"],
+    ("c", "struct node *n;\nnode_t f(struct node *m) { return (other_t) m; }\n"): ["node reference", "node_t reference", "node reference", "other_t reference"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "source"), TYPES)
+def test_types_are_uses(language: str, source: str) -> None:
+    """Annotations, results, casts and checks mention the classes that they name."""
+    assert uses(source, language) == TYPES[language, source]
+
+
+NAMES = {
+    ("c", "typedef struct node { int a; } node_t;\nint a = 1, b = 2;\n"): ["node_t type", "node struct", "a constant", "b constant"],
+    ("c", "typedef struct A { int a; } A, *B;\n"): ["B type", "A struct"],
+    ("c", "typedef struct A { int a; } A;\ntypedef enum { X } B;\n"): ["A struct", "B type"],
+    ("cpp", "struct A { int operator[](int i) { } operator bool() const { } int& operator()() { } };\n"): ["A struct", "A.operator[] method", "A.operator bool method", "A.operator() method"],
+    ("cpp", "bool n::A<T, U>::operator<(A o) {}\nn::A::operator n::B() {}\nclass operators {};\nint A<T, U>::f() {}\n"): ["n.A.operator< method", "n.A.operator n::B method", "operators class", "A.f method"],
+    ("cpp", "TEST(Suite, Name) {}\nTYPED_TEST(Suite, Other) {}\nint TEST_all(A a, B b) {}\n"): ["Suite.Name method", "Suite.Other method", "TEST_all function"],
+    ("kotlin", "const val TOP = 1\nclass A {\n  val b = 1\n  companion object {\n    const val C = 2\n  }\n  fun f() { val g = 3 }\n}\n"): ["TOP constant", "A class", "A.b attribute", "A.companion class", "A.companion.C attribute", "A.f method"],
+    ("kotlin", "interface I {\n  val a: Int\n}\nenum class E { X }\nsealed class S\n"): ["I interface", "I.a attribute", "E enum", "S class"],
+    ("csharp", "namespace My.App;\nclass A { int B = 1, C = 2; }\n"): ["My.App module", "My.App.A class", "My.App.A.B attribute", "My.App.A.C attribute"],
+    ("typescript", "interface I { f(a: string): void; b: string }\n"): ["I interface", "I.f method", "I.b attribute"],
+    ("go", "package m\ntype I interface {\n\tGet() int\n}\nconst C, D = 1, 2\n"): ["I interface", "I.Get method", "C constant", "D constant"],
+    ("java", "class A { int B = 1, C = 2; interface I { int D = 1; } }\n"): ["A class", "A.B attribute", "A.C attribute", "A.I interface", "A.I.D attribute"],
+    ("php", "<?php const A = 1, B = 2;\n"): ["A constant", "B constant"],
+    ("python", "a, b = 1, 2\n(c, d) = a\ntype E = int\ntype F[T] = list[T]\nclass G:\n    h, i = 1, 2\n"): ["a constant", "b constant", "c constant", "d constant", "E type", "F type", "G class", "G.h attribute", "G.i attribute"],
+    ("scala", "package object p { def f = 1 }\ngiven x: A[B] with { def g = 1 }\ngiven y: C = z\n"): ["p class", "p.f method", "x class", "x.g method", "y constant"],
+    ("bash", "readonly A=1\nexport B=2\nlog::info() { x; }\n"): ["A constant", "B constant", "log::info function"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "source"), NAMES)
+def test_every_name_is_a_definition(language: str, source: str) -> None:
+    """Names are whole, of their own kind, in their container, and as many as were written."""
+    found = symbols(source, language)
+    assert [f"{name} {symbol.kind}" for name, symbol in found.items()] == NAMES[language, source]
+
+
+def test_tests_of_googletest_are_tests() -> None:
+    """`TEST(Suite, Name)` is labelled, and members of a class are public though they are static."""
+    found = symbols("TEST_F(Suite, Name) {}\nclass A { static int f() {} };\nstatic int g() {}\n", "cpp")
+    assert "test_case" in found["Suite.Name"].labels
+    assert ["public_api" in found[name].labels for name in ("A.f", "g")] == [True, False]
+
+
+def test_a_namespace_without_braces_reaches_to_the_end() -> None:
+    """What follows it stands in it; it says no more itself."""
+    found = symbols("using System;\nnamespace N;\n\nclass A\n{\n}\n", "csharp")["N"]
+    assert (found.start, found.end, found.signature) == (2, 6, "namespace N;")
+
+
+def test_arguments_of_a_base_are_no_bases() -> None:
+    """Of `class A(B b) : Base(b)` the base is `Base`."""
+    source = "class A(B b) : Base(b), I {}\nrecord C(int x) : D(x);\n"
+    assert [use for use in uses(source, "csharp") if "inheritance" in use] == [
+        "Base inheritance",
+        "I inheritance",
+        "D inheritance",
+    ]
+
+
+def test_a_command_is_one_word() -> None:
+    """Colons and dots separate nothing in a shell."""
+    assert uses("log::info x\nbin/run.sh\n", "bash") == ["log::info call", "bin/run.sh call"]
