@@ -12,7 +12,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-BASE = {"errors", "types", "results", "protocols", "lazy"}
+BASE = {"errors", "types", "results", "protocols", "lazy", "clean"}
 GROUND = BASE | {"filters", "settings", "text", "store"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
@@ -21,6 +21,7 @@ INTERNAL = {"store", "lexical", "dense", "text"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "lazy": set(),
+    "clean": set(),
     "types": {"errors"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},

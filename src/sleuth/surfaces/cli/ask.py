@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.clean import clean_text
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, id_of, open_index, print_json, styled
-from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth import errors
-from sleuth.text.clean import clean_text
+from sleuth.clean import clean_text
 
 if TYPE_CHECKING:
     from rich.console import Console

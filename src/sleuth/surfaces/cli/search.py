@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.clean import clean_text
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
@@ -22,7 +23,6 @@ from sleuth.surfaces.cli.common import (
     print_json,
     styled,
 )
-from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
