@@ -10,6 +10,7 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
+from sleuth.expansion import join
 from sleuth.ingest.jobs import IndexInterrupted, IndexProgress
 from sleuth.searching import Fusion
 
@@ -360,3 +361,15 @@ def test_an_interruption_keeps_what_was_read(tmp_path: Path) -> None:
         assert kept == caught.value.report.documents
         assert 9 <= kept <= 10
         assert engine.index([folder]).added == 30 - kept
+
+
+@pytest.mark.parametrize("text", ["漢字仮名交文" * 900, "x" * 6_000, "word, " * 1_200 + "end"])
+def test_grown_passages_hold_nothing_that_the_text_does_not(tmp_path: Path, text: str) -> None:
+    """Passages that touch are joined without a blank between them."""
+    settings = {"chunk_size": 64, "chunk_overlap": 0}
+    with Engine.open(tmp_path / "i", create=True, embedder="", settings=settings) as engine:
+        engine.add([Document(text, id="long"), Document("start", id="other")])
+        chunks = engine.get("long")
+        assert len(chunks) > 2
+        with engine._store.reader() as snapshot:
+            assert join(snapshot.chunks_of("long")) == text

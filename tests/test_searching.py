@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from sleuth import Document, Engine
 from sleuth.dense import DenseSearcher
+from sleuth.errors import ArgumentError
+from sleuth.searching import Fusion
 
 WORDS = ["tokens", "refill", "bucket", "every", "second", "limit", "river", "stone", "naïve", "x86_64"]
 
@@ -65,3 +67,48 @@ def test_an_index_without_tokens_is_rebuilt(tmp_path: Path, monkeypatch: pytest.
         assert [(item.id, item.score) for item in engine.retrieve("refill the bucket")] == [
             (item.id, item.score) for item in now
         ]
+
+
+NUMBERS = st.one_of(st.integers(0, 10**9), st.floats(0, 1e300))
+
+
+@given(
+    method=st.sampled_from(["minmax", "zscore", "rrf", "max", "combmnz"]),
+    weights=st.dictionaries(st.sampled_from(["lexical", "dense"]), NUMBERS),
+    pool=st.integers(1, 2**40),
+    rank_constant=st.floats(1e-9, 1e9),
+    tokens=st.none() | NUMBERS,
+)
+def test_fusions_print_as_they_read(
+    method: str, weights: dict[str, float], pool: int, rank_constant: float, tokens: float | None
+) -> None:
+    """To the last digit, and whatever is left out."""
+    fusion = Fusion(method, weights, pool, rank_constant, tokens)  # type: ignore[arg-type]
+    assert Fusion.parse(str(fusion)) == fusion
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "minmax(pool=nan)", "minmax(pool=inf)", "minmax(pool=1.9)", "minmax(pool=0)", "minmax(dense=1,dense=2)",
+        "minmax(dense=nan)", "minmax(dense=)", "minmax(dense)", "minmax(dense=1,)", "minmax(pol=5)",
+        "minmax(tokens=inf)", "rrf(rank_constant=nan)", "minmax(pool=" + "1" * 5000 + ")",
+    ],
+)  # fmt: skip
+def test_fusions_are_read_strictly(text: str) -> None:
+    """What is no number, or named twice, is refused, and shown."""
+    with pytest.raises(ArgumentError, match=r"must"):
+        Fusion.parse(text)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"pool": 1.9}, {"pool": "5"}, {"pool": True}, {"pool": 10**30}, {"weights": {"dense": "1"}}, {"weights": [1]},
+        {"weights": {"dense": 10**400}}, {"tokens": "a"}, {"rank_constant": "60"}, {"rank_constant": None},
+    ],
+)  # fmt: skip
+def test_fusions_of_other_types_are_refused(values: dict[str, object]) -> None:
+    """As an ArgumentError that names the argument."""
+    with pytest.raises(ArgumentError, match=r"must be .*, got"):
+        Fusion(**values)  # type: ignore[arg-type]

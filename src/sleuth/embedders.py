@@ -7,15 +7,18 @@ gives on every opening.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
-from sleuth.errors import ArgumentError, EmbedderMismatchError
+from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from sleuth.dense.leg import DenseLeg
     from sleuth.protocols import Embedder
     from sleuth.store.store import Store
+    from sleuth.store.values import Finding
 
 SERVICES = ("ollama", "openai")
 PACKAGES = ("sentence-transformers", "model2vec")
@@ -62,7 +65,7 @@ def open_embedder(spelling: str, given: Embedder | str | None = None, *, path: s
     if given is not None and spelling_of(given) != spelling:
         raise EmbedderMismatchError(
             f"embedder must be {spelling!r}, with which this index was made, got {spelling_of(given)!r}; "
-            f"to change it, embed everything again: sleuth index --re-embed {spelling_of(given)!r}",
+            f"to change it, embed everything again: {_command(given, path)}",
             path=path,
         )
     if given is not None and not isinstance(given, str):
@@ -74,6 +77,14 @@ def open_embedder(spelling: str, given: Embedder | str | None = None, *, path: s
             path=path,
         )
     return _make(service, model) if spelling else None
+
+
+def _command(given: Embedder | str, path: str) -> str:
+    """What changes the embedder of the index at `path`."""
+    if isinstance(given, str):
+        index = ["--index", path] if path else []
+        return shlex.join(["sleuth", "index", *index, "--re-embed", "--embedder", given])
+    return "Engine.open(path, embedder=..., re_embed=True)"
 
 
 def _make(service: str, model: str) -> Embedder:
@@ -88,6 +99,42 @@ def _make(service: str, model: str) -> Embedder:
     from sleuth.dense.wordllama import WordLlamaEmbedder
 
     return WordLlamaEmbedder()
+
+
+def fill(store: Store, leg: DenseLeg, progress: Callable[[int, int], None] | None, *, timeout: float) -> int:
+    """Make the vectors that an index lacks, as long as those that it has; see `Engine.embed`."""
+    from sleuth.dense.leg import dimension_of
+
+    with store.reader() as snapshot:
+        leg.dimension = dimension_of(snapshot.segments("dense"))
+        total = snapshot.uncovered("dense") if progress else 0
+    done = 0
+
+    def batch(texts: int, _: int) -> None:
+        if progress:
+            progress(min(done + texts, total), total)
+
+    def segment(rows: int, tried: int) -> None:
+        nonlocal done, total
+        done, total = rows, max(total, tried)
+        batch(0, 0)
+
+    leg.progress = batch
+    return store.build("dense", segment, timeout=timeout)
+
+
+def mixed_vectors(store: Store) -> Iterator[Finding]:
+    """That the vectors of an index are of several lengths, if they are."""
+    from sleuth.dense.leg import dimension_of
+    from sleuth.store.values import Finding
+
+    try:
+        with store.reader() as snapshot:
+            dimension_of(snapshot.segments("dense"))
+    except EmbeddingError as error:
+        yield Finding("error", "dense", str(error), "sleuth index --re-embed")
+    except StoreError:
+        return  # the store's own check tells of it
 
 
 class RecordCache:

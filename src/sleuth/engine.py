@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.answering import Answering
-from sleuth.embedders import CHEAP, RecordCache, open_embedder, spelling_of
+from sleuth.embedders import CHEAP, RecordCache, fill, mixed_vectors, open_embedder, spelling_of
 from sleuth.errors import ArgumentError
 from sleuth.expansion import Expansion, check_expansion, grow
 from sleuth.filters import as_filter
@@ -79,6 +79,7 @@ class Engine(Answering):
         create: bool = False,
         settings: IndexSettings | Mapping[str, Any] | None = None,
         embedder: Embedder | str | None = None,
+        re_embed: bool = False,
     ) -> Engine:
         """Open the index in folder `path`.
 
@@ -87,22 +88,35 @@ class Engine(Answering):
             settings: for a new index; an index that is there keeps its own, and other values are refused.
             embedder: an `Embedder`, or its spelling: "wordllama" (the default: offline, nothing to download), "" for
                 words alone, "ollama:MODEL", "openai:MODEL", ... (see `sleuth.embedders`).
+            re_embed: forget all vectors and take `embedder` from now on, or the index's own where None, as when a model
+                has changed under its name. `embed`, `add` and `index` make the new ones, and can be broken off.
 
         Raises:
             IndexNotFoundError: no index there, and `create` is False.
             IndexDamagedError, FormatVersionError: an index that cannot be read; the message says what to do.
             ArgumentError: settings that are invalid, or not those of the index.
-            EmbedderMismatchError: another embedder than that of the index; names both.
+            EmbedderMismatchError: another embedder than that of the index, without `re_embed`; names both.
+            EmbeddingError, MissingPackageError: the embedder does not load; no index is made then.
         """
         wanted = settings.to_dict() if isinstance(settings, IndexSettings) else dict(settings or {})
         full = IndexSettings.from_dict(
             {**({"embedder": spelling_of(embedder)} if embedder is not None else {}), **wanted}
         )
+        made = None
+        if create and not Store.is_at(path):
+            made = open_embedder(full.embedder, embedder, path=str(path))
         store = Store.open(path, create=create, settings=full.to_dict())
         try:
-            check_settings(wanted, store)
-            spelling = IndexSettings.from_dict(store.settings).embedder
-            return cls(store, open_embedder(spelling, embedder, path=str(store.path)))
+            check_settings({k: v for k, v in wanted.items() if not (re_embed and k == "embedder")}, store)
+            kept = chosen = IndexSettings.from_dict(store.settings).embedder
+            if re_embed and (embedder is not None or "embedder" in wanted):
+                chosen = full.embedder
+            if made is None or chosen != full.embedder:
+                made = open_embedder(chosen, embedder, path=str(store.path))
+            if re_embed:
+                known = made.fingerprint if made and chosen != kept else ""
+                store.remake("dense", {**store.settings, "embedder": chosen}, vectors_of=known)
+            return cls(store, made)
         except BaseException:
             store.close()
             raise
@@ -142,6 +156,7 @@ class Engine(Answering):
         options: ReadOptions | None = None,
         prune: bool = False,
         progress: Callable[[IndexProgress], None] | None = None,
+        embedding: Callable[[int, int], None] | None = None,
         timeout: float = 10.0,
     ) -> IndexReport:
         """Read files and folders into the index: what changed is replaced, what did not costs nothing.
@@ -149,14 +164,16 @@ class Engine(Answering):
         Args:
             options: which files to read, and how.
             prune: also delete documents below `paths` whose file is gone.
-            progress: called now and then.
+            progress: called now and then while files are read.
+            embedding: called with passages done and to do, while vectors are made that commits do not wait for.
             timeout: seconds to wait for another writer.
 
         Raises:
             ArgumentError: a path that does not exist.
             IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
+            EmbeddingError: as `embed`; the files are read.
         """
-        from sleuth.ingest.jobs import index_paths
+        from sleuth.ingest.jobs import IndexInterrupted, index_paths
 
         report = index_paths(
             self._store,
@@ -167,7 +184,11 @@ class Engine(Answering):
             progress=progress,
             timeout=timeout,
         )
-        self.embed(timeout=timeout)
+        try:
+            self.embed(progress=embedding, timeout=timeout)
+        except KeyboardInterrupt:
+            report.interrupted = True
+            raise IndexInterrupted(report) from None
         return report
 
     def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
@@ -178,8 +199,13 @@ class Engine(Answering):
 
         Returns:
             Passages embedded; 0 where the embedder is so fast that commits wait for it.
+
+        Raises:
+            EmbeddingError: the embedder does not answer, or gives vectors of another length than before.
         """
-        return sum(self._store.build(leg, progress, timeout=timeout) for leg in self._deferred)
+        if self._dense is None or not self._deferred:
+            return 0
+        return fill(self._store, self._dense, progress, timeout=timeout)
 
     def delete(self, ids: Iterable[str], *, timeout: float = 10.0) -> list[str]:
         """Delete documents by id; their text leaves the disk.
@@ -372,7 +398,8 @@ class Engine(Answering):
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every leg covers every passage once; with `full`, also every checksum."""
-        return self._store.check(full=full)
+        found = self._store.check(full=full)
+        return [*mixed_vectors(self._store), *found] if self._dense else found
 
     def repair(self) -> list[Repair]:
         """Check fully and mend what can be mended; documents that lost a part are removed, and named."""
@@ -425,7 +452,7 @@ class Engine(Answering):
 
     def _searchers_of(self, snapshot: Snapshot) -> Searchers:
         found = self._searchers
-        if found is None or found.version != snapshot.version:
+        if found is None or not found.show(snapshot):
             with self._opening:
                 found = Searchers(snapshot, self._lexical, self._dense, self._order, self._searchers)
                 self._searchers = found

@@ -70,7 +70,7 @@ def join(rows: Iterable[Row]) -> str:
     for row in rows:
         if not text:
             text = row.text
-        elif row.start < end:
+        elif row.start <= end:
             text += row.text[end - row.start :]
         else:
             text += ("\n" * (row.start_line - line) or " ") + row.text

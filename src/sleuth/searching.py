@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, best_places, fuse_hits
@@ -38,9 +40,13 @@ WEIGHTS = {"lexical": 1.0, "dense": 0.4}
 POOL_DEPTH = 5
 """Rows that the dense leg scores exactly for each hit of a pool."""
 
+MOST_POOL = 1 << 40
+"""As many passages as no index holds."""
+
 ALIGNED = 32
 """Filters kept as bitmaps over the segments of a leg; a million rows take 125 kB."""
 
+_NUMBERS = ("pool", "tokens", "rank_constant")
 _SPELLING = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 
 
@@ -50,8 +56,8 @@ class Fusion:
 
     Attributes:
         method: "minmax" (default), "zscore", "rrf", "max" or "combmnz"; see `sleuth.compose.fuse`.
-        weights: by leg, 0 and more; 1 where not named.
-        pool: how many hits of each leg are fused, 1 or more; k where that is larger.
+        weights: by leg, 0 and more; 1 where not named, which is then named.
+        pool: how many hits of each leg are fused, an int from 1 to 2**40; k where that is larger.
         rank_constant: of "rrf", above 0.
         tokens: of the best score, what the best match of tokens gains among the best hits, 0 for none; where None,
             what was measured best for "minmax" over the default embedder, and none otherwise.
@@ -64,24 +70,27 @@ class Fusion:
     tokens: float | None = None
 
     def __post_init__(self) -> None:
-        fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
+        if not isinstance(self.weights, Mapping):
+            raise ArgumentError(f"weights must be a mapping of legs to numbers, got {self.weights!r}")
         for leg, weight in self.weights.items():
             if leg not in LEGS:
                 raise ArgumentError(f"fusion must weigh legs among {', '.join(LEGS)}, got {leg!r}")
-            if not 0 <= weight < float("inf"):
-                raise ArgumentError(f"fusion weight of {leg} must be a number of 0 and more, got {weight!r}")
-        if self.tokens is not None and not 0 <= self.tokens < float("inf"):
-            raise ArgumentError(f"tokens must be a number of 0 and more, got {self.tokens!r}")
-        if self.pool < 1:
-            raise ArgumentError(f"pool must be at least 1, got {self.pool!r}")
+            _check_number(f"fusion weight of {leg}", weight)
+        if self.tokens is not None:
+            _check_number("tokens", self.tokens)
+        if isinstance(self.pool, bool) or not isinstance(self.pool, int) or not 1 <= self.pool <= MOST_POOL:
+            raise ArgumentError(f"pool must be an int from 1 to {MOST_POOL}, got {self.pool!r}")
+        _check_number("rank_constant", self.rank_constant)
+        fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
+        object.__setattr__(self, "weights", {leg: self.weights.get(leg, 1.0) for leg in LEGS})
 
     def __str__(self) -> str:
         settings: dict[str, float] = {**self.weights, "pool": self.pool}
         if self.tokens is not None:
             settings["tokens"] = self.tokens
-        if self.method == "rrf":
+        if self.method == "rrf" or self.rank_constant != RANK_CONSTANT:
             settings["rank_constant"] = self.rank_constant
-        return f"{self.method}({','.join(f'{name}={value:g}' for name, value in settings.items())})"
+        return f"{self.method}({','.join(f'{name}={_shortest(value)}' for name, value in settings.items())})"
 
     @classmethod
     def parse(cls, text: str) -> Fusion:
@@ -91,23 +100,38 @@ class Fusion:
             ArgumentError: shows the form.
         """
         match = _SPELLING.fullmatch(text.strip())
-        if match is None:
-            raise ArgumentError(f"fusion must be written as in 'minmax(lexical=1,dense=0.4)', got {text!r}")
-        given: dict[str, float] = {}
-        for part in filter(None, (match[2] or "").split(",")):
-            name, _, value = part.partition("=")
+        given: dict[str, Any] = {}
+        for part in (match[2] or "").split(",") if match and (match[2] or "").strip() else ():
+            name, _, value = (word.strip() for word in part.partition("="))
             try:
-                given[name.strip()] = float(value)
+                number = int(value) if name == "pool" else float(value)
             except ValueError:
+                match = None
+                break
+            if name in given or name not in (*LEGS, *_NUMBERS):
+                known = ", ".join((*LEGS, *_NUMBERS))
                 raise ArgumentError(
-                    f"fusion must be written as in 'minmax(lexical=1,dense=0.4)', got {text!r}"
-                ) from None
-        default = cls()
-        pool = int(given.pop("pool", default.pool))
-        rank_constant = given.pop("rank_constant", default.rank_constant)
-        tokens = given.pop("tokens", default.tokens)
-        weights = given or (default.weights if match[1] == default.method else dict.fromkeys(LEGS, 1.0))
-        return cls(match[1], weights, pool, rank_constant, tokens)  # type: ignore[arg-type]
+                    f"fusion must name each of {known} once at most, got {name!r} in {text!r}"
+                )
+            given[name] = number
+        if match is None:
+            raise ArgumentError(
+                f"fusion must be written as in 'minmax(lexical=1,dense=0.4,pool=200)', got {text!r}"
+            )
+        numbers = {name: given.pop(name) for name in _NUMBERS if name in given}
+        weights = given or (WEIGHTS if match[1] == "minmax" else {})
+        return cls(match[1], weights, **numbers)  # type: ignore[arg-type]
+
+
+def _check_number(name: str, value: Any) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and 0 <= value <= sys.float_info.max):
+        raise ArgumentError(f"{name} must be a number of 0 and more, got {value!r}")
+
+
+def _shortest(value: float) -> str:
+    """The shortest text that reads as this number."""
+    return str(int(value)) if value == int(value) else repr(float(value))
 
 
 _DEFAULT = Fusion()
@@ -142,7 +166,7 @@ class Searchers:
     """The searchers of one version, shared by all threads.
 
     Attributes:
-        version: of the snapshot that they were made from.
+        version, generation: of the snapshot that they were made from.
         legs: names of the legs that rank, in order.
     """
 
@@ -155,7 +179,7 @@ class Searchers:
         previous: Searchers | None,
     ) -> None:
         """Searchers of the snapshot's segments; what did not change since `previous` is taken from it."""
-        self.version = snapshot.version
+        self.version, self.generation = snapshot.version, snapshot.generation
         self._order = order
         self._views = {name: snapshot.segments(name) for name in ("columns", "lexical")}
         self.columns: ColumnsSearcher = ColumnsSearcher(
@@ -172,6 +196,19 @@ class Searchers:
             self.dense = DenseSearcher(dense, self._views["dense"], ids=order)
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
         self.legs = LEGS if dense is not None else LEGS[:1]
+
+    def show(self, snapshot: Snapshot) -> bool:
+        """Whether these are the searchers of a snapshot: of its rows, in its segments."""
+        if self.generation == snapshot.generation:
+            return True
+        if self.version != snapshot.version or any(
+            [view.name for view in views] != [view.name for view in snapshot.segments(leg)]
+            for leg, views in self._views.items()
+        ):
+            return False
+        # What else the record holds has changed, such as cached vectors.
+        self.generation = snapshot.generation
+        return True
 
     def search(
         self, query: str, k: int, tree: Filter | None, legs: Sequence[str], fusion: Fusion, *, texts: Texts

@@ -1,5 +1,6 @@
 """Combinations of retrievers over a retriever whose hits are known."""
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -310,3 +311,40 @@ def test_reranked_pool() -> None:
     leg = lexical()
     RerankedRetriever(leg, ByLength(), pool=2).retrieve("q", 1)
     assert leg.asked == [2]
+
+
+def test_large_scores_keep_their_order() -> None:
+    """Scores that single precision cannot tell apart, such as times in seconds, rank as they are."""
+    leg = Fixed(item("b", 1_700_000_030.0), item("z", 1_700_000_020.0), item("a", 1_700_000_000.0))
+    assert [it.id for it in FusedRetriever({"leg": leg}).retrieve("q")] == ["b", "z", "a"]
+    assert [it.id for it in FusedRetriever({"leg": Fixed(item("b", 1e39), item("a"))}).retrieve("q")] == [
+        "b",
+        "a",
+    ]
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
+def test_scores_that_are_not_finite_fail_their_part(score: float) -> None:
+    """They cannot be fused: the others answer, and the report says whose it was."""
+    legs = {"odd": Fixed(item("a", score), item("b")), "sound": Fixed(item("c"))}
+    found = FusedRetriever(legs).retrieve("q")
+    assert [it.id for it in found] == ["c"]
+    assert "scores must be finite" in str(found.failures[0].error)
+    with pytest.raises(RetrievalError, match=r"of 'a' from 'odd'"):
+        FusedRetriever({"odd": legs["odd"]}).retrieve("q")
+
+
+def test_an_endless_deadline_waits() -> None:
+    """As none does."""
+    assert FusedRetriever({"leg": Fixed(item("a"))}, deadline=math.inf).retrieve("q")[0].id == "a"
+
+
+def test_diversity_is_explained_by_its_terms() -> None:
+    """The value is what the formula makes of the facts."""
+    found = DiversifiedRetriever(lexical(), Letters(), trade_off=0.6).retrieve("q")
+    assert len(found) > 2
+    for place, it in enumerate(found):
+        assert it.explanation is not None
+        facts = it.explanation.facts
+        assert it.score == pytest.approx(0.6 * float(facts["relevance"]) - 0.4 * float(facts["nearest"]))
+        assert (facts["nearest"] == -1) == (place == 0)

@@ -203,3 +203,10 @@ def test_fork() -> None:
         os._exit(0 if len(results) == 2 else 1)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_a_deadline_beyond_what_a_thread_can_wait() -> None:
+    """It is as good as none."""
+    for deadline in (float("inf"), threading.TIMEOUT_MAX * 2):
+        found, _ = run_slices({"a": answer(1, 0.01)}, deadline=deadline)
+        assert found == {"a": [1]}

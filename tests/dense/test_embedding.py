@@ -83,6 +83,14 @@ def test_resumes(threads: int) -> None:
     assert threads > 1 or done == 6
 
 
+def test_the_embedders_own_batch_size_is_the_unit() -> None:
+    """As many texts as a service takes at once are kept at once."""
+    embedder = HashEmbedder()
+    embedder.batch_size = 3  # type: ignore[attr-defined]
+    DenseLeg(embedder, threads=1).build(rows_of([str(n) for n in range(7)]))
+    assert embedder.calls == [3, 3, 1]
+
+
 def test_progress() -> None:
     """Progress counts distinct texts, the cached among them."""
     told: list[tuple[int, int]] = []
@@ -115,8 +123,12 @@ def test_lengths_differ() -> None:
     """Vectors of two lengths are refused, such as those of a cache that another model filled."""
     cache = DictCache()
     cache.put("hash/16/", {text_hash("a"): np.zeros(8, np.float32).tobytes()})
-    with pytest.raises(EmbeddingError, match="different lengths: 8, 16"):
+    with pytest.raises(
+        EmbeddingError, match=r"8 dimensions.*got 16 from 'hash/16/'.*sleuth index --re-embed"
+    ):
         embed_texts(HashEmbedder(), ["a", "b"], cache=cache)
+    assert len(cache.kept) == 1
+    assert embed_texts(HashEmbedder(), ["a", "b"], cache=cache, dimension=16).shape == (2, 16)
 
 
 def test_unit() -> None:
@@ -125,6 +137,13 @@ def test_unit() -> None:
         [np.float32(0.6), np.float32(0.8)],
         [0, 0],
     ]
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-30, 1e-20, 1e19, 1e30, 1e37])
+def test_unit_of_very_long_and_short_vectors(scale: float) -> None:
+    """Every finite vector but zero has a direction."""
+    rows = np.array([[3 * scale, 4 * scale], [3, 4], [0, 0]], np.float32)
+    assert unit(rows) == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8], [0, 0]]), rel=1e-6)
 
 
 def test_check_embedder() -> None:

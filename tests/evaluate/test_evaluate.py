@@ -5,16 +5,20 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from sleuth import Engine
-from sleuth.errors import EvaluationError
+from sleuth import Document, Engine
+from sleuth.errors import EvaluationError, SleuthError
 from sleuth.evaluate.collections import open_collection, read_qrels
 from sleuth.evaluate.measures import compare, randomisation_p, score
 from sleuth.evaluate.runs import best_passages, document_of, make_run, read_run, write_run
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.eval import search
 from sleuth.types import Ranking, RetrievedItem
 
 DOCUMENTS = {"d1": "Tokens are refilled every second.", "d2": "Cats sleep.", "d3": "A bucket of tokens."}
@@ -145,3 +149,102 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert told["comparisons"][0]["first"] == told["comparisons"][0]["second"]
     assert (tmp_path / "p.png").stat().st_size > 5_000
     assert sleuth("eval", str(tmp_path / "nowhere"), cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("corpus.jsonl", b'{"_id": "d1", "text": "a"}\n[1]\n', r"corpus.jsonl:2 must be a JSON object"),
+        ("corpus.jsonl", b'{"_id": "d1", "text": null}\n', r"corpus.jsonl:1 .*'text', got None"),
+        ("corpus.jsonl", b'{"_id": " ", "text": "a"}\n', r"corpus.jsonl:1 .*'_id', got ' '"),
+        (
+            "corpus.jsonl",
+            b'{"_id": "d1", "text": "a"}\n\n{"_id": "d2", "text": "\xff"}\n',
+            r"corpus.jsonl:3 .*UTF-8",
+        ),
+        ("queries.jsonl", b'{"_id": "q1"}\n', r"queries.jsonl:1 .*'text', got None"),
+        ("queries.jsonl", b'{"text": "a"}\n', r"queries.jsonl:1 .*'_id', got None"),
+        ("queries.jsonl", b"1\n", r"queries.jsonl:1 must be a JSON object"),
+        ("qrels/test.tsv", "q1\td3\t²\n".encode(), r"test.tsv:1 must hold query"),
+        ("qrels/test.tsv", b"q1\td3\t--1\n", r"test.tsv:1 must hold query"),
+        ("qrels/test.tsv", b"q1\td3\t1.0\n", r"test.tsv:1 must hold query"),
+        ("qrels/test.tsv", b"q1\td3\t" + b"1" * 5000, r"test.tsv:1 must hold query"),
+        ("qrels/test.tsv", b"a\tb\tscore\nq1\td3\t\n", r"test.tsv:2 must hold query"),
+    ],
+)
+def test_files_of_another_form_are_named(folder: Path, file: str, content: bytes, message: str) -> None:
+    """The file, the line and the rule."""
+    (folder / file).write_bytes(content)
+    with pytest.raises(EvaluationError, match=message):
+        list(open_collection(folder).documents())
+
+
+def test_judgements_need_no_header(folder: Path) -> None:
+    """The first line is a judgement where its third field is a number."""
+    (folder / "qrels" / "test.tsv").write_text("\ufeffq1\td3\t1\n\nq2\td2\t-1\r\n", encoding="utf8")
+    assert read_qrels(folder / "qrels" / "test.tsv") == {"q1": {"d3": 1}, "q2": {"d2": -1}}
+
+
+@pytest.mark.parametrize(
+    "measure", ["SetP@0", "nDCG@0", "P", "P@x", "", "RR@1.5", "P@" + "9" * 30, "P(rel=0)@5"]
+)
+def test_measures_that_cannot_be_taken_are_refused(measure: str) -> None:
+    """Some would end the process, or raise what the tools below raise."""
+    with pytest.raises(EvaluationError, match="measure"):
+        score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["RR", measure])
+
+
+def test_two_spellings_of_one_measure_have_one_value() -> None:
+    """Neither is left at 0."""
+    assert score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["RR", "MRR"]).means == {"RR": 1.0, "MRR": 1.0}
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "x"])
+def test_scores_of_a_run_are_finite(tmp_path: Path, value: str) -> None:
+    """Others cannot be ranked."""
+    (tmp_path / "run").write_text(f"q1 Q0 d1 1 1.5 t\nq1 Q0 d2 2 {value} t\n")
+    with pytest.raises(EvaluationError, match=r"run:2 must hold .*a finite number"):
+        read_run(tmp_path / "run")
+
+
+def test_a_run_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    """An id with a blank in it is told of before the file is there."""
+    with pytest.raises(EvaluationError, match="no blanks"):
+        write_run({"q1": {"d1": 1.0}, "q2": {"d 2": 1.0}}, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_index_follows_the_corpus(folder: Path) -> None:
+    """A run that was broken off, or a corpus that has changed, is measured as it is now."""
+    index_of = partial(search, legs=["lexical"], fusion=None, k=10, analyzer=None)
+    with Engine.open(folder / ".sleuth", create=True) as engine:
+        engine.add([Document("Cats sleep. Cats.", id="old"), Document("Nothing.", id="d2")])
+    assert index_of(open_collection(folder))["q2"].keys() == {"d2"}
+    (folder / "corpus.jsonl").write_text(json.dumps({"_id": "d9", "text": "Cats"}))
+    assert index_of(open_collection(folder)) == {"q1": {}, "q2": {"d9": pytest.approx(0.4, abs=1)}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--run", "nowhere"], "--run must be a TREC run"),
+        (["--against", "nowhere"], "--against must be"),
+        (["--out", "nowhere/run"], "--out must be a file"),
+        (["--out", "."], "--out must be a file"),
+        (["--plot", "nowhere/p.png"], "--plot must be a file"),
+        (["--plot", "p.gif"], "plot must end in .png"),
+        (["--measures", "nDCG@0"], "cutoff"),
+    ],
+)
+def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], message: str) -> None:
+    """Nothing is indexed for what cannot be read or written in the end."""
+    done = CliRunner().invoke(app, ["eval", str(folder), *arguments])
+    assert isinstance(done.exception, SleuthError)
+    assert message in str(done.exception)
+    assert not (folder / ".sleuth").exists()
+
+
+def test_any_number_of_documents_can_be_asked_for(folder: Path) -> None:
+    """More than there are gives all there are."""
+    done = CliRunner().invoke(app, ["eval", str(folder), "-k", str(10**20), "--json"])
+    assert done.exit_code == 0, done.output

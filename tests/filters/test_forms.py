@@ -220,3 +220,20 @@ def test_any_text_of_the_grammar_is_read_or_refused(text: Any) -> None:
     except FilterError:
         return
     assert tree is None or as_filter(to_text(tree)) == tree
+
+
+@pytest.mark.parametrize("key", ["NOT-x", "OR-x", "AND-x", "OR-", "NOT-", "ORx", "-OR-x"])
+def test_keys_that_begin_like_a_keyword_round_trip(key: str) -> None:
+    """They are printed in quotes, wherever they stand."""
+    test = Compare(key, "eq", 5)
+    for tree in (test, Not(test), And((Compare("a", "eq", 1), test)), Or((Compare("a", "eq", 1), test))):
+        assert from_text(to_text(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    "text", ["year:" + "1" * 5000, "year:-" + "1" * 5000, '{"year": ' + "1" * 5000 + "}"]
+)
+def test_integers_that_python_would_not_read_are_refused(text: str) -> None:
+    """Thousands of digits are told of, and not printed."""
+    with pytest.raises(FilterError, match=r"at most 64 bits, got one of 5,00\d digits"):
+        as_filter(text)

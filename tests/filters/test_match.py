@@ -98,3 +98,10 @@ def test_deep_metadata_is_read() -> None:
     for _ in range(3000):
         row = {"k": row}
     assert matches(as_filter({".".join(["k"] * 3001): 1}), row)
+
+
+def test_the_order_of_keys_says_nothing() -> None:
+    """A key spelled twice, once as an object, holds the same whichever comes first."""
+    row = {"x.a": 5, "x": {"a": {"b": 1}}}
+    turned = dict(reversed(row.items()))
+    assert leaves(row) == leaves(turned) == {"x": [], "x.a": [5], "x.a.b": 1}

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from sleuth.errors import FilterError
-from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Not, Or, all_of, any_of, as_filter, field, matches
+from sleuth.filters import (
+    MAX_DEPTH,
+    And,
+    Compare,
+    Filter,
+    Not,
+    Or,
+    all_of,
+    any_of,
+    as_filter,
+    field,
+    matches,
+    to_text,
+)
 from sleuth.filters.tree import negations_inward
 from sleuth.testing.filters import filters, metadata
 
@@ -132,3 +147,47 @@ def test_moving_negations_inward_changes_no_answer(tree: Any, row: Any) -> None:
             assert node.part.operator not in ("eq", "ne", "in", "nin", "exists")
         elif not isinstance(node, Compare):
             pending += node.parts
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Language(enum.StrEnum):
+    ENGLISH = "en"
+
+
+class Text(str):
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "something else"
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"), [(Level.LOW, 1), (Language.ENGLISH, "en"), (np.float64(2.5), 2.5), (Text("a"), "a")]
+)
+def test_subclasses_of_scalars_are_kept_as_plain_ones(value: Any, plain: Any) -> None:
+    """Members of enumerations and numpy's floats make the tree that plain values make, and print as it."""
+    made = Compare("k", "eq", value)
+    assert made == Compare("k", "eq", plain)
+    assert field("k").is_in([value]) == field("k").is_in([plain])
+    assert type(made.value) is type(plain)
+    assert as_filter(to_text(made)) == made
+    assert matches(made, {"k": value})
+    assert matches(made, {"k": plain})
+
+
+@pytest.mark.parametrize("method", ["is_in", "not_in"])
+@pytest.mark.parametrize("values", ["en", b"en", 5])
+def test_a_string_is_no_list_of_values(method: str, values: object) -> None:
+    """A string would be taken for the list of its letters."""
+    with pytest.raises(FilterError, match=r"values must be a list, got .*: write \["):
+        getattr(field("lang"), method)(values)
+
+
+@pytest.mark.parametrize("value", [10**5000, -(10**5000), 2**63], ids=["large", "small", "65 bits"])
+def test_integers_beyond_64_bits_are_refused(value: int) -> None:
+    """Those too that Python would not print."""
+    with pytest.raises(FilterError, match="at most 64 bits, got"):
+        as_filter({"year": value})

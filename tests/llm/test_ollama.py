@@ -387,3 +387,11 @@ def test_any_text_survives(text: str) -> None:
         client = Ollama("llama3.1", server.url)
         assert client.complete(text) == text
         assert "".join(client.stream(text)) == text
+
+
+@pytest.mark.parametrize("host", ["localhost:abc", "http://localhost:99999", "http://[::1"])
+def test_a_host_that_is_none_is_refused(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable is named, with its value."""
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    with pytest.raises(ArgumentError, match=r"OLLAMA_HOST must be host, host:port or a URL, got '"):
+        OllamaEmbedder()

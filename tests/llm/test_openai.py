@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sleuth import protocols
-from sleuth.errors import EmbeddingError, GenerationError
+from sleuth.errors import ArgumentError, EmbeddingError, GenerationError
 from sleuth.llm import OpenAIEmbedder, OpenAIGenerator
 from sleuth.testing.ollama import embed
 from sleuth.testing.serving import LocalServer, Reply, Request
@@ -157,3 +157,27 @@ def test_embedder_failures(server: OpenAIServer, reply: Reply, says: str) -> Non
     server.next = reply
     with pytest.raises(EmbeddingError, match=says):
         OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY).embed_query("x")
+
+
+def test_blanks_around_the_key_are_left_out(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key from a file ends in a line break."""
+    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
+    assert OpenAIEmbedder("e", f"{server.url}/v1").embed_query("a b")
+
+
+@pytest.mark.parametrize("key", ["sk-ver\ny-secret", "sk-verключ", "sk-ver\x7f"])
+def test_a_key_that_no_header_holds_is_refused_unseen(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says which character stands where, and nothing else of the key."""
+    with pytest.raises(ArgumentError, match=r"^api_key must hold .* at place 7 of") as given:
+        OpenAIEmbedder("e", api_key=key)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ArgumentError, match=r"^OPENAI_API_KEY must hold .* at place 7 of") as found:
+        OpenAIGenerator("m")
+    assert "sk-ver" not in str(given.value) + str(found.value)
+
+
+def test_an_integer_that_no_float_holds_is_no_vector(server: OpenAIServer) -> None:
+    """It is an answer that cannot be used, not a crash."""
+    server.next = Reply(200, b'{"data": [{"index": 0, "embedding": [1%s]}]}' % (b"0" * 400))
+    with pytest.raises(EmbeddingError, match="vector that holds 1000"):
+        OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY).embed_query("a")

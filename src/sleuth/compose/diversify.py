@@ -36,17 +36,24 @@ def mmr(
     Returns:
         Rows and their values, in order of choice; the first row where values tie.
     """
+    return [(row, value) for row, value, _ in _choose(relevance, vectors, k, trade_off)]
+
+
+def _choose(
+    relevance: NDArray[np.float64], vectors: NDArray[np.floating[Any]], k: int, trade_off: float
+) -> list[tuple[int, float, float]]:
+    """As `mmr`, with the greatest cosine to a row chosen before, which is -1 for the first."""
     if not 0 <= trade_off <= 1:
         raise ArgumentError(f"trade_off must be a number from 0 to 1, got {trade_off!r}")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions = vectors / np.where(lengths == 0, 1, lengths)
     nearest = np.full(len(relevance), -1.0)  # below any cosine: the first choice is by relevance alone
     left = np.ones(len(relevance), bool)
-    chosen: list[tuple[int, float]] = []
+    chosen: list[tuple[int, float, float]] = []
     for _ in range(min(k, len(relevance))):
         values = np.where(left, trade_off * relevance - (1 - trade_off) * nearest, -np.inf)
         row = int(np.argmax(values))
-        chosen.append((row, float(values[row])))
+        chosen.append((row, float(values[row]), float(nearest[row])))
         left[row] = False
         nearest = np.maximum(nearest, directions @ directions[row])
     return chosen
@@ -82,12 +89,20 @@ class DiversifiedRetriever:
             return found
         scores = [len(found) - i if item.score is None else item.score for i, item in enumerate(found)]
         vectors = np.asarray(self.embedder.embed_documents([item.text for item in found]), np.float32)
-        chosen = mmr(normalise(np.array(scores)), vectors, k, self.trade_off)
-        formula = "trade_off * min-max score - (1 - trade_off) * greatest cosine to a hit above"
+        relevance = normalise(np.array(scores))
+        formula = "trade_off * relevance (min-max score) - (1 - trade_off) * nearest (greatest cosine to a hit above)"
         return Ranking(
             [
-                rescored(found[i], value, "diversify", formula, trade_off=self.trade_off)
-                for i, value in chosen
+                rescored(
+                    found[i],
+                    value,
+                    "diversify",
+                    formula,
+                    trade_off=self.trade_off,
+                    relevance=float(relevance[i]),
+                    nearest=nearest,
+                )
+                for i, value, nearest in _choose(relevance, vectors, k, self.trade_off)
             ],
             found.parts,
         )

@@ -44,7 +44,7 @@ class Pool(Protocol):
         ...
 
     @property
-    def scores(self) -> NDArray[np.float32]:
+    def scores(self) -> NDArray[np.floating[Any]]:
         """Shape (m,), higher is better."""
         ...
 

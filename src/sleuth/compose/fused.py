@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class _Pool:
     keys: NDArray[np.int64]
-    scores: NDArray[np.float32]
+    scores: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class FusedRetriever:
         weights: by name, 0 and more; 1 where not named.
         method, rank_constant: see `sleuth.compose.fuse`.
         pool: hits asked of each; nothing beyond them is ever found, whatever k is.
-        deadline: seconds that each has; None waits for all. A retriever that fails or is late leaves a degraded
-            ranking, with a report of it in `parts`; if all do, RetrievalError is raised.
+        deadline: seconds that each has; None waits for all. A retriever that fails, is late or gives a score that is
+            not finite leaves a degraded ranking, with a report of it in `parts`; if all do, RetrievalError is raised.
     """
 
     retrievers: Mapping[str, Retriever]
@@ -53,7 +54,7 @@ class FusedRetriever:
         if not self.retrievers:
             raise ArgumentError(f"retrievers must name at least one, got {self.retrievers!r}")
         check_pool(self.pool)
-        empty = _Pool(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        empty = _Pool(np.zeros(0, np.int64), np.zeros(0, np.float64))
         fuse_hits(
             dict.fromkeys(self.retrievers, empty), self.weights, self.method, rank_constant=self.rank_constant
         )
@@ -66,7 +67,7 @@ class FusedRetriever:
             return Ranking(())
         found, reports = run_slices(
             {
-                name: partial(retriever.retrieve, query, self.pool, filter=filter)
+                name: partial(_pool_of, name, retriever, query, self.pool, filter)
                 for name, retriever in self.retrievers.items()
             },
             deadline=self.deadline,
@@ -82,6 +83,20 @@ class FusedRetriever:
         )
         ids = list(items)
         return Ranking([_hit(fused, i, ids, items, found) for i in range(len(fused))], reports)
+
+
+def _pool_of(
+    name: str, retriever: Retriever, query: str, pool: int, filter: Filter | Mapping[str, Any] | str | None
+) -> Ranking:
+    """What one retriever finds; RetrievalError for a score that cannot be compared."""
+    found = retriever.retrieve(query, pool, filter=filter)
+    bad = next((item for item in found if item.score is not None and not math.isfinite(item.score)), None)
+    if bad is not None:
+        raise RetrievalError(
+            f"scores must be finite to be fused, got {bad.score!r} of {bad.id!r} from {name!r}",
+            context={"query": query, "k": pool},
+        )
+    return found
 
 
 def _raise_if_none(found: Mapping[str, Ranking], reports: Sequence[PartReport], query: str, k: int) -> None:
@@ -116,7 +131,7 @@ def _pools(found: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) -> 
             scores.setdefault(place[item.id], score)
         pools[name] = _Pool(
             np.fromiter(scores.keys(), np.int64, len(scores)),
-            np.fromiter(scores.values(), np.float32, len(scores)),
+            np.fromiter(scores.values(), np.float64, len(scores)),
         )
     return pools
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
+from threading import TIMEOUT_MAX
 from time import monotonic
 from typing import Generic, TypeVar
 
@@ -94,11 +95,16 @@ def _gather(
     outcomes = {name: _run(name, slices[name], started, Exception) for name in here}
     while len(outcomes) < len(chosen):
         try:
-            outcome = arrived.get(timeout=None if end is None else max(0.0, end - monotonic()))
+            outcome = arrived.get(timeout=None if end is None else _within(end - monotonic()))
         except Empty:
             break
         outcomes[outcome.name] = outcome
     return outcomes
+
+
+def _within(seconds: float) -> float:
+    """As long as a thread can wait at once, at most."""
+    return min(max(0.0, seconds), TIMEOUT_MAX)
 
 
 def _run(name: str, run: Callable[[], T], started: float, caught: type[BaseException]) -> _Outcome[T]:

@@ -39,6 +39,7 @@ def embed_texts(
     texts: Sequence[str],
     *,
     cache: EmbeddingCache | None = None,
+    dimension: int = 0,
     batch_size: int = 256,
     threads: int = 4,
     progress: Progress | None = None,
@@ -48,6 +49,9 @@ def embed_texts(
     Each distinct text is embedded once. Batches that are done stay in the cache if a later one fails, so
     that a second attempt goes on where the first one stopped. The cache is used from the calling thread
     only.
+
+    Args:
+        dimension: that the vectors must have, those in the cache included; 0 for whatever the first has.
 
     Raises:
         EmbeddingError: the embedder failed, or gave something else than one finite vector per text, all of
@@ -62,19 +66,19 @@ def embed_texts(
         for some in _batches(list(distinct), batch_size):
             found = cache.get(embedder.fingerprint, some)
             vectors.update((name, np.frombuffer(raw, np.float32)) for name, raw in found.items())
+    dimension = dimension or next((len(vector) for vector in vectors.values()), 0)
+    vectors = {name: vector for name, vector in vectors.items() if len(vector) == dimension}
     missing = [name for name in distinct if name not in vectors]
     for done in _embed(embedder, missing, distinct, batch_size, threads):
         vectors.update(done)
+        given = next((len(vector) for vector in done.values() if len(vector) != dimension), dimension)
+        if dimension and given != dimension:
+            raise mixed(embedder.fingerprint, dimension, given)
+        dimension = given
         if cache is not None:
             cache.put(embedder.fingerprint, {name: vector.tobytes() for name, vector in done.items()})
         if progress is not None:
             progress(len(vectors), len(distinct))
-    lengths = sorted({len(vector) for vector in vectors.values()})
-    if len(lengths) > 1:
-        told = ", ".join(map(str, lengths))
-        raise EmbeddingError(
-            f"{embedder.fingerprint} gave vectors of different lengths: {told}", service=embedder.fingerprint
-        )
     return np.stack([vectors[name] for name in names])
 
 
@@ -108,11 +112,27 @@ def check_embedder(recorded: str, given: str, *, path: str = "") -> None:
         )
 
 
+def mixed(embedder: str, kept: int, given: int) -> EmbeddingError:
+    """An embedder has changed under one name."""
+    return EmbeddingError(
+        f"vectors must have {kept} dimensions, as others of this index have, got {given} from {embedder!r}; "
+        "if that is another model now, embed everything again: sleuth index --re-embed",
+        service=embedder,
+    )
+
+
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rows scaled to length 1, shape (n, dimension); zeros stay."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    lengths[lengths == 0] = 1
+    with np.errstate(over="ignore", under="ignore"):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    odd = ~((lengths > 1e-15) & (lengths < 1e15))[:, 0]  # whose squares single precision does not hold
+    lengths[odd] = 1
     scaled: NDArray[np.float32] = vectors / lengths
+    if odd.any():
+        wide = vectors[odd].astype(np.float64)
+        exact = np.linalg.norm(wide, axis=1, keepdims=True)
+        exact[exact == 0] = 1
+        scaled[odd] = wide / exact
     return scaled
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes
-from sleuth.dense.embedding import EmbeddingCache, Progress, check_embedder, embed_texts, unit
+from sleuth.dense.embedding import EmbeddingCache, Progress, check_embedder, embed_texts, mixed, unit
 from sleuth.dense.late import begins_of
 from sleuth.dense.wordllama import Reading, WordLlamaEmbedder
 from sleuth.errors import ArgumentError
@@ -38,6 +38,8 @@ class DenseLeg:
         name: "dense".
         embedder: makes the vectors; its fingerprint is recorded in each segment.
         fields: the row texts that are embedded, joined by a space in this order.
+        dimension: that new vectors must have; 0 where none were made yet.
+        progress: told while rows are embedded, of the texts of one call of `build`.
     """
 
     name = "dense"
@@ -48,7 +50,7 @@ class DenseLeg:
         *,
         fields: Sequence[str] = ("title", "heading", "text"),
         cache: EmbeddingCache | None = None,
-        batch_size: int = 256,
+        batch_size: int | None = None,
         threads: int = 4,
         progress: Progress | None = None,
     ) -> None:
@@ -59,11 +61,16 @@ class DenseLeg:
             fields: names of row texts, at least one.
             cache: where vectors are looked up before they are made; worth it where embedding is slower than
                 reading.
-            batch_size, threads: texts per call of the embedder, and how many calls at a time.
-            progress: told while rows are embedded.
+            batch_size: texts per call of the embedder, and vectors put into the cache at a time; None for the
+                embedder's own `batch_size`, or 256 where it has none.
+            threads: calls at a time.
+            progress: see `progress`.
         """
         if not fields:
             raise ArgumentError(f"fields must name at least one text, got {fields!r}")
+        if batch_size is None:
+            own = getattr(embedder, "batch_size", None)
+            batch_size = own if isinstance(own, int) and own > 0 else 256
         if batch_size < 1 or threads < 1:
             raise ArgumentError(
                 f"batch_size and threads must be at least 1, got {batch_size!r} and {threads!r}"
@@ -73,7 +80,8 @@ class DenseLeg:
         self._cache = cache
         self._batch_size = batch_size
         self._threads = threads
-        self._progress = progress
+        self.progress = progress
+        self.dimension = 0
 
     @property
     def fingerprint(self) -> str:
@@ -93,7 +101,11 @@ class DenseLeg:
         ] * len(rows)
 
     def build(self, rows: Rows) -> SegmentData:
-        """Vectors and codes of these rows; raises EmbeddingError where the embedder fails."""
+        """Vectors and codes of these rows.
+
+        Raises:
+            EmbeddingError: the embedder fails, or gives vectors of another length than before.
+        """
         if isinstance(self.embedder, WordLlamaEmbedder):
             read = self._read(self.embedder, self.texts(rows))
             return self.pack(read.vectors.astype(np.float16), (read.tokens, read.sizes))
@@ -101,24 +113,27 @@ class DenseLeg:
             self.embedder,
             self.texts(rows),
             cache=self._cache,
+            dimension=self.dimension,
             batch_size=self._batch_size,
             threads=self._threads,
-            progress=self._progress,
+            progress=self.progress,
         )
+        self.dimension = self.dimension or vectors.shape[1]
         return self.pack(unit(vectors).astype(np.float16))
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
-        """Vectors and codes of the live rows of these segments, in order."""
+        """Vectors and codes of the live rows of these segments, in order; raises EmbeddingError where they are of
+        several lengths.
+        """
+        dimension = dimension_of(segments)
         vectors = scratch.growing(np.float16)
         tokens, sizes = scratch.growing(np.uint8), scratch.growing(np.uint16)
-        dimension = 0
         for view in segments:
             self.check(view)
             if not len(view):
                 continue
             live = None if view.live is None else unpack(view.live, len(view))
             given = view.arrays["vectors"]
-            dimension = given.shape[1]
             for first in range(0, len(view), PIECE):
                 rows = slice(first, first + PIECE)
                 vectors.append(given[rows] if live is None else given[rows][live[rows]])
@@ -163,8 +178,21 @@ class DenseLeg:
 
             with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
                 read = list(pool.map(embedder.read, batches))
-        if self._progress is not None:
-            self._progress(len(texts), len(texts))
+        if self.progress is not None:
+            self.progress(len(texts), len(texts))
         if len(read) == 1:
             return read[0]
         return Reading(*map(np.concatenate, zip(*read, strict=True)))
+
+
+def dimension_of(segments: Sequence[SegmentView]) -> int:
+    """The length of the vectors of these segments; 0 where there are none.
+
+    Raises:
+        EmbeddingError: there are several; names two.
+    """
+    found = {view.arrays["vectors"].shape[1]: view.meta["embedder"] for view in segments if len(view)}
+    if len(found) > 1:
+        first, second, *_ = found
+        raise mixed(str(found[first]), first, second)
+    return next(iter(found), 0)

@@ -26,6 +26,7 @@ class SentenceTransformerEmbedder:
 
     Raises:
         MissingPackageError: sentence-transformers is not installed.
+        EmbeddingError: the model does not load.
     """
 
     def __init__(
@@ -43,8 +44,8 @@ class SentenceTransformerEmbedder:
             raise MissingPackageError("sentence-transformers", "models", f"The embedder {model!r}") from error
         self.query_prefix = query_prefix
         self.document_prefix = document_prefix
-        self._model = SentenceTransformer(
-            model, device=device, truncate_dim=dimension, trust_remote_code=False
+        self._model = _loaded(
+            model, SentenceTransformer, device=device, truncate_dim=dimension, trust_remote_code=False
         )
         self._lock = Lock()
         self.dimension = int(self._model.get_sentence_embedding_dimension() or 0)
@@ -76,6 +77,7 @@ class Model2VecEmbedder:
 
     Raises:
         MissingPackageError: model2vec is not installed.
+        EmbeddingError: the model does not load.
     """
 
     def __init__(self, model: str) -> None:
@@ -83,7 +85,7 @@ class Model2VecEmbedder:
             from model2vec import StaticModel  # type: ignore[import-not-found, unused-ignore]
         except ImportError as error:
             raise MissingPackageError("model2vec", "models", f"The embedder {model!r}") from error
-        self._model = StaticModel.from_pretrained(model, force_download=False)
+        self._model = _loaded(model, StaticModel.from_pretrained, force_download=False)
         self.dimension = int(self._model.dim)
         self.fingerprint = f"model2vec/{model}/{self.dimension}"
 
@@ -97,6 +99,18 @@ class Model2VecEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         return _called(self.fingerprint, self._model.encode, texts, use_multiprocessing=False)
+
+
+def _loaded(model: str, load: Any, **options: Any) -> Any:
+    """The model; EmbeddingError, with the package's own message, where it does not load."""
+    try:
+        return load(model, **options)
+    except Exception as error:  # whatever the package, its hub and its file formats raise
+        told = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise EmbeddingError(
+            f"the embedder {model!r} does not load ({told}): name a folder that holds it, or a model of its hub",
+            service=model,
+        ) from error
 
 
 def _called(fingerprint: str, encode: Any, texts: list[str], **options: Any) -> NDArray[np.float32]:

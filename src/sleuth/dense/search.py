@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import as_vectors
-from sleuth.dense.leg import DenseLeg
+from sleuth.dense.leg import DenseLeg, dimension_of
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.store.hits import best_hits, no_hits
 from sleuth.store.legs import Bitmap, Hits, SegmentView
@@ -47,7 +47,8 @@ class DenseSearcher:
 
     Attributes:
         leg: the leg that built the segments.
-        dimension: of the vectors; 0 where there are no rows.
+        dimension: of the vectors; 0 where there are no rows. Where segments differ in it, every search raises
+            EmbeddingError.
     """
 
     def __init__(self, leg: DenseLeg, segments: Sequence[SegmentView], *, ids: Ids | None = None) -> None:
@@ -67,7 +68,9 @@ class DenseSearcher:
         self._segments = tuple(segments)
         self._ids: Ids = ids or _by_key
         self._halves = [view.arrays["vectors"].view(np.uint16) for view in segments]
-        self.dimension = max((halves.shape[1] for halves in self._halves), default=0)
+        widths = {halves.shape[1] for halves in self._halves if len(halves)}
+        self.dimension = max(widths, default=0)
+        self._is_mixed = len(widths) > 1
         self._by_size = sorted(
             (i for i, view in enumerate(segments) if len(view)), key=lambda i: -len(segments[i])
         )
@@ -148,6 +151,8 @@ class DenseSearcher:
 
     def vectors(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Vectors of the given rows, shape (len(keys), dimension); zeros for a key that no segment holds."""
+        if self._is_mixed:
+            dimension_of(self._segments)
         found = np.zeros((len(keys), self.dimension), np.float32)
         for i, places, rows in self._locate(keys):
             found[places] = self._segments[i].arrays["vectors"][rows]
@@ -172,6 +177,8 @@ class DenseSearcher:
 
     def _prepare(self, vector: Vector) -> Vector:
         """A query of length 1, checked against the index."""
+        if self._is_mixed:
+            dimension_of(self._segments)
         given = np.ascontiguousarray(vector, np.float32)
         if given.ndim != 1 or (self.dimension and len(given) != self.dimension):
             raise EmbeddingError(

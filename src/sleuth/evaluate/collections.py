@@ -6,8 +6,8 @@ A folder with `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,10 @@ from sleuth.types import Document
 
 Qrels = dict[str, dict[str, int]]
 """Judgements: query id to document id to relevance, 0 for not relevant."""
+
+
+_HEADER = re.compile("[A-Za-z][A-Za-z _-]*")
+_RELEVANCE = re.compile("-?[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +40,9 @@ class Collection:
 
     def documents(self) -> Iterator[Document]:
         """The corpus, streamed; ids are those of the judgements."""
-        for number, row in _rows(self.folder / "corpus.jsonl"):
-            try:
-                title = str(row.get("title") or "")
-                yield Document(str(row["text"]), {"title": title} if title else {}, id=str(row["_id"]))
-            except KeyError as error:
-                raise EvaluationError(
-                    f"{self.folder / 'corpus.jsonl'}:{number} lacks the key {error}"
-                ) from error
+        for row in _rows(self.folder / "corpus.jsonl"):
+            title = str(row.get("title") or "")
+            yield Document(row["text"], {"title": title} if title else {}, id=row["_id"])
 
 
 def open_collection(folder: str | Path, split: str | None = None) -> Collection:
@@ -70,11 +69,7 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
             f"split must be among {', '.join(splits) or '(none)'} in {home}, got {chosen!r}"
         )
     qrels = read_qrels(home / "qrels" / f"{chosen}.tsv")
-    queries = {
-        str(row["_id"]): str(row["text"])
-        for _, row in _rows(home / "queries.jsonl")
-        if str(row["_id"]) in qrels
-    }
+    queries = {row["_id"]: row["text"] for row in _rows(home / "queries.jsonl") if row["_id"] in qrels}
     if missing := sorted(qrels.keys() - queries.keys()):
         raise EvaluationError(
             f"{home / 'queries.jsonl'} lacks {len(missing)} judged queries, such as {missing[0]!r}"
@@ -84,26 +79,60 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Judgements, from tab-separated lines of query, document and relevance; a header is recognised.
+    """Judgements, from tab-separated lines of query, document and relevance; a header is recognised by a third field
+    of letters.
 
     Raises:
         EvaluationError: a line of another form; says which.
     """
     qrels: Qrels = {}
-    with path.open(encoding="utf8", newline="") as file:
-        for number, row in enumerate(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
-            if not row or (number == 1 and len(row) == 3 and not row[2].lstrip("-").isdigit()):
-                continue
-            if len(row) != 3 or not row[2].lstrip("-").isdigit():
-                raise EvaluationError(f"{path}:{number} must hold query, document and relevance, got {row!r}")
-            qrels.setdefault(row[0], {})[row[1]] = int(row[2])
+    for number, line in numbered_lines(path):
+        row = line.split("\t")
+        if number == 1 and len(row) == 3 and _HEADER.fullmatch(row[2]):
+            continue
+        if len(row) != 3 or not _RELEVANCE.fullmatch(row[2]):
+            raise EvaluationError(
+                f"{path}:{number} must hold query, document and relevance, an integer, between tabs, got {row!r}"
+            )
+        qrels.setdefault(row[0], {})[row[1]] = int(row[2])
     return qrels
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with path.open(encoding="utf8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                yield number, json.loads(line)
-            except ValueError as error:
-                raise EvaluationError(f"{path}:{number} must be a line of JSON ({error})") from error
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a text file that are not blank, with their numbers, from 1.
+
+    Raises:
+        EvaluationError: a file that cannot be read, or a line that is not UTF-8.
+    """
+    number = 0
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(file, 1):
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                if line.strip():
+                    yield number, line.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise EvaluationError(
+            f"{path}:{number} must be UTF-8 ({error.reason} at byte {error.start + 1})"
+        ) from None
+    except OSError as error:
+        raise EvaluationError(f"{path} must be a file that can be read ({error.strerror})") from error
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file of JSON lines; `_id` and `text` of each are strings."""
+    for number, line in numbered_lines(path):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise EvaluationError(f"{path}:{number} must be a line of JSON ({error})") from error
+        if not isinstance(row, dict):
+            raise EvaluationError(f"{path}:{number} must be a JSON object, got {line[:80]!r}")
+        id, text = row.get("_id"), row.get("text")
+        if isinstance(id, bool) or not isinstance(id, str | int) or not str(id).strip():
+            raise EvaluationError(
+                f"{path}:{number} must have a string that is not blank under '_id', got {id!r}"
+            )
+        if not isinstance(text, str):
+            raise EvaluationError(f"{path}:{number} must have a string under 'text', got {text!r}")
+        yield {**row, "_id": str(id)}

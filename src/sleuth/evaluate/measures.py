@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import EvaluationError, MissingPackageError
 from sleuth.evaluate.collections import Qrels
@@ -59,24 +59,50 @@ def score(run: Run, qrels: Qrels, measures: Sequence[str] = MEASURES) -> Scores:
         EvaluationError: no judgements, or a measure that ir_measures does not know.
         MissingPackageError: ir_measures is not installed.
     """
+    parsed = parse_measures(measures)
+    import ir_measures
+
+    if not qrels:
+        raise EvaluationError("qrels must judge at least one query, got none")
+    values: dict[str, dict[str, float]] = {name: dict.fromkeys(qrels, 0.0) for name in parsed}
+    judged = {query: dict(documents) for query, documents in qrels.items()}
+    try:
+        metrics = list(ir_measures.iter_calc(list(parsed.values()), judged, run))
+    except Exception as error:  # whatever the tools behind ir_measures raise
+        told = str(error) or type(error).__name__
+        raise EvaluationError(
+            f"measures must be ones that this run can be given, got {list(measures)} ({told})"
+        ) from error
+    for metric in metrics:
+        for name, measure in parsed.items():
+            if measure == metric.measure:
+                values[name][metric.query_id] = float(metric.value)
+    return Scores(values)
+
+
+def parse_measures(measures: Sequence[str]) -> dict[str, Any]:
+    """The measures of ir_measures that these spellings mean.
+
+    Raises:
+        EvaluationError: one that ir_measures does not know, or a cutoff that is not a count above 0.
+        MissingPackageError: ir_measures is not installed.
+    """
     try:
         import ir_measures
     except ImportError as error:
         raise MissingPackageError("ir-measures", "eval", "measuring a run") from error
-    if not qrels:
-        raise EvaluationError("qrels must judge at least one query, got none")
-    try:
-        parsed = {name: ir_measures.parse_measure(name) for name in measures}
-    except (NameError, ValueError, SyntaxError) as error:
-        raise EvaluationError(
-            f"measures must be spelled as in nDCG@10 or R@100, got {list(measures)}"
-        ) from error
-    names = {measure: name for name, measure in parsed.items()}
-    values: dict[str, dict[str, float]] = {name: dict.fromkeys(qrels, 0.0) for name in measures}
-    judged = {query: dict(documents) for query, documents in qrels.items()}
-    for metric in ir_measures.iter_calc(list(parsed.values()), judged, run):
-        values[names[metric.measure]][metric.query_id] = float(metric.value)
-    return Scores(values)
+    parsed = {}
+    for name in measures:
+        try:
+            parsed[name] = ir_measures.parse_measure(name)
+        except (AssertionError, NameError, ValueError, SyntaxError) as error:
+            raise EvaluationError(
+                f"measures must be spelled as in nDCG@10 or R@100, got {name!r} ({error})"
+            ) from error
+        cutoff = parsed[name].params.get("cutoff", 1)
+        if isinstance(cutoff, bool) or not 1 <= cutoff < 2**31:  # trec_eval would end the process
+            raise EvaluationError(f"a measure's cutoff must be from 1 to 2**31 - 1, got {name!r}")
+    return parsed
 
 
 def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 0) -> list[Comparison]:

@@ -5,8 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from sleuth.errors import MissingPackageError
+from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.evaluate.measures import Scores
+
+
+def check_plot(path: str | Path) -> None:
+    """Refuse what `plot` cannot write.
+
+    Raises:
+        ArgumentError: another ending than PNG's, SVG's or PDF's.
+        MissingPackageError: matplotlib is not installed.
+    """
+    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ArgumentError(f"plot must end in .png, .svg or .pdf, got {str(path)!r}")
+    try:
+        import matplotlib.figure  # noqa: F401 - whether it is there
+    except ImportError as error:
+        raise MissingPackageError("matplotlib", "eval", "plotting") from error
 
 
 def plot(scores: Mapping[str, Scores], path: str | Path, title: str = "") -> None:
@@ -15,10 +30,9 @@ def plot(scores: Mapping[str, Scores], path: str | Path, title: str = "") -> Non
     Args:
         scores: by the name of the run; the first is the one that others are compared with.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingPackageError("matplotlib", "eval", "plotting") from error
+    check_plot(path)
+    from matplotlib.figure import Figure
+
     names = list(scores)
     measures = list(scores[names[0]].per_query)
     figure = Figure(figsize=(10 if len(names) == 2 else 6, 4), layout="constrained")

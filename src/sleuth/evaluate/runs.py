@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sleuth.errors import EvaluationError
+from sleuth.evaluate.collections import numbered_lines
 from sleuth.protocols import Retriever
 from sleuth.types import Ranking
 
@@ -78,15 +80,19 @@ def in_order(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def write_run(run: Run, path: str | Path, tag: str = "sleuth") -> None:
-    """Write a run as TREC does: query, Q0, document, rank, score, tag."""
+    """Write a run as TREC does: query, Q0, document, rank, score, tag.
+
+    Raises:
+        EvaluationError: an id that the format cannot hold; nothing is written.
+    """
+    for query, scores in run.items():
+        for document in scores:
+            if any(character.isspace() for character in query + document):
+                raise EvaluationError(f"ids in a TREC run must hold no blanks, got {query!r}, {document!r}")
     with Path(path).open("w", encoding="utf8") as out:
         for query, scores in run.items():
             ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
             for rank, (document, score) in enumerate(ranked, 1):
-                if any(character.isspace() for character in query + document):
-                    raise EvaluationError(
-                        f"ids in a TREC run must hold no blanks, got {query!r}, {document!r}"
-                    )
                 out.write(f"{query} Q0 {document} {rank} {score!r} {tag}\n")
 
 
@@ -97,14 +103,16 @@ def read_run(path: str | Path) -> Run:
         EvaluationError: a line of another form; says which.
     """
     run: Run = {}
-    with Path(path).open(encoding="utf8") as lines:
-        for number, line in enumerate(lines, 1):
-            parts = line.split()
-            try:
-                query, _, document, _, score, _ = parts
-                run.setdefault(query, {})[document] = float(score)
-            except ValueError as error:
-                raise EvaluationError(
-                    f"{path}:{number} must hold query, Q0, document, rank, score and tag, got {line.strip()!r}"
-                ) from error
+    for number, line in numbered_lines(Path(path)):
+        try:
+            query, _, document, _, score, _ = line.split()
+            value = float(score)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise EvaluationError(
+                f"{path}:{number} must hold query, Q0, document, rank, score, a finite number, and tag, "
+                f"got {line.strip()!r}"
+            )
+        run.setdefault(query, {})[document] = value
     return run

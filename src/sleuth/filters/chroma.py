@@ -20,7 +20,6 @@ from typing import Any, Final, TypeGuard
 from sleuth.errors import FilterError
 from sleuth.filters.text import negation_refused, to_text
 from sleuth.filters.tree import (
-    INT64,
     ORDERED,
     And,
     Compare,
@@ -29,6 +28,7 @@ from sleuth.filters.tree import (
     Operator,
     Or,
     Scalar,
+    fits_int64,
     negations_inward,
 )
 
@@ -129,7 +129,7 @@ def _per_element(test: Compare, operator: str) -> list[dict[str, Any]]:
         found.append(value)
         if isinstance(value, int) and not isinstance(value, bool) and value == float(value):
             found.append(float(value))
-        elif isinstance(value, float) and value.is_integer() and int(value) in INT64:
+        elif isinstance(value, float) and value.is_integer() and fits_int64(int(value)):
             found.append(int(value))
     return [{test.key: {operator: value}} for value in found]
 

@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from sleuth.filters.tree import INT64, And, Compare, Filter, Not, Or, Scalar
+from sleuth.filters.tree import And, Compare, Filter, Not, Or, Scalar, fits_int64
 
 Leaf: TypeAlias = Scalar | list[Scalar]
 """What a key holds, objects read through: a scalar, or a list's elements, none of them null or NaN."""
@@ -53,7 +53,7 @@ def leaves(metadata: Mapping[str, Any]) -> Mapping[str, Leaf]:
         if value is None:
             continue
         if isinstance(value, Mapping):
-            found.setdefault(key, [])
+            found[key] = _as_list(found[key]) if key in found else []
             pending += [(f"{key}.{name}", part, listed) for name, part in reversed(list(value.items()))]
         elif isinstance(value, list | tuple):
             found[key] = _as_list(found[key]) if key in found else []
@@ -74,7 +74,7 @@ def comparable(value: object) -> Scalar | None:
     if isinstance(value, bool | str):
         return value
     if isinstance(value, int):
-        return value if value in INT64 else _nearest_float(value)
+        return value if fits_int64(value) else _nearest_float(value)
     if isinstance(value, float):
         return None if math.isnan(value) else value
     return None

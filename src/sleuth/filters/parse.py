@@ -9,7 +9,7 @@ from typing import Any
 from sleuth.errors import FilterError
 from sleuth.filters.bedrock import from_bedrock, is_bedrock
 from sleuth.filters.mongo import from_mongo
-from sleuth.filters.text import from_text
+from sleuth.filters.text import from_text, integer
 from sleuth.filters.tree import And, Compare, Filter, Not, Or, check_depth
 
 
@@ -46,7 +46,7 @@ def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=_object, parse_int=integer)
     except json.JSONDecodeError as error:
         raise FilterError(
             f"filter must be JSON where it begins with '{{': {error.msg}", where=f"column {error.colno}"

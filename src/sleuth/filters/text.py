@@ -21,9 +21,9 @@ Grammar, in order of binding; blanks separate and otherwise mean nothing:
     key      = word | string in double quotes
 
 A word has no blanks and none of `"()[]{},*`, and does not begin with one of `<>=!`; as a key it holds none of
-`:=!<>` and does not begin with `-`. Quoted values are always strings: `year:2020` is the number,
-`year:"2020"` the string. A sign may follow a colon (`year:>=2020`). Text that begins with `{` is read as
-JSON.
+`:=!<>` and begins neither with `-` nor with `AND-`, `OR-` or `NOT-`. Quoted values are always strings:
+`year:2020` is the number, `year:"2020"` the string. A sign may follow a colon (`year:>=2020`). Text that
+begins with `{` is read as JSON.
 """
 
 from __future__ import annotations
@@ -38,10 +38,13 @@ from sleuth.filters.tree import MAX_DEPTH, REVERSED_ORDERS, And, Compare, Filter
 
 _BLANK: Final = re.compile(r"\s*")
 _KEY: Final = re.compile(r'[^\s"()\[\]{},*:=!<>\-][^\s"()\[\]{},*:=!<>]*')
+_KEYWORD: Final = re.compile("(?:AND|OR|NOT)-")
 _WORD: Final = re.compile(r'[^\s"()\[\]{},*<>=!][^\s"()\[\]{},*]*')
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _OPERATOR: Final = re.compile(r":?(>=|<=|!=|>|<|=)|:")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_DIGITS: Final = 100
+"""Characters of an integer that is read at all; 20 hold one of 64 bits."""
 _NAMES: Final[Mapping[str, Operator]] = {
     "=": "eq",
     "!=": "ne",
@@ -253,7 +256,18 @@ def _scalar(word: str) -> Scalar:
     number = _NUMBER.fullmatch(word)
     if number is None:
         return word
-    return float(word) if any(number.groups()) else int(word)
+    if any(number.groups()):
+        return float(word)
+    return integer(word)
+
+
+def integer(digits: str) -> int:
+    """The integer that these digits spell; those that Python would not read are refused."""
+    if len(digits) > _DIGITS:
+        raise FilterError(
+            f"a number must be an integer of at most 64 bits, got one of {len(digits):,} digits"
+        )
+    return int(digits)
 
 
 def _grouped(filter: Filter) -> str:
@@ -262,7 +276,7 @@ def _grouped(filter: Filter) -> str:
 
 
 def _key(key: str) -> str:
-    return key if _KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    return key if _KEY.fullmatch(key) and not _KEYWORD.match(key) else json.dumps(key, ensure_ascii=False)
 
 
 def _condition(test: Compare) -> str:

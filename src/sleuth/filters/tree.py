@@ -26,7 +26,7 @@ REVERSED_ORDERS: Final[dict[Operator, Operator]] = {"gt": "lte", "gte": "lt", "l
 """Not the negations: an order and its reverse are both false where the key is missing."""
 MAX_DEPTH: Final = 32
 """Nesting of a filter, in nodes from the root to a comparison; a hand-written filter has 2 to 4."""
-INT64: Final = range(-(2**63), 2**63)
+_PLAIN: Final = frozenset({str, int, float, bool})
 
 
 class _Node:
@@ -55,7 +55,8 @@ class Compare(_Node):
     Attributes:
         key: a metadata key; a dot steps into an object, as in "author.name".
         value: a scalar; a tuple of scalars for "in" and "nin"; a bool for "exists"; a string for "prefix" and
-            "substring"; a number or a string for the four orders. Numbers are finite, integers fit 64 bits.
+            "substring"; a number or a string for the four orders. Numbers are finite, integers fit 64 bits. Members of
+            an enumeration and other subclasses of these are kept as what they are equal to.
     """
 
     key: str
@@ -65,6 +66,11 @@ class Compare(_Node):
     def __post_init__(self) -> None:
         _check_key(self.key)
         _check_value(self.operator, self.value)
+        value = self.value
+        object.__setattr__(self, "key", _plain(self.key))
+        object.__setattr__(
+            self, "value", tuple(map(_plain, value)) if isinstance(value, tuple) else _plain(value)
+        )
 
     def _identity(self) -> tuple[Any, ...]:
         values = self.value if isinstance(self.value, tuple) else (self.value,)
@@ -154,11 +160,11 @@ class Field:
 
     def is_in(self, values: Iterable[Scalar]) -> Compare:
         """True where the value, or an element of a list, is one of these."""
-        return Compare(self.key, "in", tuple(values))
+        return Compare(self.key, "in", _listed(values))
 
     def not_in(self, values: Iterable[Scalar]) -> Compare:
         """True where `is_in` is not, so where the key is missing too."""
-        return Compare(self.key, "nin", tuple(values))
+        return Compare(self.key, "nin", _listed(values))
 
     def exists(self, present: bool = True) -> Compare:
         """True where the key has a value other than null, or with False where it has none."""
@@ -175,6 +181,12 @@ class Field:
     def has_substring(self, text: str) -> Compare:
         """True where the value, or an element of a list, is a string with this text in it."""
         return Compare(self.key, "substring", text)
+
+
+def _listed(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise FilterError(f"values must be a list, got {values!r}: write [{values!r}]")
+    return tuple(values)
 
 
 def field(key: str) -> Field:
@@ -231,6 +243,20 @@ def check_depth(filter: Filter) -> None:
         raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep, got {found}")
 
 
+def fits_int64(value: int) -> bool:
+    """Whether an integer has at most 64 bits."""
+    return -(2**63) <= value < 2**63
+
+
+def _plain(value: Scalar) -> Scalar:
+    """The value as one of the four types, so that trees print, and equal one another, by value."""
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    return int.__int__(value) if isinstance(value, int) else float.__float__(value)
+
+
 def _check_key(key: object) -> None:
     if not isinstance(key, str) or not key or key.startswith("$"):
         raise FilterError(f"key must be a non-empty string that does not begin with '$', got {key!r}")
@@ -275,5 +301,6 @@ def _check_scalar(operator: str, value: object) -> None:
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise FilterError(f"value of {operator!r} must be a finite number, got {value!r}")
-    if isinstance(value, int) and value not in INT64:
-        raise FilterError(f"value of {operator!r} must be an integer of at most 64 bits, got {value!r}")
+    if isinstance(value, int) and not fits_int64(value):
+        shown = repr(value) if (bits := value.bit_length()) <= 256 else f"one of {bits:,} bits"
+        raise FilterError(f"value of {operator!r} must be an integer of at most 64 bits, got {shown}")

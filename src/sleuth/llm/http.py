@@ -275,6 +275,24 @@ def checked_url(base_url: str) -> str:
     return base_url.rstrip("/")
 
 
+def checked_secret(name: str, secret: str) -> str:
+    """A key without blanks around it, fit for a header. It is never shown.
+
+    Raises:
+        ArgumentError: it cannot stand in a header.
+    """
+    key = secret.strip() if isinstance(secret, str) else None
+    if key is None:
+        raise ArgumentError(f"{name} must be a string, got {type(secret).__name__}")
+    bad = next((i for i, char in enumerate(key) if not char.isprintable() or ord(char) > 255), None)
+    if bad is not None:
+        raise ArgumentError(
+            f"{name} must hold printable Latin-1 characters only, got U+{ord(key[bad]):04X} at place {bad + 1} "
+            f"of {len(key)}: copy the key again"
+        )
+    return key
+
+
 def checked_timeout(timeout: float) -> float:
     """A timeout that is a positive number.
 

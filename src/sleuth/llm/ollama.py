@@ -45,11 +45,18 @@ def host_url(host: str) -> str:
 
     The port is 11434, or the scheme's own where there is a scheme; 0.0.0.0 and [::] are where a server
     listens, and are asked at localhost.
+
+    Raises:
+        ArgumentError: it means none.
     """
     host = host.strip().strip("\"'")
-    parts = urlsplit(host if "://" in host else f"//{host}", scheme="")
+    try:
+        parts = urlsplit(host if "://" in host else f"//{host}", scheme="")
+        given = parts.port
+    except ValueError as error:
+        raise ArgumentError(f"OLLAMA_HOST must be host, host:port or a URL, got {host!r} ({error})") from None
     scheme = parts.scheme or "http"
-    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 11434)
+    port = given or {"http": 80, "https": 443}.get(parts.scheme, 11434)
     name = parts.hostname or "localhost"
     name = "localhost" if name in ("0.0.0.0", "::") else name  # noqa: S104 - read, not bound
     name = f"[{name}]" if ":" in name else name

@@ -19,6 +19,7 @@ from sleuth.llm.http import (
     StatusError,
     again_when_pure,
     again_when_refused,
+    checked_secret,
     checked_timeout,
     checked_url,
     error_message,
@@ -67,7 +68,10 @@ def _connect(
     error: type[RemoteError], base_url: str | None, api_key: str | None, timeout: float
 ) -> JsonClient:
     url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL)
-    key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "")
+    if api_key is None:
+        key = checked_secret("OPENAI_API_KEY", os.environ.get("OPENAI_API_KEY", ""))
+    else:
+        key = checked_secret("api_key", api_key)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     again = again_when_pure if error is EmbeddingError else again_when_refused
     return JsonClient(url, checked_timeout(timeout), _Describe(error, timeout, key), again, headers)

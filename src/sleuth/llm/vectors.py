@@ -18,9 +18,16 @@ def vector(values: Any) -> list[float]:
     if not isinstance(values, list) or not values:
         raise AnswerError(f"answered without a vector: {str(values)[:80]!r}")
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise AnswerError(f"answered with a vector that holds {value!r}")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
+            raise AnswerError(f"answered with a vector that holds {str(value)[:80]}")
     return values
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float holds
+        return False
 
 
 def vectors(rows: Any, count: int) -> list[list[float]]:

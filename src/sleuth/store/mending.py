@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import manifest
+from sleuth.store import manifest, record
 from sleuth.store.building import Built
 from sleuth.store.building import build as build_segment
 from sleuth.store.legs import Leg, Rows
@@ -96,7 +96,8 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
     told = []
     for problem in problems(connection, views):
         started = time.perf_counter()
-        _drop(writer, views, problem.bad)
+        if problem.bad:
+            _drop(writer, views, problem.bad)
         rows = 0
         for gap in problem.gaps:
             for batch in rows_between(connection, *gap):
@@ -109,20 +110,41 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
     return told
 
 
+def remake(  # noqa: PLR0917 - where, and what becomes of it
+    connection: Connection,
+    writer: Writer,
+    views: Views,
+    leg: str,
+    settings: Mapping[str, Any],
+    vectors_of: str,
+) -> None:
+    """Forget the segments of a leg, and cached vectors but those of one fingerprint; keep other settings."""
+
+    def settle(connection: Connection) -> None:
+        record.change_settings(connection, settings)
+        record.keep_embeddings(connection, vectors_of)
+
+    _drop(writer, views, manifest.entries(connection, leg), settle)
+
+
 def _publish(connection: Connection, built: Built) -> list[Built]:
     built.publish(connection)
     return [built]
 
 
-def _drop(writer: Writer, views: Views, bad: Sequence[Entry]) -> None:
-    if not bad:
-        return
+def _drop(
+    writer: Writer, views: Views, bad: Sequence[Entry], also: Callable[[Connection], None] | None = None
+) -> None:
+    """Take segments out of the manifest, with what else is to change, and then off the disk."""
     names = [entry.name for entry in bad]
 
     def change(connection: Connection) -> list[Built]:
+        if also:
+            also(connection)
         manifest.drop(connection, names)
-        first, last = min(entry.first for entry in bad), max(entry.last for entry in bad)
-        manifest.purge_tombstones(connection, views.folder, first, last)
+        if bad:
+            first, last = min(entry.first for entry in bad), max(entry.last for entry in bad)
+            manifest.purge_tombstones(connection, views.folder, first, last)
         return []
 
     writer.change_manifest(change)

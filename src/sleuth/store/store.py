@@ -80,6 +80,11 @@ class Store:
 
     # --- opening
 
+    @staticmethod
+    def is_at(path: str | Path) -> bool:
+        """Whether there is an index at `path`; raises as `open` does for one that does not open."""
+        return opening.is_whole(Path(path))
+
     @classmethod
     def open(
         cls, path: str | Path, *, create: bool = False, settings: Mapping[str, Any] | None = None
@@ -226,6 +231,18 @@ class Store:
             return mending.build(
                 connection, self._views, self._views.legs[leg], lambda: self._writing(timeout), progress
             )
+
+    def remake(
+        self, leg: str, settings: Mapping[str, Any], *, vectors_of: str = "", timeout: float = 10.0
+    ) -> None:
+        """Forget what a leg holds, and keep other settings, in one commit; before `attach`, which makes it anew.
+
+        Args:
+            vectors_of: the fingerprint whose cached vectors stay; those of others are forgotten.
+        """
+        with self._writing(timeout) as writer, self._connection() as connection:
+            mending.remake(connection, writer, self._views, leg, settings, vectors_of)
+        self.settings = MappingProxyType(dict(settings))
 
     def compact(self, *, timeout: float = 10.0) -> None:
         """Merge every leg into one segment, without deleted rows, and give free space back to the disk."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sleuth.filters import leaves
 from sleuth.filters.match import comparable
-from sleuth.filters.tree import INT64
+from sleuth.filters.tree import fits_int64
 from sleuth.store.batch import Table
 from sleuth.store.columns.column import (
     BARE,
@@ -199,7 +199,7 @@ def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]
 
 
 def _fit(integers: list[int]) -> bool:
-    return min(integers) in INT64 and max(integers) in INT64
+    return fits_int64(min(integers)) and fits_int64(max(integers))
 
 
 def _numbers(

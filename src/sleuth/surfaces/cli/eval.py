@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import JsonOption, console, print_json
 
@@ -17,8 +20,9 @@ if TYPE_CHECKING:
     from sleuth.evaluate.collections import Collection
     from sleuth.evaluate.measures import Comparison, Scores
     from sleuth.evaluate.runs import Run
-    from sleuth.types import Ranking
+    from sleuth.types import Document, Ranking
 
+LEGS = ("lexical", "dense")
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth eval collections/scifact                       the default: words and meaning
@@ -59,11 +63,13 @@ def evaluate(
 ) -> None:
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
     from sleuth.evaluate.collections import open_collection
-    from sleuth.evaluate.measures import compare, score
+    from sleuth.evaluate.measures import compare, parse_measures, score
     from sleuth.evaluate.runs import read_run, write_run
 
+    wanted = [name.strip() for name in re.split(r",(?![^()]*\))", measures)]
+    parse_measures(wanted)
+    check_paths(run, against, out, plot)
     judged = open_collection(collection, split)
-    wanted = measures.split(",")
     name = str(run) if run else spell(legs, fusion)
     made = read_run(run) if run else search(judged, legs, fusion, k, analyzer)
     scores = {name: score(made, judged.qrels, wanted)}
@@ -85,6 +91,34 @@ def evaluate(
             print_queries(judged, scores[name])
 
 
+def check_paths(run: Path | None, against: str | None, out: Path | None, plot: Path | None) -> None:
+    """Refuse, before any work, what could not be read or written after it.
+
+    Raises:
+        ArgumentError: names the option and its value.
+        MissingPackageError: matplotlib, where something is to be plotted.
+    """
+    from sleuth.searching import as_fusion
+
+    if run and not run.is_file():
+        raise ArgumentError(f"--run must be a TREC run that exists, got {str(run)!r}")
+    if against is not None and against not in LEGS and not Path(against).is_file():
+        try:
+            as_fusion(against)
+        except ArgumentError as error:
+            raise ArgumentError(
+                f"--against must be a TREC run that exists, a leg ({', '.join(LEGS)}) or a fusion, "
+                f"got {against!r} ({error})"
+            ) from None
+    for option, path in (("--out", out), ("--plot", plot)):
+        if path and (path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK)):
+            raise ArgumentError(f"{option} must be a file in a folder that exists, got {str(path)!r}")
+    if plot:
+        from sleuth.evaluate.plots import check_plot
+
+        check_plot(plot)
+
+
 def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
     """A configuration, as it is named in tables."""
     from sleuth.searching import as_fusion
@@ -98,7 +132,7 @@ def other_run(judged: Collection, against: str, k: int, analyzer: str | None) ->
 
     if Path(against).is_file():
         return read_run(against)
-    if "(" not in against and against in ("lexical", "dense"):
+    if against in LEGS:
         return search(judged, [against], None, k, analyzer)
     return search(judged, None, against, k, analyzer)
 
@@ -119,7 +153,7 @@ class Configured:
 def search(
     judged: Collection, legs: Sequence[str] | None, fusion: str | None, k: int, analyzer: str | None
 ) -> Run:
-    """Index the collection, if that was not done before, and rank documents for every query."""
+    """Bring the index of the collection up to date, and rank documents for every query."""
     from sleuth.engine import Engine
     from sleuth.evaluate.runs import make_run
 
@@ -127,11 +161,23 @@ def search(
     home = judged.folder / (f".sleuth-{analyzer}" if analyzer else ".sleuth")
     settings = {"analyzer": analyzer} if analyzer else None
     with Engine.open(home, create=True, settings=settings) as engine:
-        if not engine.status()["documents"]:
-            with err.status(f"indexing {judged.name}") if err.is_terminal else nullcontext():
-                engine.add(judged.documents())
+        with err.status(f"indexing {judged.name}") if err.is_terminal else nullcontext():
+            index(engine, judged.documents())
         with err.status(f"searching {judged.name}") if err.is_terminal else nullcontext():
             return make_run(Configured(engine, legs, fusion), judged.queries, k=k)
+
+
+def index(engine: Engine, corpus: Iterable[Document]) -> None:
+    """Make the index hold these documents and no others."""
+    left = {document.id for document in engine.documents()}
+
+    def counted() -> Iterator[Document]:
+        for document in corpus:
+            left.discard(document.id or "")
+            yield document
+
+    engine.add(counted())
+    engine.delete(left)
 
 
 def to_json(

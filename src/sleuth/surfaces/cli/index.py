@@ -20,6 +20,7 @@ from sleuth.surfaces.cli.common import (
     JsonOption,
     TimeoutOption,
     console,
+    from_here,
     human_bytes,
     index_path,
     print_json,
@@ -35,6 +36,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth index --prune docs/                also forget files that are gone
   sleuth index data.csv --text-field body --metadata-field year
   sleuth index src/ --analyzer code         identifiers split and kept whole
+  sleuth index --re-embed --embedder ollama:nomic-embed-text
 """
 
 _COUNTED: dict[SkipKind, str] = {"binary": "binary files", "link": "links"}
@@ -43,7 +45,12 @@ _COUNTED: dict[SkipKind, str] = {"binary": "binary files", "link": "links"}
 
 @app.command("index", epilog=EXAMPLES)
 def index(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders to read.")],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Files and folders to read. Without any, only vectors that are missing are made."
+        ),
+    ] = None,
     prune: Annotated[bool, typer.Option("--prune", help="Delete documents whose file is gone.")] = False,
     include: Annotated[
         list[str] | None, typer.Option("--include", help="Only files that match, as in '*.md'.")
@@ -53,7 +60,11 @@ def index(
         list[str] | None, typer.Option("--text-field", help="Columns or keys of a row that are its text.")
     ] = None,
     metadata_field: Annotated[
-        list[str] | None, typer.Option("--metadata-field", help="Columns or keys of a row kept as metadata.")
+        list[str] | None,
+        typer.Option(
+            "--metadata-field",
+            help="Columns or keys of a row kept as metadata; in CSV and TSV, numbers where cells are written so.",
+        ),
     ] = None,
     id_field: Annotated[
         str | None, typer.Option("--id-field", help="Column or key that names a row.")
@@ -74,6 +85,12 @@ def index(
             "--embedder", help='"wordllama", "" for words alone, "ollama:MODEL" …; for a new index.'
         ),
     ] = None,
+    re_embed: Annotated[
+        bool,
+        typer.Option(
+            "--re-embed", help="Make all vectors anew, by --embedder if given, else by the index's own."
+        ),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     json: JsonOption = False,
     folder: IndexOption = None,
@@ -95,25 +112,41 @@ def index(
         "id_field": id_field,
         "max_bytes": None if max_size is None else int(max_size * 1_000_000),
     }
+    paths = paths or []
     options = ReadOptions(**{name: value for name, value in fields.items() if value is not None})
     missing = [str(path) for path in paths if not path.exists()]
-    if missing and not index_path(folder).exists():  # no new index for nothing
-        raise ArgumentError(f"paths must name files or folders that exist, got {', '.join(missing)}")
-    with Engine.open(index_path(folder), create=True, settings=settings or None, embedder=embedder) as engine:
+    if (missing or not paths) and not index_path(folder).exists():  # no new index for nothing
+        told = ", ".join(missing) or "none"
+        raise ArgumentError(f"paths must name files or folders that exist, got {told}")
+    with Engine.open(
+        index_path(folder),
+        create=bool(paths),
+        settings=settings or None,
+        embedder=embedder,
+        re_embed=re_embed,
+    ) as engine:
         try:
-            with progress_bar(visible=not (quiet or json)) as progress:
-                report = engine.index(paths, options=options, prune=prune, progress=progress, timeout=timeout)
+            with progress_bar(visible=not (quiet or json)) as (progress, embedding):
+                report = engine.index(
+                    paths,
+                    options=options,
+                    prune=prune,
+                    progress=progress,
+                    embedding=embedding,
+                    timeout=timeout,
+                )
         except IndexInterrupted as interruption:
             report = interruption.report
             engine.close(finish=False)
         if json:
             print_json(report.to_dict())
         elif not quiet:
-            print_report(report, str(engine.path))
+            print_report(report, from_here(str(engine.path)), read=bool(paths))
             offer_code(paths)
     print_skipped(report)
     if report.interrupted:
-        command = shlex.join(["sleuth", *sys.argv[1:]])
+        # What was embedded anew is not to be forgotten again.
+        command = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
         print(f"Interrupted. What was committed is kept; go on with: {command}", file=sys.stderr)
         raise typer.Exit(130)
     if report.read == 0 and report.skipped:
@@ -131,34 +164,40 @@ def offer_code(paths: list[Path]) -> None:
 
 
 @contextmanager
-def progress_bar(*, visible: bool) -> Iterator[Callable[[IndexProgress], None] | None]:
-    """A bar with rate and time left on a terminal; nothing in a pipe."""
+def progress_bar(
+    *, visible: bool
+) -> Iterator[tuple[Callable[[IndexProgress], None] | None, Callable[[int, int], None] | None]]:
+    """A bar with rate and time left on a terminal, of files and then of passages embedded; nothing in a pipe."""
     err = console(stderr=True)
     if not (visible and err.is_terminal):
-        yield None
+        yield None, None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         BarColumn(bar_width=None),
         TextColumn("{task.fields[files]}"),
-        TextColumn("{task.fields[rate]}/s"),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=None, rate="0 B", files="0 files")
+        task = bar.add_task("", total=None, rate="0 B/s", files="0 files")
 
         def show(now: IndexProgress) -> None:
             rate = human_bytes(now.bytes / now.seconds) if now.seconds else "0 B"
             whole = "" if now.total_files is None else f" of {now.total_files:,}"
             files = f"{now.files:,}{whole} files"
-            bar.update(task, completed=now.files, total=now.total_files, rate=rate, files=files)
+            bar.update(task, completed=now.files, total=now.total_files, rate=f"{rate}/s", files=files)
 
-        yield show
+        def embedding(done: int, total: int) -> None:
+            told = f"embedding {done:,} of {total:,} passages"
+            bar.update(task, completed=done, total=total, rate="", files=told)
+
+        yield show, embedding
 
 
-def print_report(report: IndexReport, path: str) -> None:
-    """What the run did, in two lines."""
+def print_report(report: IndexReport, path: str, *, read: bool) -> None:
+    """What the run did, where it was to read files, and what the index holds now."""
     parts = [
         f"{count:,} {word}"
         for count, word in (
@@ -170,9 +209,10 @@ def print_report(report: IndexReport, path: str) -> None:
         if count or word == "added"
     ]
     out = console()
-    out.print(
-        f"{', '.join(parts)} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read).", markup=False
-    )
+    if read:
+        out.print(
+            f"{', '.join(parts)} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read).", markup=False
+        )
     out.print(
         f"{report.documents:,} documents, {report.passages:,} passages in {path}",
         markup=False,

@@ -1,0 +1,37 @@
+"""`sleuth index --re-embed`, as the documentation shows it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from tests.surfaces.test_cli import sleuth
+
+PAGE = Path(__file__).parents[2] / "docs" / "hybrid.md"
+
+
+def test_the_example_of_the_documentation(tmp_path: Path) -> None:
+    """Each command of the page's example works, and the last finds by meaning."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "limits.md").write_text("Tokens are refilled every second.\n")
+    found = re.search(r"## Another embedder.*?```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert found
+    for line in found[1].splitlines():
+        done = sleuth(*shlex.split(line.removeprefix("$ sleuth ")), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert "limits.md" in done.stdout
+
+
+def test_the_advice_of_a_refusal_works(tmp_path: Path) -> None:
+    """A refused embedder is told with the whole command that takes it; without paths, nothing is read."""
+    (tmp_path / "limits.md").write_text("Tokens are refilled every second.\n")
+    assert sleuth("index", "limits.md", "-i", "my index", "--embedder", "", cwd=tmp_path).returncode == 0
+    refused = sleuth("index", "limits.md", "-i", "my index", "--embedder", "wordllama", cwd=tmp_path)
+    command = refused.stderr.strip().rpartition("embed everything again: ")[2]
+    assert command == "sleuth index --index 'my index' --re-embed --embedder wordllama"
+    done = sleuth(*shlex.split(command)[1:], cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "1 documents, 1 passages in my index\n"), done.stderr
+    assert sleuth("search", "refilled", "-i", "my index", "--leg", "dense", cwd=tmp_path).returncode == 0
+    assert sleuth("index", "-i", "nowhere", cwd=tmp_path).returncode == 2
+    assert not (tmp_path / "nowhere").exists()

@@ -1,0 +1,225 @@
+"""The engine and its embedder: vectors of another length, vectors made later, another embedder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sleuth import Document, Engine, Ranking
+from sleuth.dense.embedding import text_hash
+from sleuth.dense.packages import Model2VecEmbedder
+from sleuth.errors import EmbedderMismatchError, EmbeddingError, MissingPackageError
+from sleuth.ingest.jobs import IndexInterrupted
+from tests.dense.strategies import HashEmbedder
+
+
+class Changing(HashEmbedder):
+    """Keeps its fingerprint, whatever the length of its vectors; fails where it is down."""
+
+    fingerprint = "changing"
+    down = False
+
+    def embed_documents(self, texts: Sequence[str]) -> list:  # type: ignore[type-arg]
+        if self.down:
+            raise EmbeddingError("no answer", service="changing")
+        return super().embed_documents(texts)
+
+
+def documents(word: str, n: int = 3) -> list[Document]:
+    return [Document(f"{word}{i} {word}", id=f"{word}{i}") for i in range(n)]
+
+
+def ids(ranking: Ranking) -> list[str]:
+    return [item.id for item in ranking]
+
+
+def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
+    """Both lengths are named, nothing is mixed, and the words answer meanwhile."""
+    embedder = Changing(8)
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        engine.add(documents("alpha"))
+        embedder.dimension = 16
+        with pytest.raises(EmbeddingError, match=r"8 dimensions.*got 16 from 'changing'.*--re-embed"):
+            engine.add(documents("beta"))
+        found = engine.retrieve("beta1 beta")
+        assert ids(found)[0] == "beta1#0"
+        assert [part.status for part in found.parts] == ["ok", "failed"]
+        embedder.dimension = 8
+        assert engine.embed() == 3
+        assert ids(engine.retrieve("beta1 beta", 1, legs=["dense"])) == ["beta1#0"]
+
+
+def test_an_index_of_mixed_vectors_is_told_of(tmp_path: Path) -> None:
+    """Segments of two lengths, as were accepted once: words answer, check tells, merging refuses."""
+    embedder = Changing(8)
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        engine.add(documents("alpha"))
+        embedder.dimension = 16
+        with pytest.raises(EmbeddingError):
+            engine.add(documents("beta"))
+        engine._dense.dimension = 16  # type: ignore[union-attr]
+        engine._store.build("dense")
+        found = engine.retrieve("beta1 beta")
+        assert ids(found)[0] == "beta1#0"
+        assert found.failures[0].error is not None
+        assert "8 dimensions" in found.failures[0].error
+        with pytest.raises(EmbeddingError, match="8 dimensions"):
+            engine.nearest([1.0] * 8)
+        with pytest.raises(EmbeddingError, match="8 dimensions"):
+            engine.compact()
+        first = engine.check()[0]
+        assert (first.level, first.subject, first.remedy) == ("error", "dense", "sleuth index --re-embed")
+        engine.close(finish=False)
+
+
+def test_vectors_made_later_are_found(tmp_path: Path) -> None:
+    """A query between an add whose embedding failed and the embedding hides nothing, in no open engine."""
+    embedder = Changing(8)
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        engine.add(documents("alpha"))
+        embedder.down = True
+        with pytest.raises(EmbeddingError):
+            engine.add(documents("beta"))
+        with Engine.open(tmp_path / "i", embedder=Changing(8)) as reader:
+            for opened in (engine, reader):
+                assert ids(opened.retrieve("beta1 beta", 1, legs=["dense"])) != ["beta1#0"]
+            embedder.down = False
+            assert engine.embed() == 3
+            for opened in (engine, reader):
+                assert ids(opened.retrieve("beta1 beta", 1, legs=["dense"])) == ["beta1#0"]
+
+
+def test_another_embedder_on_request(tmp_path: Path) -> None:
+    """`re_embed` replaces embedder and vectors at once; without it, the refusal says how."""
+    old, new = HashEmbedder(8, "old"), HashEmbedder(16, "new")
+    with Engine.open(tmp_path / "i", create=True, embedder=old) as engine:
+        engine.add(documents("alpha"))
+    with pytest.raises(EmbedderMismatchError, match=r"Engine\.open\(path, embedder=\.\.\., re_embed=True\)"):
+        Engine.open(tmp_path / "i", embedder=new)
+    with Engine.open(tmp_path / "i", embedder=new, re_embed=True) as engine:
+        assert engine.settings.embedder == "custom:hash/16/new"
+        assert engine.status()["legs"]["dense"]["uncovered"] == 3
+    with Engine.open(tmp_path / "i", embedder=new) as engine:  # as after a kill
+        assert engine.embed() == 3
+        assert ids(engine.retrieve("alpha1 alpha", 1, legs=["dense"])) == ["alpha1#0"]
+        assert [finding.level for finding in engine.check(full=True) if finding.level != "ok"] == []
+        with engine._store.reader() as snapshot:
+            hashes = [text_hash(f"alpha{i} alpha") for i in range(3)]
+            assert not snapshot.embeddings(old.fingerprint, hashes)
+            assert len(snapshot.embeddings(new.fingerprint, hashes)) == 3
+    with Engine.open(tmp_path / "i", embedder="wordllama", re_embed=True) as engine:
+        assert ids(engine.retrieve("alpha1 alpha", 1, legs=["dense"])) == ["alpha1#0"]
+    with Engine.open(tmp_path / "i", embedder="", re_embed=True) as engine:
+        assert "dense" not in engine.status()["legs"]
+    assert [path.name for path in (tmp_path / "i" / "segments").iterdir()] == []
+
+
+def test_a_model_that_changed_is_embedded_again(tmp_path: Path) -> None:
+    """`re_embed` with the same embedder forgets its cached vectors too: none of the old length is left."""
+    embedder = Changing(8)
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        engine.add(documents("alpha"))
+    embedder.dimension = 16
+    with Engine.open(tmp_path / "i", embedder=embedder, re_embed=True) as engine:
+        engine.add(documents("beta"))
+        assert len(engine.retrieve("beta1 beta", legs=["dense"])) == 6
+        assert [finding.level for finding in engine.check() if finding.level != "ok"] == []
+
+
+def test_a_kill_while_embedders_change_leaves_one_in_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the change is seen where its commit fails; all of it where it did not."""
+    old, new = HashEmbedder(8, "old"), HashEmbedder(16, "new")
+    with Engine.open(tmp_path / "i", create=True, embedder=old) as engine:
+        engine.add(documents("alpha"))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as kill:
+        kill.setattr("sleuth.store.record.keep_embeddings", killed)
+        with pytest.raises(KeyboardInterrupt):
+            Engine.open(tmp_path / "i", embedder=new, re_embed=True)
+    with Engine.open(tmp_path / "i", embedder=old) as engine:
+        assert ids(engine.retrieve("alpha1 alpha", 1, legs=["dense"])) == ["alpha1#0"]
+    with monkeypatch.context() as kill:
+        kill.setattr("sleuth.store.manifest.purge_tombstones", killed)
+        with pytest.raises(KeyboardInterrupt):
+            Engine.open(tmp_path / "i", embedder=new, re_embed=True)
+    with Engine.open(tmp_path / "i", embedder=old) as engine:
+        assert ids(engine.retrieve("alpha1 alpha", 1, legs=["dense"])) == ["alpha1#0"]
+
+
+@pytest.mark.parametrize("embedder", ["model2vec:/nowhere", "sentence-transformers:/nowhere"])
+def test_an_embedder_that_does_not_load_makes_no_index(tmp_path: Path, embedder: str) -> None:
+    """A mistyped or uninstalled embedder is told before there is an index that would be bound to it."""
+    with pytest.raises((EmbeddingError, MissingPackageError), match="/nowhere"):
+        Engine.open(tmp_path / "i", create=True, embedder=embedder)
+    assert not (tmp_path / "i").exists()
+
+
+def test_what_a_package_raises_is_an_embedding_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is named, whatever its package raised."""
+
+    class Model:
+        @staticmethod
+        def from_pretrained(model: str, **options: object) -> None:
+            raise FileNotFoundError("no config.json\nin the folder")
+
+    monkeypatch.setitem(sys.modules, "model2vec", SimpleNamespace(StaticModel=Model))
+    with pytest.raises(EmbeddingError, match=r"'potion' does not load \(no config.json\)"):
+        Model2VecEmbedder("potion")
+
+
+def test_progress_of_embedding(tmp_path: Path) -> None:
+    """Passages done of passages to do, batch by batch."""
+    told: list[tuple[int, int]] = []
+    (tmp_path / "docs").mkdir()
+    for i in range(10):
+        (tmp_path / "docs" / f"{i}.txt").write_text(f"text number {i}")
+    embedder = HashEmbedder()
+    embedder.batch_size = 4  # type: ignore[attr-defined]
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        engine.index([tmp_path / "docs"], embedding=lambda *now: told.append(now))
+    assert told == [(4, 10), (8, 10), (10, 10), (10, 10)]
+
+
+def test_ctrl_c_while_embedding_keeps_what_was_made(tmp_path: Path) -> None:
+    """It is told as while reading; batches of the embedder's own size that were done are not made again."""
+    (tmp_path / "docs").mkdir()
+    for i in range(10):
+        (tmp_path / "docs" / f"{i}.txt").write_text(f"text number {i}")
+    embedder = HashEmbedder()
+    embedder.batch_size = 4  # type: ignore[attr-defined]
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        with pytest.raises(IndexInterrupted) as caught:
+            engine.index([tmp_path / "docs"], embedding=stop)
+        assert caught.value.report.interrupted
+        assert caught.value.report.documents == 10
+        embedder.calls.clear()
+        engine.index([tmp_path / "docs"])
+        assert sum(embedder.calls) == 6
+
+
+def test_searchers_are_kept_while_rows_and_segments_are(tmp_path: Path) -> None:
+    """A commit of cached vectors, as embedding makes many of, costs no query anything."""
+    with Engine.open(tmp_path / "i", create=True, embedder=HashEmbedder()) as engine:
+        engine.add(documents("alpha"))
+        engine.retrieve("alpha")
+        before = engine._searchers
+        assert engine.vector_cache is not None
+        engine.vector_cache.put("other", {text_hash("a"): b"\0" * 4})
+        engine.retrieve("alpha")
+        assert engine._searchers is before
+        engine.add(documents("beta"))
+        engine.retrieve("alpha")
+        assert engine._searchers is not before
