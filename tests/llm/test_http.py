@@ -5,12 +5,19 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Thread
+from time import sleep
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sleuth.errors import ArgumentError, GenerationError
+from sleuth.llm import Ollama
 from sleuth.llm.http import AnswerError, error_message, parse, read_all, read_lines
 from sleuth.retry import Deadline
 
@@ -87,3 +94,62 @@ def test_deep_json_is_no_crash() -> None:
 def test_errors_in_bodies(answer: Any, message: str | None) -> None:
     """Both forms of error bodies are read, and shortened."""
     assert error_message(answer) == message
+
+
+@contextmanager
+def raw_server(head: bytes, drip: bytes) -> Iterator[str]:
+    """A server that sends a head, and then a few bytes again and again, until nobody listens."""
+
+    def answer() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                with connection, suppress(OSError):
+                    connection.recv(65536)
+                    connection.sendall(head)
+                    while drip:
+                        connection.sendall(drip)
+                        sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=answer, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+def test_an_error_that_drips_is_an_error_in_time() -> None:
+    """The text of an error is waited for no longer than an answer is."""
+    head = b"HTTP/1.1 404 No\r\nContent-Length: 60000\r\n\r\n"
+    with raw_server(head, b"a") as url, pytest.raises(GenerationError, match="answered 404: aa"):
+        Ollama("m", url, timeout=0.4).complete("x")
+
+
+def test_blank_lines_are_no_progress() -> None:
+    """A stream of nothing but ends of lines ends at the timeout."""
+    with (
+        raw_server(b"HTTP/1.1 200 OK\r\n\r\n", b"\n") as url,
+        pytest.raises(GenerationError, match="did not answer"),
+    ):
+        list(Ollama("m", url, timeout=0.4).stream("x"))
+
+
+def test_a_length_that_is_no_number() -> None:
+    """A header that only looks like one is not read as one."""
+    body = b'{"response": "well", "done": true}'
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: \xb2\r\nConnection: close\r\n\r\n" + body
+    with raw_server(head, b"") as url:
+        assert Ollama("m", url, timeout=5).complete("x") == "well"
+
+
+@pytest.mark.parametrize("url", ["http://[bad", "https://user:secret@host/v1", "ftp://host"])
+def test_addresses_that_are_refused(url: str) -> None:
+    """What is no address, or holds a password, is refused without showing that."""
+    with pytest.raises(ArgumentError, match="base_url must") as refused:
+        Ollama("m", url)
+    assert "secret" not in str(refused.value)
+
+
+def test_any_time_above_none_is_a_timeout() -> None:
+    """Also one that no clock reaches."""
+    body = b'{"response": "well", "done": true}'
+    with raw_server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body), b"") as url:
+        assert Ollama("m", url, timeout=float("inf")).complete("x") == "well"

@@ -110,6 +110,9 @@ def test_broken_streams(server: OpenAIServer, generator: OpenAIGenerator) -> Non
     for body, says in (
         (b'data: {"error": {"message": "overloaded"}}\n\n', "overloaded"),
         (b"data: {\n", "not JSON"),
+        (b'data: {"choices": [{"delta": {"content": 5}}]}\n\n', "no text"),
+        (b'data: {"choices": {"a": 1}}\n\n', "before it was done"),
+        (b'data: {"choices": 5}\n\n', "before it was done"),
     ):
         server.next = Reply(200, body)
         with pytest.raises(GenerationError, match=says):

@@ -12,9 +12,11 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
+from urllib.parse import urlsplit
 
 from sleuth import retry
 from sleuth.errors import ArgumentError, RemoteError
@@ -25,6 +27,8 @@ MB."""
 
 _PIECE = 64 * 1024
 _MESSAGE = 500
+_LONGEST = 1e6
+"""Seconds: no socket waits longer than some years."""
 
 
 class StatusError(Exception):
@@ -138,19 +142,20 @@ def send(
         response = urllib.request.urlopen(request, timeout=timeout)  # noqa: S310
     except urllib.error.HTTPError as error:
         with error:
-            raise status_failure(error.code, error, error.headers.get("Retry-After")) from None
+            after = error.headers.get("Retry-After")
+            raise status_failure(error.code, error.fp, after, timeout) from None
     if response.status != 200:
         with response:
-            raise status_failure(response.status, response, None)
+            raise status_failure(response.status, response, None, timeout)
     return response
 
 
-def status_failure(status: int, response: Any, after: str | None) -> StatusError:
-    """The failure that an answer with this status stands for, with the message in its body."""
-    try:
-        body = response.read(_PIECE)
-    except (OSError, http.client.HTTPException):
-        body = b""
+def status_failure(status: int, response: Any, after: str | None, timeout: float) -> StatusError:
+    """The failure that an answer with this status stands for, with what its body says in time."""
+    body, deadline = b"", retry.Deadline(timeout)
+    with suppress(OSError, http.client.HTTPException):
+        while len(body) < _PIECE and not deadline.passed() and (piece := response.read1(_PIECE)):
+            body += piece
     text = body.decode("utf-8", "replace").strip()
     try:
         message = error_message(json.loads(text))
@@ -205,7 +210,7 @@ def read_all(response: Any, deadline: retry.Deadline) -> bytes:
         if deadline.passed():
             raise TimeoutError
     announced = response.headers.get("Content-Length")
-    if announced is not None and announced.isdigit() and len(body) < int(announced):
+    if announced and announced.isascii() and announced.isdigit() and len(body) < int(announced):
         raise http.client.IncompleteRead(bytes(body[:80]), int(announced) - len(body))
     return bytes(body)
 
@@ -223,8 +228,9 @@ def read_lines(response: http.client.HTTPResponse, timeout: float) -> Iterator[b
         if total > LIMIT:
             raise AnswerError(f"answered with more than {LIMIT:,} bytes")
         *whole, rest = (rest + piece).split(b"\n")
-        yield from (line for line in whole if line.strip())
-        if whole:
+        said = [line for line in whole if line.strip()]
+        yield from said
+        if said:
             last = monotonic()
         elif monotonic() - last > timeout:
             raise TimeoutError
@@ -272,6 +278,12 @@ def checked_url(base_url: str) -> str:
     """
     if not isinstance(base_url, str) or not base_url.startswith(("http://", "https://")):
         raise ArgumentError(f"base_url must begin with http:// or https://, got {base_url!r}")
+    try:
+        parts = urlsplit(base_url)
+    except ValueError as error:
+        raise ArgumentError(f"base_url must be an address, got {base_url!r} ({error})") from None
+    if parts.username or parts.password:
+        raise ArgumentError(f"base_url must hold no user and password, got one of {parts.hostname!r}")
     return base_url.rstrip("/")
 
 
@@ -301,4 +313,4 @@ def checked_timeout(timeout: float) -> float:
     """
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
         raise ArgumentError(f"timeout must be a number of seconds above 0, got {timeout!r}")
-    return timeout
+    return min(timeout, _LONGEST)

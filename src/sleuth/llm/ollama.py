@@ -135,8 +135,8 @@ class Ollama:
         self.base_url = resolve_url(base_url)
         self.timeout = checked_timeout(timeout)
         self.options = dict(options or {})
-        describe = _Describe(GenerationError, model, timeout)
-        self._client = JsonClient(self.base_url, timeout, describe, again_when_refused)
+        describe = _Describe(GenerationError, model, self.timeout)
+        self._client = JsonClient(self.base_url, self.timeout, describe, again_when_refused)
 
     def __repr__(self) -> str:
         return f"Ollama(model={self.model!r}, base_url={self.base_url!r})"
@@ -227,7 +227,7 @@ class OllamaEmbedder:
         self.batch_size = batch_size
         self.normalize = normalize
         self._client = JsonClient(
-            self.base_url, timeout, _Describe(EmbeddingError, model, timeout), again_when_pure
+            self.base_url, self.timeout, _Describe(EmbeddingError, model, self.timeout), again_when_pure
         )
         self._batches: bool | None = None
 

@@ -136,7 +136,11 @@ class OpenAIGenerator:
                 done = True
                 break
             choice = self._choice(data)
-            if text := (choice.get("delta") or {}).get("content"):
+            delta = choice.get("delta") or {}
+            text = delta.get("content") if isinstance(delta, dict) else delta
+            if text is not None and not isinstance(text, str):
+                raise self._failure(f"streamed something that is no text: {str(text)[:80]!r}")
+            if text:
                 yield text
             done = done or choice.get("finish_reason") is not None
         if not done:
@@ -152,7 +156,7 @@ class OpenAIGenerator:
         if message is not None:
             raise self._failure(f"answered with an error: {message}")
         choices = event.get("choices") if isinstance(event, dict) else None
-        return choices[0] if choices and isinstance(choices[0], dict) else {}
+        return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
 
     def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
         messages = [{"role": "user", "content": prompt}]
