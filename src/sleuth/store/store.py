@@ -278,7 +278,7 @@ class Store:
         leg = self._views.legs[name]
         connection = self._readers.acquire()
         with self._given_back(connection) as done, record.translated(self.path):
-            loaded = self._begin(connection)
+            loaded, _ = self._begin(connection)
             views = {view.name: view for view in loaded.views.get(name, ())}
             for run in merging.runs(connection, manifest.entries(connection, name), views):
                 chosen = merging.choose(run, views, whole=whole)
@@ -319,14 +319,14 @@ class Store:
             version: int = connection.execute("SELECT version FROM state").fetchone()[0]
             return version
 
-    def _begin(self, connection: Connection) -> manifest.Loaded:
-        """Begin a transaction of the newest version for which all files are at hand."""
+    def _begin(self, connection: Connection) -> tuple[manifest.Loaded, int]:
+        """Begin a transaction of the newest version for which all files are at hand: its views and its number."""
         missing: tuple[int, str] | None = None
         while True:
             connection.execute("BEGIN")
-            generation = connection.execute("SELECT generation FROM state").fetchone()[0]
+            generation, version = connection.execute("SELECT generation, version FROM state").fetchone()
             try:
-                return self._views.at(connection, generation)
+                return self._views.at(connection, generation), version
             except SegmentMissingError as error:
                 connection.execute("COMMIT")
                 if missing == (generation, error.name):  # not merged away: lost
@@ -445,8 +445,7 @@ class _Reading:
         store = self._store
         self._connection = connection = store._readers.acquire()
         try:
-            loaded = store._begin(connection)
-            version = connection.execute("SELECT version FROM state").fetchone()[0]
+            loaded, version = store._begin(connection)
             return Snapshot(connection, version, loaded)
         except BaseException as error:
             store._readers.discard(connection)
