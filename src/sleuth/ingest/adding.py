@@ -118,9 +118,8 @@ class Adder:
                 if "modified" not in document.metadata or "row" in document.metadata:
                     self._put(id, digest, document, state, [])
                     continue
-                self.writer.delete(
-                    [id]
-                )  # equal content is not put again, and its metadata say another time now
+                # Equal content is not put again, and its metadata say another time now.
+                self.writer.delete([id])
             short = state.modified_ns is None
             if short and self._is_passage(document):
                 passages.add(id, digest, document)
