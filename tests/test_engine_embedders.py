@@ -141,18 +141,13 @@ def test_a_kill_while_embedders_change_leaves_one_in_force(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as kill:
-        kill.setattr("sleuth.store.record.keep_embeddings", killed)
-        with pytest.raises(KeyboardInterrupt):
-            Engine.open(tmp_path / "i", embedder=new, re_embed=True)
-    with Engine.open(tmp_path / "i", embedder=old) as engine:
-        assert ids(engine.retrieve("alpha1 alpha", 1, legs=["dense"])) == ["alpha1#0"]
-    with monkeypatch.context() as kill:
-        kill.setattr("sleuth.store.manifest.purge_tombstones", killed)
-        with pytest.raises(KeyboardInterrupt):
-            Engine.open(tmp_path / "i", embedder=new, re_embed=True)
-    with Engine.open(tmp_path / "i", embedder=old) as engine:
-        assert ids(engine.retrieve("alpha1 alpha", 1, legs=["dense"])) == ["alpha1#0"]
+    for last in ("record.keep_embeddings", "manifest.purge_tombstones"):
+        with monkeypatch.context() as kill:
+            kill.setattr(f"sleuth.store.{last}", killed)
+            with pytest.raises(KeyboardInterrupt):
+                Engine.open(tmp_path / "i", embedder=new, re_embed=True)
+        with Engine.open(tmp_path / "i", embedder=old) as engine:
+            assert ids(engine.retrieve("alpha1 alpha", 1, legs=["dense"])) == ["alpha1#0"]
 
 
 @pytest.mark.parametrize("embedder", ["model2vec:/nowhere", "sentence-transformers:/nowhere"])

@@ -20,7 +20,7 @@ from sleuth.errors import ArgumentError
 from sleuth.expansion import Expansion, check_expansion, grow
 from sleuth.filters import as_filter
 from sleuth.lexical import FieldSpec, LexicalLeg
-from sleuth.searching import Fusion, Searchers, as_fusion, check_legs
+from sleuth.searching import Fusion, Searchers, as_fusion, check_legs, check_query
 from sleuth.settings import IndexSettings
 from sleuth.store.columns import ColumnsLeg
 from sleuth.store.store import Store
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from sleuth.store.reading import Snapshot
     from sleuth.store.values import Finding, Repair, Row, StoredDocument
     from sleuth.text.snippets import Snippet
-
-MOST = 1 << 40
-"""As many passages as no index holds."""
 
 
 class Engine(Answering):
@@ -492,19 +489,3 @@ def check_settings(wanted: Mapping[str, Any], store: Store) -> None:
                 f"{name} must be {kept!r} as in the index at {store.path}, got {value!r}; "
                 "to change it, index into another folder"
             )
-
-
-def check_query(query: str, k: int) -> int:
-    """Refuse what no retriever can answer.
-
-    Returns:
-        k, or as many as no index holds.
-
-    Raises:
-        ArgumentError: says which argument, its rule and its value.
-    """
-    if not isinstance(query, str):
-        raise ArgumentError(f"query must be a string, got {query!r}")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
-    return min(k, MOST)

@@ -40,7 +40,7 @@ WEIGHTS = {"lexical": 1.0, "dense": 0.4}
 POOL_DEPTH = 5
 """Rows that the dense leg scores exactly for each hit of a pool."""
 
-MOST_POOL = 1 << 40
+MOST = 1 << 40
 """As many passages as no index holds."""
 
 ALIGNED = 32
@@ -78,8 +78,8 @@ class Fusion:
             _check_number(f"fusion weight of {leg}", weight)
         if self.tokens is not None:
             _check_number("tokens", self.tokens)
-        if isinstance(self.pool, bool) or not isinstance(self.pool, int) or not 1 <= self.pool <= MOST_POOL:
-            raise ArgumentError(f"pool must be an int from 1 to {MOST_POOL}, got {self.pool!r}")
+        if isinstance(self.pool, bool) or not isinstance(self.pool, int) or not 1 <= self.pool <= MOST:
+            raise ArgumentError(f"pool must be an int from 1 to {MOST}, got {self.pool!r}")
         _check_number("rank_constant", self.rank_constant)
         fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
         object.__setattr__(self, "weights", {leg: self.weights.get(leg, 1.0) for leg in LEGS})
@@ -335,3 +335,19 @@ def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence
     if unknown or not wanted:
         raise ArgumentError(f"legs must be among {', '.join(available)} in this index, got {legs!r}")
     return [leg for leg in available if leg in wanted]
+
+
+def check_query(query: str, k: int) -> int:
+    """Refuse what no retriever can answer.
+
+    Returns:
+        k, or as many as no index holds.
+
+    Raises:
+        ArgumentError: says which argument, its rule and its value.
+    """
+    if not isinstance(query, str):
+        raise ArgumentError(f"query must be a string, got {query!r}")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+        raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
+    return min(k, MOST)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sleuth.code.parse import CONTAINERS
+from sleuth.code.queries import CONTAINERS
 
 if TYPE_CHECKING:
     from sleuth.code.record import FileRow

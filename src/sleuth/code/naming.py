@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sleuth.code.queries import KINDS
+from sleuth.code.queries import CONTAINERS, KINDS
 
-_METHOD_HOLDERS = frozenset({"class", "interface", "struct", "enum", "trait", "impl"})
+_METHOD_HOLDERS = CONTAINERS - {"module"}
 _SEPARATORS = re.compile(r"\.|::|->|\\|\?\.")
 _OPERATOR = re.compile(
     r"((?:\w+(?:<[^<>]*>)?::)*)operator\b\s*(?:(\(\s*\)|[^\w\s(][^\w(]*)|([^(]+?)\s*(?:\(.*)?$)", re.S

@@ -21,14 +21,13 @@ from sleuth.code.chunks import CONTAINER_LINES, KINDS_OF_CHUNKS, PART_LINES, WHO
 from sleuth.code.imports import Import, imported_names, imports_of
 from sleuth.code.languages import LANGUAGES, grammar
 from sleuth.code.naming import clean_comment, clean_doc, name_of, short_text, used_name
-from sleuth.code.queries import KINDS
+from sleuth.code.queries import CONTAINERS, KINDS
 
 if TYPE_CHECKING:
     from sleuth.code.syntax import Tree
 
 Table = NDArray[np.int32]
 
-CONTAINERS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "module"})
 _ROLES = {3: "inheritance", 4: "instantiation", 5: "call", 6: "reference"}
 _PLAIN, _ODD_PARTS, _ODD_TEXT = range(3)
 _WIDTHS = (15, 8, 4, 4)

@@ -387,6 +387,9 @@ KINDS = (
 )  # fmt: skip
 """What definitions can be, as `extract.h` numbers them: first what holds members; the last three yield to others."""
 
+CONTAINERS = frozenset(KINDS[: KINDS.index("function")])
+"""The kinds that hold members."""
+
 CAPTURES = {
     name: bit
     for bit, names in enumerate([

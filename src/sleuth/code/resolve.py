@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from sleuth.code.inference import type_of
 from sleuth.code.modules import files_of, nearest
-from sleuth.code.parse import CONTAINERS, Reference
+from sleuth.code.parse import Reference
+from sleuth.code.queries import CONTAINERS
 
 if TYPE_CHECKING:
     from sleuth.code.imports import Import

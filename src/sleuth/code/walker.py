@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sleuth.code.parse import CONTAINERS, Reference, Symbol
+from sleuth.code.parse import Reference, Symbol
+from sleuth.code.queries import CONTAINERS
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:

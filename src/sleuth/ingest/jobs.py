@@ -136,10 +136,10 @@ def index_paths(
 ) -> IndexReport:
     """Bring the index up to date with files and folders; see `Engine.index`."""
     started = time.monotonic()
-    roots = _roots(paths)
+    roots = roots_of(paths)
     report = IndexReport(version=store.version)
     files = known_files(store, roots)
-    roots = _present(roots, files, prune=prune)
+    roots = present(roots, files, prune=prune)
     with store.writer(timeout=timeout) as writer:
         adder = Adder(writer, Chunker(settings.chunk_size, settings.chunk_overlap), report)
         run = Run(adder, files, report, options)
@@ -159,7 +159,7 @@ def index_paths(
     return report
 
 
-def _roots(paths: Sequence[str | Path]) -> list[Path]:
+def roots_of(paths: Sequence[str | Path]) -> list[Path]:
     if isinstance(paths, str | Path):
         raise ArgumentError(
             f"paths must be a list of files and folders, got {paths!r}; write [{str(paths)!r}]"
@@ -167,7 +167,7 @@ def _roots(paths: Sequence[str | Path]) -> list[Path]:
     return [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 - resolve() would follow links
 
 
-def _present(roots: Sequence[Path], files: Collection[str], *, prune: bool) -> list[Path]:
+def present(roots: Sequence[Path], files: Collection[str], *, prune: bool) -> list[Path]:
     """The roots that exist. One that is gone is none where its documents are to be deleted, if there are any."""
     absent = [root for root in roots if not os.path.exists(root)]  # noqa: PTH110 - no error where it may not be asked
     names = [printable(str(root)) for root in absent]

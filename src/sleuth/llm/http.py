@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
 
 from sleuth import retry
+from sleuth.address import checked_address
 from sleuth.errors import ArgumentError, RemoteError
 
 LIMIT = 64 * 1024 * 1024
@@ -278,12 +278,7 @@ def checked_url(base_url: str) -> str:
     """
     if not isinstance(base_url, str) or not base_url.startswith(("http://", "https://")):
         raise ArgumentError(f"base_url must begin with http:// or https://, got {base_url!r}")
-    try:
-        parts = urlsplit(base_url)
-    except ValueError as error:
-        raise ArgumentError(f"base_url must be an address, got {base_url!r} ({error})") from None
-    if parts.username or parts.password:
-        raise ArgumentError(f"base_url must hold no user and password, got one of {parts.hostname!r}")
+    checked_address(base_url)
     return base_url.rstrip("/")
 
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
-from urllib.parse import urlsplit
 
+from sleuth.address import checked_address
 from sleuth.errors import ArgumentError, WebError
 from sleuth.retry import Deadline
 from sleuth.web.cache import WebCache
@@ -168,12 +168,7 @@ class WebSearch:
     @cached_property
     def _client(self) -> Tavily:
         base = self.base_url or setting("TAVILY_BASE_URL") or BASE_URL
-        try:
-            parts = urlsplit(base)
-        except ValueError as error:
-            raise ArgumentError(f"base_url must be an address, got {base!r} ({error})") from error
-        if parts.username or parts.password:
-            raise ArgumentError(f"base_url must hold no user and password, got one of {parts.hostname!r}")
+        parts = checked_address(base)
         local = parts.hostname in ("127.0.0.1", "::1", "localhost")
         if parts.scheme != "https" and not (parts.scheme == "http" and local):
             raise ArgumentError(f"base_url must be https, or http on this machine, got {base!r}")

@@ -105,9 +105,9 @@ def open_index(option: Path | None) -> Engine:
     return engine
 
 
-def id_of(engine: Engine, name: str) -> str:
-    """The id that a name means: one of the index, or else that of the file at this path."""
-    return name if engine.get(name) else os.path.abspath(name)  # noqa: PTH100 - as `sleuth index` names files
+def file_id(path: str) -> str:
+    """The id that the file at a path has in an index."""
+    return os.path.abspath(path)  # noqa: PTH100 - as `sleuth index` names files
 
 
 def from_here(path: str) -> str:

@@ -12,7 +12,7 @@ from sleuth.surfaces.cli.common import (
     JsonOption,
     TimeoutOption,
     console,
-    id_of,
+    file_id,
     open_index,
     print_json,
 )
@@ -32,7 +32,7 @@ def delete(
 ) -> None:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
     with open_index(index) as engine:
-        named = {id: id_of(engine, id) for id in ids}
+        named = {id: id if engine.get(id) else file_id(id) for id in ids}
         deleted = engine.delete(list(named.values()), timeout=timeout)
     missing = [id for id, found in named.items() if found not in set(deleted)]
     if json:

@@ -97,7 +97,7 @@ def index(
 ) -> None:
     """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced."""
     from sleuth.engine import Engine
-    from sleuth.ingest.jobs import IndexInterrupted
+    from sleuth.ingest.jobs import IndexInterrupted, present, roots_of
     from sleuth.ingest.options import ReadOptions
 
     given = {"analyzer": analyzer, "chunk_size": chunk_size}
@@ -114,10 +114,10 @@ def index(
     }
     paths = paths or []
     options = ReadOptions(**{name: value for name, value in fields.items() if value is not None})
-    missing = [str(path) for path in paths if not path.exists()]
-    if (missing or not paths) and not index_path(folder).exists():  # no new index for nothing
-        told = ", ".join(missing) or "none"
-        raise ArgumentError(f"paths must name files or folders that exist, got {told}")
+    if not index_path(folder).exists():  # no new index for nothing
+        if not paths:
+            raise ArgumentError("paths must name files or folders that exist, got none")
+        present(roots_of(paths), (), prune=False)
     with Engine.open(
         index_path(folder),
         create=bool(paths),

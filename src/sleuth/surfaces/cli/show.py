@@ -11,7 +11,7 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
-    id_of,
+    file_id,
     open_index,
     print_json,
     shown,
@@ -33,7 +33,7 @@ def show(
 ) -> None:
     """Print a passage or a document with its metadata."""
     with open_index(index) as engine:
-        items = engine.get(id_of(engine, id))
+        items = engine.get(id) or engine.get(file_id(id))
     if not items:
         raise ArgumentError(
             f"id must name a passage or a document of this index, got {id!r}; `sleuth search --json` prints ids"
