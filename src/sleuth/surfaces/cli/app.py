@@ -6,6 +6,7 @@ open; 4 another writer holds the index; 5 a service did not answer; 130 interrup
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
@@ -91,7 +92,8 @@ def start_quickly() -> None:
     # Pydantic asks every package whether it brings a plugin.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads are started, and no matrix is large
-    gc.set_threshold(10_000)  # imports make many objects, and no garbage
+    gc.set_threshold(100_000)  # imports make many objects, and no garbage
+    atexit.register(gc.freeze)  # nor is any to be looked for in what goes with the process
 
 
 def main() -> None:
