@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sleuth.compose.fuse import FORMULAS, Method, fuse_hits, normalise
-from sleuth.compose.union import union
+from sleuth.compose.union import fuse
 from sleuth.errors import ArgumentError
 
 METHODS = get_args(Method)
@@ -143,10 +143,15 @@ def test_no_pools_and_empty_pools() -> None:
 
 @given(st.lists(st.lists(st.integers(-(2**62), 2**62), unique=True, max_size=30), max_size=4))
 def test_union(lists: list[list[int]]) -> None:
-    """Each key once, in order of first appearance, and every pool's keys at the places given."""
-    keys, places = union([np.array(keys, np.int64) for keys in lists])
+    """Each key once, in order of first appearance, with the sum of what each pool gives to it."""
+    pools = [np.array(keys, np.int64) for keys in lists]
+    weights = 2.0 ** np.arange(len(pools))
+    keys, scores, _, _ = fuse(pools, [np.ones(len(pool)) for pool in pools], weights, "minmax", 60, 0)
     assert keys.tolist() == list(dict.fromkeys(key for some in lists for key in some))
-    assert [keys[place].tolist() for place in places] == lists
+    expected = [
+        sum(weight for weight, some in zip(weights, lists, strict=True) if key in some) for key in keys
+    ]
+    assert scores.tolist() == expected
 
 
 def test_equal_scores_are_found() -> None:

@@ -29,7 +29,7 @@ def item(name: str, score: float | None, text: str) -> RetrievedItem:
 
 def slow_match(query: str, text: str) -> float:
     """The same from the definition, token by token."""
-    vocabulary, table = load_model()
+    vocabulary, table, _ = load_model()
     asked = vocabulary.encode(query.encode()).tolist()
     read = vocabulary.encode(text.encode()).tolist()
     if not asked or not read:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
 """What keys that tie are sorted by, such as their ids."""
 
 RANK_CONSTANT = 60
+MOST = 1 << 62
+"""More than any pool holds."""
+
 FORMULAS: Mapping[str, str] = {
     "minmax": "sum over legs of weight * (score - least) / (greatest - least) of the leg's pool",
     "zscore": "sum over legs of weight * (score - least) / deviation of the leg's pool",
@@ -59,8 +62,7 @@ class Fused:
         legs: names, in the order of the rows of the arrays below.
         weights: shape (legs,), float64.
         method, rank_constant: as asked for.
-        given: each leg's pool, the place of each of its hits among all, and what it adds for each.
-        best: the places of `keys`, shape (m,).
+        pools: of each leg.
     """
 
     keys: NDArray[np.int64]
@@ -69,33 +71,33 @@ class Fused:
     weights: NDArray[np.float64]
     method: Method
     rank_constant: float
-    given: tuple[tuple[Pool, NDArray[np.int64], NDArray[np.float64]], ...]
-    best: NDArray[np.int64]
+    pools: tuple[Pool, ...]
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
         """Shape (legs, m): 1 for the leg's best; 0 where it did not find the key."""
-        ranks = np.zeros((len(self.legs), len(self.best)), np.int64)
-        for leg, (_, place, _) in enumerate(self.given):
-            rank = np.zeros(max(place.max(initial=-1), self.best.max(initial=-1)) + 1, np.int64)
-            rank[place] = np.arange(1, len(place) + 1)
-            ranks[leg] = rank[self.best]
-        return ranks
+        places = [{key: i for i, key in enumerate(pool.keys.tolist(), 1)} for pool in self.pools]
+        ranks = [[place.get(key, 0) for key in self.keys.tolist()] for place in places]
+        return np.array(ranks, np.int64).reshape(len(self.legs), len(self.keys))
 
     @cached_property
     def raw(self) -> NDArray[np.float64]:
         """Shape (legs, m): the leg's own score; NaN where it did not find the key."""
-        return self._of_legs([pool.scores for pool, _, _ in self.given], np.nan)
+        return self._of_legs([pool.scores for pool in self.pools], np.nan)
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Shape (legs, m): what each leg added; a column sums to its score, save for "combmnz", which multiplies the
         sum, and "max", which takes the greatest.
         """
-        return self._of_legs([share for _, _, share in self.given], 0.0)
+        shares = [
+            weight * normalise(pool.scores, self.method, self.rank_constant)
+            for weight, pool in zip(self.weights.tolist(), self.pools, strict=True)
+        ]
+        return self._of_legs(shares, 0.0)
 
     def _of_legs(self, values: Sequence[NDArray[Any]], otherwise: float) -> NDArray[np.float64]:
-        """Values of each leg's hits at `best`, shape (legs, m)."""
+        """Values of each leg's hits at `keys`, shape (legs, m)."""
         found = np.full(self.ranks.shape, otherwise)
         for leg, value in enumerate(values):
             here = np.flatnonzero(self.ranks[leg])
@@ -151,16 +153,18 @@ def fuse_hits(
     """
     legs = tuple(hits_by_leg)
     checked = _check(legs, weights, method, rank_constant)
-    pools = [hits_by_leg[name] for name in legs]
-    keys, places = union.union([np.asarray(pool.keys, np.int64) for pool in pools])
-    shares = [
-        weight * normalise(pool.scores, method, rank_constant)
-        for weight, pool in zip(checked.tolist(), pools, strict=True)
-    ]
-    scores = union.combine(shares, places, len(keys), method)
-    best = best_places(keys, scores, len(keys) if k is None else min(k, len(keys)), order)
-    given = tuple(zip(pools, places, shares, strict=True))
-    return Fused(keys[best], scores[best], legs, checked, method, rank_constant, given, best)
+    pools = tuple(hits_by_leg[name] for name in legs)
+    keys, scores, ranked, some_tie = union.fuse(
+        [np.ascontiguousarray(pool.keys, np.int64) for pool in pools],
+        [np.ascontiguousarray(pool.scores, np.float64) for pool in pools],
+        checked,
+        method,
+        rank_constant,
+        MOST if k is None else k,
+    )
+    best = _settled(keys, scores, ranked, order) if some_tie else ranked
+    best = best[:k]
+    return Fused(keys[best], scores[best], legs, checked, method, rank_constant, pools)
 
 
 def normalise(
@@ -178,8 +182,8 @@ def _check(
     legs: Sequence[str], weights: Mapping[str, float] | None, method: Method, rank_constant: float
 ) -> NDArray[np.float64]:
     """Weights in the order of the legs, shape (legs,)."""
-    if method not in get_args(Method):
-        raise ArgumentError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+    if method not in FORMULAS:
+        raise ArgumentError(f"method must be one of {', '.join(FORMULAS)}, got {method!r}")
     if not 0 < rank_constant < math.inf:
         raise ArgumentError(f"rank_constant must be a number above 0, got {rank_constant!r}")
     for name, weight in (weights or {}).items():
@@ -195,8 +199,13 @@ def best_places(
 ) -> NDArray[np.int64]:
     """Places of the best `k` scores, best first, ties by `order`."""
     ranked, some_tie = union.best(scores, k)
-    if not some_tie:
-        return ranked[:k]
+    return (_settled(keys, scores, ranked, order) if some_tie else ranked)[:k]
+
+
+def _settled(
+    keys: NDArray[np.int64], scores: NDArray[np.float64], ranked: NDArray[np.int64], order: Order | None
+) -> NDArray[np.int64]:
+    """Places in order of score, with those of equal scores in order of `order`."""
     values = scores[ranked]
     ties = np.flatnonzero(values[1:] == values[:-1]).tolist()
     while ties:
@@ -206,4 +215,4 @@ def best_places(
         tied = ranked[start : end + 2]
         names = keys[tied] if order is None else order(keys[tied])
         ranked[start : end + 2] = tied[sorted(range(len(tied)), key=names.__getitem__)]
-    return ranked[:k]
+    return ranked

@@ -1,9 +1,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def union(pools: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]: ...
+def fuse(
+    pools: list[NDArray[np.int64]],
+    scores: list[NDArray[np.float64]],
+    weights: NDArray[np.float64],
+    method: str,
+    rank_constant: float,
+    k: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], bool]: ...
 def normalise(scores: NDArray[np.float64], method: str, rank_constant: float) -> NDArray[np.float64]: ...
-def combine(
-    shares: list[NDArray[np.float64]], places: list[NDArray[np.int64]], n: int, method: str
-) -> NDArray[np.float64]: ...
 def best(scores: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], bool]: ...

@@ -12,65 +12,93 @@ from libc.string cimport memset
 import numpy as np
 
 
-def union(list pools):
-    """All keys, each once, in order of first appearance; and per pool the places of its keys among them.
+def fuse(list pools, list scores, const double[::1] weights, str method, double rank_constant, int64_t k):
+    """The keys of several pools, each once, and the best of them; see `fuse.FORMULAS`.
 
     Args:
-        pools: arrays of shape (m,), int64.
+        pools: for each its keys, each once, shape (m,), int64, best first.
+        scores: for each the scores of its keys, shape (m,), float64.
+        weights: of each, shape (pools,).
+        k: at least 0.
 
     Returns:
-        keys, shape (n,), int64, and a list of arrays of shape (m,), int64.
+        keys, shape (n,), int64, in order of first appearance; their scores, float64; and `best` of these scores.
     """
     cdef const int64_t[::1] pool
-    cdef int64_t[::1] place
-    cdef int64_t total = 0, n = 0, i, slot
+    cdef const double[::1] given
+    cdef int64_t total = 0, longest = 0, n = 0, i, j, slot
     cdef uint64_t mask = 64
-    cdef int64_t* slots  # places of keys, -1 where empty
-    for pool in pools:
+    cdef bint by_max = method == "max", by_count = method == "combmnz"
+    if len(scores) != len(pools) or weights.shape[0] != <int64_t> len(pools):
+        raise ValueError("pools, scores and weights must be of one length")
+    for pool, given in zip(pools, scores):
+        if pool.shape[0] != given.shape[0]:
+            raise ValueError("a pool must have a score for each key")
         total += pool.shape[0]
+        longest = max(longest, pool.shape[0])
     while mask < 2 * <uint64_t> total:
         mask *= 2
-    slots = <int64_t*> malloc(mask * sizeof(int64_t))
-    if slots == NULL:
-        raise MemoryError
-    memset(slots, 0xFF, mask * sizeof(int64_t))
-    mask -= 1
-    keys = np.empty(total, np.int64)
+    keys, sums = np.empty(total, np.int64), np.empty(total, np.float64)
     cdef int64_t[::1] known = keys
-    places = []
-    for pool in pools:
-        made = np.empty(pool.shape[0], np.int64)
-        place = made
-        for i in range(pool.shape[0]):
-            slot = <int64_t> ((<uint64_t> pool[i] * <uint64_t> 0x9E3779B97F4A7C15u >> 20) & mask)
-            while slots[slot] >= 0 and known[slots[slot]] != pool[i]:
-                slot = (slot + 1) & <int64_t> mask
-            if slots[slot] < 0:
-                slots[slot] = n
-                known[n] = pool[i]
-                n += 1
-            place[i] = slots[slot]
-        places.append(made)
-    free(slots)
-    return keys[:n], places
+    cdef double[::1] out = sums
+    cdef int64_t* slots = <int64_t*> malloc(mask * sizeof(int64_t))  # places of keys, -1 where empty
+    cdef double* share = <double*> malloc((longest + 1) * sizeof(double))
+    cdef int64_t* times = <int64_t*> malloc((total + 1) * sizeof(int64_t))
+    try:
+        if slots == NULL or share == NULL or times == NULL:
+            raise MemoryError
+        memset(slots, 0xFF, mask * sizeof(int64_t))
+        mask -= 1
+        for j in range(weights.shape[0]):
+            pool, given = pools[j], scores[j]
+            if not pool.shape[0]:
+                continue
+            normalise_into(&given[0], pool.shape[0], method, rank_constant, share)
+            for i in range(pool.shape[0]):
+                slot = <int64_t> ((<uint64_t> pool[i] * <uint64_t> 0x9E3779B97F4A7C15u >> 20) & mask)
+                while slots[slot] >= 0 and known[slots[slot]] != pool[i]:
+                    slot = (slot + 1) & <int64_t> mask
+                if slots[slot] < 0:
+                    slots[slot] = n
+                    known[n], out[n], times[n] = pool[i], -float("inf") if by_max else 0, 0
+                    n += 1
+                slot = slots[slot]
+                times[slot] += 1
+                if by_max:
+                    out[slot] = max(out[slot], weights[j] * share[i])
+                else:
+                    out[slot] += weights[j] * share[i]
+        if by_count:
+            for i in range(n):
+                out[i] *= times[i]
+    finally:
+        free(slots)
+        free(share)
+        free(times)
+    return keys[:n], sums[:n], *best(out[:n], k)
 
 
 def normalise(const double[::1] scores, str method, double rank_constant):
     """What a pool of weight 1 adds to each of its rows; see `fuse.normalise`."""
-    cdef int64_t n = scores.shape[0], i
-    cdef double least, greatest, total = 0, square = 0, scale
-    made = np.empty(n, np.float64)
+    made = np.empty(scores.shape[0], np.float64)
     cdef double[::1] out = made
-    if n == 0:
-        return made
+    if scores.shape[0]:
+        normalise_into(&scores[0], scores.shape[0], method, rank_constant, &out[0])
+    return made
+
+
+cdef int normalise_into(const double* scores, int64_t n, str method, double rank_constant, double* out) except -1:
+    """The same for n scores, one at least."""
+    cdef double least = scores[0], greatest = scores[0], total = 0, square = 0, scale
+    cdef int64_t i
     if method == "rrf":
         for i in range(n):
             out[i] = 1 / (rank_constant + (i + 1))
-        return made
+        return 0
     if method == "max":
-        out[:] = scores
-        return made
-    least = greatest = scores[0]
+        for i in range(n):
+            out[i] = scores[i]
+        return 0
     for i in range(n):
         least, greatest, total = min(least, scores[i]), max(greatest, scores[i]), total + scores[i]
     scale = greatest - least
@@ -80,29 +108,7 @@ def normalise(const double[::1] scores, str method, double rank_constant):
         scale = sqrt(square / n)
     for i in range(n):
         out[i] = (scores[i] - least) / scale if scale > 0 else 1
-    return made
-
-
-def combine(list shares, list places, int64_t n, str method):
-    """Scores of n keys, from what each pool adds for its own, at these places; see `fuse.FORMULAS`."""
-    cdef const double[::1] share
-    cdef const int64_t[::1] place
-    cdef int64_t i
-    cdef bint greatest = method == "max"
-    scores = np.full(n, -np.inf if greatest else 0.0)
-    found = np.zeros(n if method == "combmnz" else 0)
-    cdef double[::1] out = scores, times = found
-    for share, place in zip(shares, places):
-        if share.shape[0] != place.shape[0]:
-            raise ValueError("shares and places must be of one length")
-        for i in range(place.shape[0]):
-            if greatest:
-                out[place[i]] = max(out[place[i]], share[i])
-            else:
-                out[place[i]] += share[i]
-            if times.shape[0]:
-                times[place[i]] += 1
-    return scores * found if len(found) else scores
+    return 0
 
 
 cdef struct Ranked:

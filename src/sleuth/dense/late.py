@@ -61,11 +61,12 @@ class TokenReranker:
 
 def lift(scores: NDArray[np.float64], matches: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
     """Scores with what the matches gain them, both of shape (n,); as they are where all match alike."""
-    span = float(np.ptp(matches)) if len(matches) else 0.0
-    if not span:
+    values = matches.tolist()
+    least, greatest = min(values, default=0.0), max(values, default=0.0)
+    if least == greatest:
         return scores
-    gains: NDArray[np.float64] = weight * np.abs(scores).max() * (matches - matches.min()) / span
-    return scores + gains
+    most = weight * max(map(abs, scores.tolist()))
+    return scores + np.array([most * (value - least) / (greatest - least) for value in values])
 
 
 def explain(
@@ -91,12 +92,8 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
 
 def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """The same for rows whose tokens are kept; None where a key is in no part."""
-    vocabulary, table = load_model()
-    halves = table.view(np.uint16)
-    asked, times, lengths, directions = matching.distinct(
-        vocabulary.encode(utf8(query))[:MOST_TOKENS], halves
-    )
-    return matching.match(asked, directions, lengths**RARITY * times, halves, parts, keys)
+    vocabulary, _, halves = load_model()
+    return matching.match(vocabulary.encode(utf8(query))[:MOST_TOKENS], halves, RARITY, parts, keys)
 
 
 def begins_of(sizes: NDArray[np.uint16]) -> NDArray[np.uint64]:

@@ -58,33 +58,55 @@ typedef struct {
     size_t m, columns, tokens;
 } Match;
 
+/* A token that was met: its place among those that are compared, and its number among the query's, both from 1, 0 for
+ * none. */
+typedef struct {
+    uint32_t token; /* plus 1; 0 where there is none */
+    uint16_t compared, number;
+} Met;
+
+/* The place of a token in a table of `mask` + 1 places, half of them free at least. */
+static inline uint32_t place_of_token(Met *met, uint32_t mask, uint32_t token) {
+    uint32_t at = token * 2654435769u >> 7 & mask;
+    while (met[at].token && met[at].token != token + 1) at = (at + 1) & mask;
+    met[at].token = token + 1;
+    return at;
+}
+
 /* best[row * m + query] = the greatest cosine of a query's token to one of the row's, rows of ids ids[starts[row]] up to
  * ids[starts[row + 1]]; -1 where there are none. Queries `first` to `first + count`, 64 at most. A row that holds a token
  * has cosine 1 to it, so that only what it does not hold is compared; each pair of tokens once. False without memory. */
 static int match_some(const Match *x, const uint16_t *ids, const size_t *starts, size_t rows, size_t first, size_t count,
                       float *best) {
     const uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
-    uint16_t *slots = calloc(2 * x->tokens, sizeof *slots), *number = slots + x->tokens; /* by token, from 1; 0 for none */
-    uint64_t *missing = malloc((rows + 1) * sizeof *missing), *need = malloc((starts[rows] + 1) * sizeof *need);
-    uint16_t *known = malloc((starts[rows] + 1) * sizeof *known);
+    const size_t total = starts[rows];
+    uint32_t mask = 255;
+    while (mask < 2 * (total + count)) mask = 2 * mask + 1;
+    Met *met = calloc((size_t)mask + 1, sizeof *met);
+    uint32_t *place = malloc((total + 1) * sizeof *place);
+    uint64_t *missing = malloc((rows + 1) * sizeof *missing), *need = malloc((total + 1) * sizeof *need);
+    uint16_t *compared = malloc((total + 1) * sizeof *compared);
     float *wide = malloc(x->columns * sizeof *wide), *near = NULL;
-    size_t met = 0;
-    int done = slots && missing && need && known && wide;
-    for (size_t q = 0; done && q < count; q++) number[x->asked[first + q]] = (uint16_t)(q + 1);
+    size_t n = 0;
+    int done = met && place && missing && need && compared && wide;
+    for (size_t q = 0; done && q < count; q++) met[place_of_token(met, mask, x->asked[first + q])].number = (uint16_t)(q + 1);
     for (size_t row = 0; done && row < rows; row++) {
         missing[row] = all;
-        for (size_t i = starts[row]; i < starts[row + 1]; i++)
-            if (number[ids[i]]) missing[row] &= ~((uint64_t)1 << (number[ids[i]] - 1));
+        for (size_t i = starts[row]; i < starts[row + 1]; i++) {
+            const uint16_t number = met[place[i] = place_of_token(met, mask, ids[i])].number;
+            if (number) missing[row] &= ~((uint64_t)1 << (number - 1));
+        }
         for (size_t i = starts[row]; missing[row] && i < starts[row + 1]; i++) {
-            if (!slots[ids[i]]) known[met] = ids[i], need[met] = 0, slots[ids[i]] = (uint16_t)++met;
-            need[slots[ids[i]] - 1] |= missing[row];
+            Met *token = met + place[i];
+            if (!token->compared) compared[n] = ids[i], need[n] = 0, token->compared = (uint16_t)++n;
+            need[token->compared - 1] |= missing[row];
         }
     }
-    done = done && (near = malloc((met * count + 1) * sizeof *near));
-    for (size_t i = 0; done && i < met; i++) {
-        if (i + 4 < met)
-            for (size_t line = 0; line < x->columns; line += 32) FETCH(x->table + known[i + 4] * x->columns + line);
-        cosines_of(x->table + known[i] * x->columns, x->queries + first * x->columns, need[i], x->columns, wide,
+    done = done && (near = malloc((n * count + 1) * sizeof *near));
+    for (size_t i = 0; done && i < n; i++) {
+        if (i + 4 < n)
+            for (size_t line = 0; line < x->columns; line += 32) FETCH(x->table + compared[i + 4] * x->columns + line);
+        cosines_of(x->table + compared[i] * x->columns, x->queries + first * x->columns, need[i], x->columns, wide,
                    near + i * count);
     }
     for (size_t row = 0; done && row < rows; row++) {
@@ -92,14 +114,14 @@ static int match_some(const Match *x, const uint16_t *ids, const size_t *starts,
         const int filled = starts[row] < starts[row + 1];
         for (size_t q = 0; q < count; q++) to[q] = filled && !(missing[row] >> q & 1) ? 1 : -1;
         for (size_t i = starts[row]; missing[row] && i < starts[row + 1]; i++) {
-            const float *from = near + (size_t)(slots[ids[i]] - 1) * count;
+            const float *from = near + (size_t)(met[place[i]].compared - 1) * count;
             for (uint64_t left = missing[row]; left; left &= left - 1) {
                 const int q = __builtin_ctzll(left);
                 to[q] = from[q] > to[q] ? from[q] : to[q];
             }
         }
     }
-    free(slots), free(missing), free(need), free(known), free(wide), free(near);
+    free(met), free(place), free(missing), free(need), free(compared), free(wide), free(near);
     return done;
 }
 

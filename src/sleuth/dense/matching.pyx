@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """How well do rows match a query, token by token? See matching.h for how the tokens of a row are kept."""
 
-from libc.math cimport sqrt
+from libc.math cimport pow, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 
@@ -24,60 +24,31 @@ cdef extern from "matching.h" nogil:
 cdef enum:
     BLOCK = 64
 
+cdef enum:  # what comes of it, beside 0
+    NO_MEMORY = 1
+    NO_ROW
+    NO_SET
+    NO_TOKEN
+
+cdef struct Segment:  # the sets of its rows
+    const int64_t* keys
+    int64_t n
+    const uint8_t* tokens
+    size_t size
+    const uint16_t* sizes
+    const uint64_t* begins
+
 cdef struct Set:
-    bint known
     const uint8_t* at
     size_t size
 
 
-cdef int by_id(const void* a, const void* b) noexcept nogil:
-    return (<const int32_t*> a)[0] - (<const int32_t*> b)[0]
-
-
-def distinct(int32_t[::1] ids, const uint16_t[:, ::1] table):
-    """The distinct tokens of a query, ascending.
-
-    Args:
-        ids: shape (n,), each below the length of the table; sorted in place.
-        table: a vector per token, shape (size, dimension), the bits of float16.
-
-    Returns:
-        tokens, shape (m,), uint16; how often each comes, float64; the lengths of their vectors, float64; and the vectors
-        scaled to length 1, shape (m, dimension), float32, zeros where they are.
-    """
-    cdef int64_t n = ids.shape[0], dimension = table.shape[1], m = 0, i, j
-    cdef double square
-    tokens, times, lengths = np.empty(n, np.uint16), np.empty(n, np.float64), np.empty(n, np.float64)
-    directions = np.empty((n, dimension), np.float32)
-    cdef uint16_t[::1] token = tokens
-    cdef double[::1] count = times, length = lengths
-    cdef float[:, ::1] rows = directions
-    if n:
-        qsort(&ids[0], n, sizeof(int32_t), by_id)
-    for i in range(n):
-        if m and token[m - 1] == ids[i]:
-            count[m - 1] += 1
-            continue
-        token[m], count[m], square = <uint16_t> ids[i], 1, 0
-        for j in range(dimension):
-            rows[m, j] = widen(table[ids[i], j])
-            square += <double> rows[m, j] * rows[m, j]
-        length[m] = sqrt(square)
-        if square > 0:
-            for j in range(dimension):
-                rows[m, j] = <float> (rows[m, j] / length[m])
-        m += 1
-    return tokens[:m], times[:m], lengths[:m], directions[:m]
-
-
-def match(const uint16_t[::1] asked, const float[:, ::1] directions, const double[::1] weights,
-          const uint16_t[:, ::1] table, list parts, const int64_t[::1] keys):
+def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list parts, const int64_t[::1] keys):
     """The weighted mean, over a query's tokens, of the greatest cosine to a token of each row. Releases the GIL.
 
     Args:
-        asked: distinct tokens, shape (m,).
-        directions: their vectors of length 1, shape (m, dimension).
-        weights: shape (m,), 0 and more.
+        ids: the query's tokens, shape (m,), sorted in place; each weighs the length of its vector to the power of
+            `rarity`, as often as it comes.
         table: a vector per token, shape (size, dimension), the bits of float16.
         parts: for each segment its keys, ascending, shape (rows,), int64; the sets of tokens of its rows, one after the
             other, uint8; the bytes of each, shape (rows,), uint16; and where every 64th begins, uint64.
@@ -86,96 +57,167 @@ def match(const uint16_t[::1] asked, const float[:, ::1] directions, const doubl
     Returns:
         Shape (n,), float64: 0 for a row without tokens, or where nothing weighs; None where a key is in no segment.
     """
-    cdef size_t n = keys.shape[0], m = directions.shape[0], first, total = 0, i, j
-    cdef double weight = 0, value
-    cdef float* best = NULL
-    cdef int64_t count
-    cdef Match x
-    cdef Set* sets
-    cdef size_t* starts
-    cdef uint16_t* ids = NULL
-    cdef bint done = True
-    if (table.shape[1] != directions.shape[1] or asked.shape[0] != <int64_t> m or weights.shape[0] != <int64_t> m
-            or table.shape[0] > 1 << 16):
-        raise ValueError("directions must fit the tokens and the table")
+    cdef size_t n = keys.shape[0], m = ids.shape[0], n_parts = len(parts)
+    cdef Match x = Match(NULL, NULL, NULL, 0, table.shape[1], table.shape[0])
+    cdef Segment* segments
+    cdef int problem
     values = np.zeros(n, np.float64)
     cdef double[::1] out = values
-    for j in range(m):
-        weight += weights[j]
-    if n == 0 or not weight > 0:
+    if n == 0 or m == 0:
         return values
-    x = Match(&table[0, 0], &directions[0, 0], &asked[0], m, table.shape[1], table.shape[0])
-    sets = <Set*> malloc(n * sizeof(Set))
-    starts = <size_t*> malloc((n + 1) * sizeof(size_t))
+    if not 0 < table.shape[0] <= 1 << 16:
+        raise ValueError(f"table must have 1 to 65,536 vectors, got {table.shape[0]}")
+    x.table = &table[0, 0]
+    segments = <Segment*> malloc((n_parts + 1) * sizeof(Segment))
+    if segments == NULL:
+        raise MemoryError
     try:
-        if sets == NULL or starts == NULL:
-            raise MemoryError
-        if not locate(parts, keys, sets):
-            return None
-        for i in range(n):
-            total += sets[i].size
-        ids = <uint16_t*> malloc((total + 1) * sizeof(uint16_t))
-        best = <float*> malloc(n * m * sizeof(float))
-        if ids == NULL or best == NULL:
-            raise MemoryError
+        read_parts(parts, segments)
         with nogil:
-            starts[0] = 0
-            for i in range(n):
-                count = unpack_ids(sets[i].at, sets[i].size, <uint32_t> x.tokens, ids + starts[i])
-                if count < 0:
-                    break
-                starts[i + 1] = starts[i] + count
-            else:
-                count = 0
-                for first in range(0, m, 64):
-                    done = done and match_some(&x, ids, starts, n, first, min(m - first, 64), best)
-                for i in range(n):
-                    if not done or starts[i] == starts[i + 1]:
-                        continue
-                    value = 0
-                    for j in range(m):
-                        value += best[i * m + j] * weights[j]
-                    out[i] = value / weight
-        if count < 0:
-            raise ValueError("tokens of a row must be below the length of the table")
-        if not done:
-            raise MemoryError
+            problem = match_all(&x, &ids[0], m, rarity, segments, n_parts, &keys[0], n, &out[0])
     finally:
-        free(sets)
-        free(starts)
-        free(ids)
-        free(best)
+        free(segments)
+    if problem == NO_ROW:
+        return None
+    if problem == NO_MEMORY:
+        raise MemoryError
+    if problem == NO_SET:
+        raise ValueError("tokens of a row must lie within its segment")
+    if problem == NO_TOKEN:
+        raise ValueError("tokens must be below the length of the table")
     return values
 
 
-cdef bint locate(list parts, const int64_t[::1] keys, Set* sets) except -1:
-    """Where the tokens of each row are; False where a key is in no segment."""
-    cdef const int64_t[::1] held
+cdef int read_parts(list parts, Segment* segments) except -1:
+    """Where the arrays of each segment lie, which `parts` keeps alive."""
+    cdef const int64_t[::1] keys
     cdef const uint8_t[::1] tokens
     cdef const uint16_t[::1] sizes
     cdef const uint64_t[::1] begins
-    cdef int64_t i, j, row, n
-    cdef size_t left = keys.shape[0], begin
-    for i in range(keys.shape[0]):
-        sets[i].known = False
-    for held, tokens, sizes, begins in parts:
-        n = held.shape[0]
-        if sizes.shape[0] != n or begins.shape[0] * BLOCK < n:
+    cdef Py_ssize_t i
+    for i, (keys, tokens, sizes, begins) in enumerate(parts):
+        if sizes.shape[0] != keys.shape[0] or begins.shape[0] * BLOCK < keys.shape[0]:
             raise ValueError("sizes and begins must fit the rows of a segment")
-        for i in range(keys.shape[0]):
-            if sets[i].known:
+        segments[i] = Segment(NULL, keys.shape[0], NULL, tokens.shape[0], NULL, NULL)
+        if keys.shape[0]:
+            segments[i].keys, segments[i].sizes, segments[i].begins = &keys[0], &sizes[0], &begins[0]
+        if tokens.shape[0]:
+            segments[i].tokens = &tokens[0]
+    return 0
+
+
+cdef int match_all(Match* x, int32_t* ids, size_t m, double rarity, const Segment* segments, size_t n_segments,
+                   const int64_t* keys, size_t n, double* out) noexcept nogil:
+    """`match`, between plain pointers; 0, or what is wrong."""
+    cdef double weight = 0, value
+    cdef size_t first, total = 0, i, j
+    cdef int64_t count
+    cdef int problem = 0
+    cdef uint16_t* asked = <uint16_t*> malloc(m * sizeof(uint16_t))
+    cdef float* directions = <float*> malloc(m * x.columns * sizeof(float) + 1)
+    cdef double* weights = <double*> malloc(m * sizeof(double))
+    cdef Set* sets = <Set*> malloc(n * sizeof(Set))
+    cdef size_t* starts = <size_t*> malloc((n + 1) * sizeof(size_t))
+    cdef uint16_t* held = NULL
+    cdef float* best = NULL
+    if asked == NULL or directions == NULL or weights == NULL or sets == NULL or starts == NULL:
+        problem = NO_MEMORY
+    if not problem:
+        qsort(ids, m, sizeof(int32_t), by_id)
+        if ids[0] < 0 or <size_t> ids[m - 1] >= x.tokens:
+            problem = NO_TOKEN
+    if not problem:
+        x.m = distinct(x, ids, m, rarity, asked, directions, weights)
+        x.asked, x.queries = asked, directions
+        problem = locate(segments, n_segments, keys, n, sets)
+    if not problem:
+        for j in range(x.m):
+            weight += weights[j]
+        for i in range(n):
+            total += sets[i].size
+        held = <uint16_t*> malloc((total + 1) * sizeof(uint16_t))
+        best = <float*> malloc(n * x.m * sizeof(float))
+        if held == NULL or best == NULL:
+            problem = NO_MEMORY
+    if not problem and weight > 0:
+        starts[0] = 0
+        for i in range(n):
+            count = unpack_ids(sets[i].at, sets[i].size, <uint32_t> x.tokens, held + starts[i])
+            if count < 0:
+                problem = NO_TOKEN
+                break
+            starts[i + 1] = starts[i] + count
+        first = 0
+        while not problem and first < x.m:
+            if not match_some(x, held, starts, n, first, min(x.m - first, 64), best):
+                problem = NO_MEMORY
+            first += 64
+        for i in range(0 if problem else n):
+            if starts[i] == starts[i + 1]:
                 continue
-            row = place_of(keys[i], &held[0], n) if n else -1
-            if row < 0:
-                continue
-            begin = begins[row // BLOCK]
-            for j in range(row // BLOCK * BLOCK, row):
-                begin += sizes[j]
-            if begin + sizes[row] > <size_t> tokens.shape[0]:
-                raise ValueError("tokens of a row must lie within its segment")
-            sets[i] = Set(True, &tokens[0] + begin, sizes[row])
-            left -= 1
-    return left == 0
+            value = 0
+            for j in range(x.m):
+                value += best[i * x.m + j] * weights[j]
+            out[i] = value / weight
+    free(asked)
+    free(directions)
+    free(weights)
+    free(sets)
+    free(starts)
+    free(held)
+    free(best)
+    return problem
+
+
+cdef int by_id(const void* a, const void* b) noexcept nogil:
+    return (<const int32_t*> a)[0] - (<const int32_t*> b)[0]
+
+
+cdef size_t distinct(const Match* x, const int32_t* ids, size_t n, double rarity, uint16_t* tokens, float* directions,
+                     double* weights) noexcept nogil:
+    """The distinct ones of n ascending tokens, their vectors scaled to length 1, zeros where they are, and what they weigh;
+    how many."""
+    cdef size_t m = 0, i, j
+    cdef double square, length
+    cdef float* row
+    for i in range(n):
+        if m and tokens[m - 1] == ids[i]:
+            weights[m - 1] += pow(length, rarity)
+            continue
+        row, square = directions + m * x.columns, 0
+        for j in range(x.columns):
+            row[j] = widen(x.table[ids[i] * x.columns + j])
+            square += <double> row[j] * row[j]
+        length = sqrt(square)
+        if square > 0:
+            for j in range(x.columns):
+                row[j] = <float> (row[j] / length)
+        tokens[m], weights[m] = <uint16_t> ids[i], pow(length, rarity)
+        m += 1
+    return m
+
+
+cdef int locate(const Segment* segments, size_t n_segments, const int64_t* keys, size_t n, Set* sets) noexcept nogil:
+    """Where the tokens of each row are; 0, or what is wrong."""
+    cdef size_t i, part, begin
+    cdef int64_t row, j
+    cdef const Segment* s
+    for i in range(n):
+        row = -1
+        for part in range(n_segments):
+            s = &segments[part]
+            row = place_of(keys[i], s.keys, s.n) if s.n else -1
+            if row >= 0:
+                break
+        if row < 0:
+            return NO_ROW
+        begin = s.begins[row // BLOCK]
+        for j in range(row // BLOCK * BLOCK, row):
+            begin += s.sizes[j]
+        if begin + s.sizes[row] > s.size:
+            return NO_SET
+        sets[i] = Set(s.tokens + begin, s.sizes[row])
+    return 0
 
 
 cdef int64_t place_of(int64_t key, const int64_t* held, int64_t n) noexcept nogil:

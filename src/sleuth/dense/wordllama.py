@@ -30,10 +30,16 @@ MOST_TOKENS = 512
 
 
 class Model(NamedTuple):
-    """The bundled vocabulary and token vectors."""
+    """The bundled vocabulary and token vectors.
+
+    Attributes:
+        table: shape (32000, 256), memory-mapped.
+        halves: its bits, as kernels read them.
+    """
 
     vocabulary: Vocabulary
-    table: NDArray[np.float16]  # shape (32000, 256), memory-mapped
+    table: NDArray[np.float16]
+    halves: NDArray[np.uint16]
 
 
 class Reading(NamedTuple):
@@ -62,8 +68,8 @@ class WordLlamaEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """One vector, shape (256,)."""
-        vocabulary, table = load_model()
-        return vocabulary.embed(utf8(text), table.view(np.uint16))
+        vocabulary, _, halves = load_model()
+        return vocabulary.embed(utf8(text), halves)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One vector per text, shape (len(texts), 256). Releases the GIL for most of its work."""
@@ -95,7 +101,8 @@ def load_model() -> Model:
     if spec is None or not spec.submodule_search_locations:
         raise MissingPackageError("wordllama", "models", "The default embedder")
     folder = Path(spec.submodule_search_locations[0])
-    return Model(Vocabulary(read_vocabulary(folder / VOCABULARY)), read_table(folder / WEIGHTS))
+    table = read_table(folder / WEIGHTS)
+    return Model(Vocabulary(read_vocabulary(folder / VOCABULARY)), table, table.view(np.uint16))
 
 
 @cache
@@ -133,4 +140,4 @@ def read_table(path: Path) -> NDArray[np.float16]:
     if tensor["dtype"] != "F16":
         raise LoadError(str(path), f"its vectors are {tensor['dtype']}, not F16")
     offset = 8 + length + tensor["data_offsets"][0]
-    return np.memmap(path, np.float16, mode="r", offset=offset, shape=tuple(tensor["shape"]))
+    return np.asarray(np.memmap(path, np.float16, mode="r", offset=offset, shape=tuple(tensor["shape"])))

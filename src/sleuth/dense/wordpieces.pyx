@@ -30,6 +30,7 @@ cdef enum:
     LONGEST_WORD = 26
     MOST_TOKENS = 8
     WORDS = 1 << 16
+    BRIEF = 400  # bytes: a text, mostly a query, that is read sooner than the lock is taken back
 
 cdef struct Symbol:
     int32_t start
@@ -54,7 +55,7 @@ cdef struct Word:  # one that was encoded before, and what it came to
     uint16_t[MOST_TOKENS] ids
 
 cdef struct Scratch:
-    Word* words  # two places for each hash, the latest stay; NULL where one text is too few to profit
+    Word* words  # two places for each hash, the latest stay; NULL without memory
     Symbol* symbols
     Candidate* heap
     uint8_t* text
@@ -364,41 +365,53 @@ cdef class Vocabulary:
 
     def encode(self, bytes text):
         """Token ids of a text in UTF-8, shape (m,), int32."""
-        cdef Scratch s
+        cdef Reader reader = self.take()
         cdef const uint8_t* p = text
         cdef int64_t count, n = len(text)
-        memset(&s, 0, sizeof(Scratch))
-        with nogil:
-            count = self.encode_text(&s, p, n)
+        cdef int32_t[::1] view
+        if n > BRIEF:
+            with nogil:
+                count = self.encode_text(&reader.scratch, p, n)
+        else:
+            count = self.encode_text(&reader.scratch, p, n)
         if count < 0:
             raise MemoryError
         ids = np.empty(count, np.int32)
-        cdef int32_t[::1] view = ids
+        view = ids
         if count:
-            memcpy(&view[0], s.ids, count * sizeof(int32_t))
-        release(&s)
+            memcpy(&view[0], reader.scratch.ids, count * sizeof(int32_t))
+        self._spare.append(reader)
         return ids
 
     def embed(self, bytes text, const uint16_t[:, ::1] table):
         """What `read` gives one text, from a table of halves: shape (dimension,), float32."""
-        cdef int64_t count, i, j, n = len(text), dimension = table.shape[1]
+        cdef int64_t count, n = len(text)
         cdef const uint8_t* p = text
         cdef Reader reader
         if table.shape[0] != self.size:
             raise ValueError("table must fit the vocabulary")
-        vector = np.zeros(dimension, np.float32)
+        vector = np.zeros(table.shape[1], np.float32)
         cdef float[::1] out = vector
         reader = self.take()
-        with nogil:
-            count = self.encode_text(&reader.scratch, p, n)
-            for i in range(count):
-                for j in range(dimension):
-                    out[j] += widen(table[reader.scratch.ids[i], j])
-            scale_row(&out[0], dimension)
+        if n > BRIEF:
+            with nogil:
+                count = self.embed_text(&reader.scratch, p, n, table, &out[0])
+        else:
+            count = self.embed_text(&reader.scratch, p, n, table, &out[0])
         self._spare.append(reader)
         if count < 0:
             raise MemoryError
         return vector
+
+    cdef int64_t embed_text(self, Scratch* s, const uint8_t* p, int64_t n, const uint16_t[:, ::1] table,
+                            float* out) noexcept nogil:
+        """Adds up the vectors of a text's tokens, scaled to length 1; how many there are, or -1."""
+        cdef int64_t count = self.encode_text(s, p, n), i, j
+        for i in range(count):
+            for j in range(table.shape[1]):
+                out[j] += widen(table[s.ids[i], j])
+        scale_row(out, table.shape[1])
+        return count
 
     def read(self, list texts, int64_t most, const float[:, ::1] table=None, float[:, ::1] out=None):
         """The tokens of texts, and where a table is given the sums of their vectors. Releases the GIL.

@@ -135,11 +135,34 @@ class Codebooks:
         """
         if isinstance(stored, str):
             return stored
+        return self.decode_all(connection, stored, [len(stored)], [True])[0]
+
+    def decode_all(
+        self, connection: sqlite3.Connection, stored: bytes, sizes: Iterable[int], coded: Iterable[int]
+    ) -> list[str]:
+        """The texts of what a `Coder` wrote, one after the other.
+
+        Args:
+            sizes: bytes of each.
+            coded: which are bytes of a codebook; the others are UTF-8.
+
+        Raises:
+            IndexDamagedError: no text is written so.
+        """
+        texts: list[str] = []
+        start = 0
         try:
-            book = self._books.get(stored[0]) or self._load(connection, stored[0])
-            return book.decode(stored)
+            for size, by_book in zip(sizes, coded, strict=True):
+                end = start + size
+                if by_book:
+                    book = self._books.get(stored[start]) or self._load(connection, stored[start])
+                    texts.append(book.decode(stored, start, end))
+                else:
+                    texts.append(stored[start:end].decode())
+                start = end
         except (ValueError, LookupError) as error:
             raise IndexDamagedError(f"the record holds a text that cannot be read ({error})") from error
+        return texts
 
     def coder(self, connection: sqlite3.Connection, *, may_learn: bool) -> Coder:
         """What writes texts now; until there is a book, it may always learn one."""

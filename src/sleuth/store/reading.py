@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.batch import merge_metadata
@@ -14,9 +16,32 @@ from sleuth.store.scan import rows_between
 from sleuth.store.values import Counts, Row, StoredDocument
 from sleuth.types import RetrievedItem
 
+T = TypeVar("T")
+
 _DOCUMENT = "SELECT key, id, source, title, content_hash, size, modified_ns, chunks, metadata FROM documents"
-_ROW = "c.key, n, page, start, line, lines, fields, c.metadata, text, d.id, d.source, d.title, d.metadata"
 _JOINED = "chunks c JOIN documents d ON d.key = c.key - c.n"
+
+# Rows are gathered into one: each one that is stepped to gives the interpreter's lock away, for which threads of
+# queries wait, and its metadata would be a JSON text of its own. SQLite escapes what JSON does not allow.
+_SCALARS = (
+    "json_array(c.key, n, page, start, line, lines, d.id, d.source, d.title, "
+    "length(CAST(text AS BLOB)), typeof(text) = 'blob')"
+)
+_MAPPINGS = "ifnull(fields, 'null') || ',' || ifnull(c.metadata, 'null') || ',' || ifnull(d.metadata, 'null')"
+_ROWS = (
+    f"group_concat({_SCALARS} || ',' || {_MAPPINGS}, ','), CAST(group_concat(CAST(text AS TEXT), '') AS BLOB)"
+)
+_NAMES = "group_concat(json_array(c.key, id, n), ','), NULL"
+
+
+class _Stored(NamedTuple):
+    """A chunk and its document as the record holds them; `scalars` are those of `_SCALARS`."""
+
+    scalars: list[Any]
+    fields: dict[str, str] | None
+    metadata: dict[str, Any] | None
+    document: dict[str, Any] | None
+    text: str
 
 
 class Snapshot:
@@ -52,21 +77,41 @@ class Snapshot:
 
     def rows(self, keys: Iterable[int]) -> list[Row]:
         """The chunks with these keys, in this order. Every key must exist in this version."""
-        return [_row(stored, text) for stored, text in self._stored(keys)]
+        return list(map(_row, self._stored(keys)))
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """The same as hits with these scores."""
         return [
-            RetrievedItem.trusted(f"{stored[9]}#{stored[1]}", text, _metadata(stored), score)
-            for (stored, text), score in zip(self._stored(keys), scores, strict=True)
+            RetrievedItem.trusted(f"{found[0][6]}#{found[0][1]}", found[4], _metadata(found), score)
+            for found, score in zip(self._stored(keys), scores, strict=True)
         ]
 
-    def _stored(self, keys: Iterable[int]) -> Iterator[tuple[tuple[Any, ...], str]]:
-        """The columns of chunks, and their texts."""
-        wanted = list(map(int, keys))
-        found = {row[0]: row for row in select_in(self._connection, _ROW, _JOINED, "c.key", wanted)}
-        decode, connection = self._connection.books.decode, self._connection
-        return ((row, decode(connection, row[8])) for row in self._in_order(wanted, found))
+    def _stored(self, keys: Iterable[int]) -> list[_Stored]:
+        wanted, found = list(map(int, keys)), {}
+        for values, texts in self._gather(_ROWS, wanted):
+            scalars = values[::4]
+            read = self._connection.books.decode_all(
+                self._connection, texts, [row[9] for row in scalars], [row[10] for row in scalars]
+            )
+            for row in map(_Stored, scalars, values[1::4], values[2::4], values[3::4], read):
+                found[row[0][0]] = row
+        return _in_order(wanted, found)
+
+    def _gather(self, columns: str, keys: list[int]) -> Iterator[tuple[list[Any], bytes]]:
+        """What the columns say of the rows with these keys: the values of the first, and the second as it is."""
+        try:
+            gathered = list(select_in(self._connection, columns, _JOINED, "c.key", keys))
+        except sqlite3.DataError:  # more than SQLite holds in one value
+            if len(keys) == 1:
+                raise
+            yield from self._gather(columns, keys[::2])
+            yield from self._gather(columns, keys[1::2])
+            return
+        for told, texts in gathered:
+            try:
+                yield json.loads(f"[{told or ''}]"), texts
+            except ValueError as error:
+                raise IndexDamagedError(f"the record holds metadata that is none ({error})") from error
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """The chunk ids of these keys, in this order."""
@@ -75,8 +120,12 @@ class Snapshot:
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """For each key (document id, n): the order by which ties break."""
         wanted = list(map(int, keys))
-        found = {row[0]: row for row in select_in(self._connection, "c.key, id, n", _JOINED, "c.key", wanted)}
-        return [(name, n) for _, name, n in self._in_order(wanted, found)]
+        found = {
+            key: (document_id, n)
+            for values, _ in self._gather(_NAMES, wanted)
+            for key, document_id, n in values
+        }
+        return _in_order(wanted, found)
 
     def key_of(self, chunk_id: str) -> int | None:
         """The key of the chunk `document_id#n`; None where there is none."""
@@ -149,46 +198,46 @@ class Snapshot:
         )
         return {name.hex(): vector for _, name, vector in found}
 
-    @staticmethod
-    def _in_order(keys: list[int], found: Mapping[int, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        try:
-            return [found[key] for key in keys]
-        except KeyError as error:
-            raise IndexDamagedError(
-                f"the record has lost the row {error.args[0]}, which a segment holds: `sleuth doctor --full` says more"
-            ) from None
+
+def _in_order(keys: list[int], found: Mapping[int, T]) -> list[T]:
+    try:
+        return [found[key] for key in keys]
+    except KeyError as error:
+        raise IndexDamagedError(
+            f"the record has lost the row {error.args[0]}, which a segment holds: `sleuth doctor --full` says more"
+        ) from None
 
 
-def _row(stored: tuple[Any, ...], text: str) -> Row:
-    key, n, page, start, line, lines, fields, _, _, document_id, _, _, _ = stored
+def _row(found: _Stored) -> Row:
+    key, n, page, start, line, lines, document_id, _, _, _, _ = found.scalars
     return Row(
         key,
         f"{document_id}#{n}",
         document_id,
         n,
-        text,
-        _metadata(stored),
-        from_json(fields),
+        found.text,
+        _metadata(found),
+        found.fields or {},
         start,
-        start + len(text),
+        start + len(found.text),
         line,
         line + lines,
         page,
     )
 
 
-def _metadata(stored: tuple[Any, ...]) -> dict[str, Any]:
+def _metadata(found: _Stored) -> dict[str, Any]:
     """What a hit shows of its chunk and its document."""
-    _, _, page, _, line, lines, fields, own, _, document_id, source, title, metadata = stored
+    (_, _, page, _, line, lines, document_id, source, title, _, _), fields, metadata, document, _ = found
     return merge_metadata(
         source or document_id,
         title,
-        metadata and from_json(metadata),
+        document,
         page=page,
         line=line,
         lines=lines,
-        fields=fields and from_json(fields),
-        chunk=own and from_json(own),
+        fields=fields,
+        chunk=metadata,
     )
 
 

@@ -108,9 +108,29 @@ class Connection(sqlite3.Connection):
 
     Attributes:
         books: the codebooks of its record.
+        held: the statement that holds a reader to one version, while there is one.
     """
 
     books: Codebooks
+    held: sqlite3.Cursor | None = None
+
+    def hold(self) -> tuple[int, int]:
+        """See the newest version from now on, and no other until `let_go`: its generation and number.
+
+        A statement that has a row left to give holds its version as a transaction does. BEGIN and ROLLBACK would give
+        the interpreter's lock away six times more, for which threads of queries wait.
+        """
+        self.held = self.execute("SELECT generation, version FROM state UNION ALL SELECT 0, 0")
+        generation, version = self.held.fetchone()
+        return generation, version
+
+    def let_go(self) -> None:
+        """End what `hold` or BEGIN began."""
+        if self.held is not None:
+            self.held.close()
+            self.held = None
+        if self.in_transaction:
+            self.execute("ROLLBACK")
 
 
 def connect(

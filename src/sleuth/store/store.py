@@ -320,15 +320,14 @@ class Store:
             return version
 
     def _begin(self, connection: Connection) -> tuple[manifest.Loaded, int]:
-        """Begin a transaction of the newest version for which all files are at hand: its views and its number."""
+        """Hold a connection to the newest version for which all files are at hand: its views and its number."""
         missing: tuple[int, str] | None = None
         while True:
-            connection.execute("BEGIN")
-            generation, version = connection.execute("SELECT generation, version FROM state").fetchone()
+            generation, version = connection.hold()
             try:
                 return self._views.at(connection, generation), version
             except SegmentMissingError as error:
-                connection.execute("COMMIT")
+                connection.let_go()
                 if missing == (generation, error.name):  # not merged away: lost
                     self._views.note_missing(error.name)
                 missing = generation, error.name
@@ -352,8 +351,7 @@ class Store:
             nonlocal given
             if not given:
                 given = True
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                connection.let_go()
                 pool.release(connection)
 
         try:
@@ -460,7 +458,7 @@ class _Reading:
         if isinstance(error, sqlite3.Error):
             store._readers.discard(connection)
             raise record.translate(error, store.path) from error
-        connection.execute("ROLLBACK")
+        connection.let_go()
         store._readers.release(connection)
 
 

@@ -15,6 +15,7 @@ from libc.string cimport memcmp, memcpy, memset
 import numpy as np
 
 cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef enum:
@@ -223,14 +224,16 @@ cdef class Codebook:
             free(out)
         return made
 
-    def decode(self, bytes coded):
-        """The text of bytes that `encode` made; their first byte is not looked at.
+    def decode(self, bytes coded, Py_ssize_t start=0, Py_ssize_t end=PY_SSIZE_T_MAX):
+        """The text of bytes that `encode` made, of which the first is not looked at; `start` and `end` are theirs.
 
         Raises:
             ValueError: bytes that no text has.
         """
-        cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(coded)
-        cdef Py_ssize_t n = PyBytes_GET_SIZE(coded), i = 1, size = 0
+        if not 0 <= start <= PyBytes_GET_SIZE(coded):
+            raise ValueError(f"start must be within the bytes, got {start}")
+        cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(coded) + start
+        cdef Py_ssize_t n = min(end, PyBytes_GET_SIZE(coded)) - start, i = 1, size = 0
         cdef int code
         cdef uint8_t small[4096]
         cdef uint8_t* out = small
