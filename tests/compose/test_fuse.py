@@ -145,7 +145,7 @@ def test_no_pools_and_empty_pools() -> None:
 def test_union(lists: list[list[int]]) -> None:
     """Each key once, in order of first appearance, with the sum of what each pool gives to it."""
     pools = [np.array(keys, np.int64) for keys in lists]
-    weights = 2.0 ** np.arange(len(pools))
+    weights = np.array([2.0**i for i in range(len(pools))], np.float64)
     keys, scores, _, _ = fuse(pools, [np.ones(len(pool)) for pool in pools], weights, "minmax", 60, 0)
     assert keys.tolist() == list(dict.fromkeys(key for some in lists for key in some))
     expected = [

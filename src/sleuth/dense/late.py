@@ -66,7 +66,9 @@ def lift(scores: NDArray[np.float64], matches: NDArray[np.float64], weight: floa
     if least == greatest:
         return scores
     most = weight * max(map(abs, scores.tolist()))
-    return scores + np.array([most * (value - least) / (greatest - least) for value in values])
+    gains = np.array([most * (value - least) / (greatest - least) for value in values], np.float64)
+    lifted: NDArray[np.float64] = scores + gains
+    return lifted
 
 
 def explain(
