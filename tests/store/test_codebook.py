@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sleuth.errors import IndexDamagedError
 from sleuth.store import codebook
 from sleuth.store.store import Store, content_hash
-from sleuth.store.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook
+from sleuth.store.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook, decode_all
 from tests.store.words import SumsLeg, faults, read
 
 RNG = random.Random(3)
@@ -135,3 +135,19 @@ def test_a_damaged_book_is_found(store: Store, tmp_path: Path) -> None:
         assert any("codebooks [1]" in fault for fault in faults(again))
         with pytest.raises(IndexDamagedError, match="a text that cannot be read"):
             read(again)
+
+
+def test_decode_all_stays_within_its_bytes() -> None:
+    """Sizes that do not fit what is there, and numbers of unknown books, are refused."""
+    texts = [prose(1)[0], "é"]
+    coded = BOOK.encode(texts, 1)
+    written = [item if isinstance(item, bytes) else item.encode() for item in coded]
+    stored, sizes = b"".join(written), list(map(len, written))
+    kinds = [int(isinstance(item, bytes)) for item in coded]
+    assert kinds == [1, 0]
+    assert decode_all(stored, sizes, kinds, {1: BOOK}) == texts
+    for wrong in ([len(stored), 1], [-1, 1], [0, 1]):
+        with pytest.raises(ValueError, match="within"):
+            decode_all(stored, wrong, kinds, {1: BOOK})
+    with pytest.raises(KeyError, match="1"):
+        decode_all(stored, sizes, kinds, {})

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook
+from sleuth.store.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook, decode_all
 
 SAMPLE_BYTES = 1 << 19
 ROUNDS = 5
@@ -135,10 +135,10 @@ class Codebooks:
         """
         if isinstance(stored, str):
             return stored
-        return self.decode_all(connection, stored, [len(stored)], [True])[0]
+        return self.decode_all(connection, stored, [len(stored)], [1])[0]
 
     def decode_all(
-        self, connection: sqlite3.Connection, stored: bytes, sizes: Iterable[int], coded: Iterable[int]
+        self, connection: sqlite3.Connection, stored: bytes, sizes: list[int], coded: list[int]
     ) -> list[str]:
         """The texts of what a `Coder` wrote, one after the other.
 
@@ -149,20 +149,13 @@ class Codebooks:
         Raises:
             IndexDamagedError: no text is written so.
         """
-        texts: list[str] = []
-        start = 0
-        try:
-            for size, by_book in zip(sizes, coded, strict=True):
-                end = start + size
-                if by_book:
-                    book = self._books.get(stored[start]) or self._load(connection, stored[start])
-                    texts.append(book.decode(stored, start, end))
-                else:
-                    texts.append(stored[start:end].decode())
-                start = end
-        except (ValueError, LookupError) as error:
-            raise IndexDamagedError(f"the record holds a text that cannot be read ({error})") from error
-        return texts
+        while True:
+            try:
+                return decode_all(stored, sizes, coded, self._books)
+            except KeyError as missing:
+                self._load(connection, missing.args[0])
+            except ValueError as error:
+                raise _unreadable(error) from error
 
     def coder(self, connection: sqlite3.Connection, *, may_learn: bool) -> Coder:
         """What writes texts now; until there is a book, it may always learn one."""
@@ -193,9 +186,16 @@ class Codebooks:
     def _load(self, connection: sqlite3.Connection, number: int) -> Codebook:
         found = connection.execute("SELECT symbols FROM codebooks WHERE book = ?", (number,)).fetchone()
         if found is None:
-            raise LookupError(f"there is no codebook {number}")
-        self._books[number] = book = Codebook(_symbols(found[0]))
+            raise _unreadable(f"there is no codebook {number}")
+        try:
+            self._books[number] = book = Codebook(_symbols(found[0]))
+        except ValueError as error:
+            raise _unreadable(error) from error
         return book
+
+
+def _unreadable(why: object) -> IndexDamagedError:
+    return IndexDamagedError(f"the record holds a text that cannot be read ({why})")
 
 
 def bad_codebooks(connection: sqlite3.Connection) -> list[int]:

@@ -90,9 +90,8 @@ class Snapshot:
         wanted, found = list(map(int, keys)), {}
         for values, texts in self._gather(_ROWS, wanted):
             scalars = values[::4]
-            read = self._connection.books.decode_all(
-                self._connection, texts, [row[9] for row in scalars], [row[10] for row in scalars]
-            )
+            sizes, coded = [row[9] for row in scalars], [row[10] for row in scalars]
+            read = self._connection.books.decode_all(self._connection, texts, sizes, coded)
             for row in map(_Stored, scalars, values[1::4], values[2::4], values[3::4], read):
                 found[row[0][0]] = row
         return _in_order(wanted, found)

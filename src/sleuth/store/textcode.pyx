@@ -15,7 +15,6 @@ from libc.string cimport memcmp, memcpy, memset
 import numpy as np
 
 cdef extern from "Python.h":
-    Py_ssize_t PY_SSIZE_T_MAX
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef enum:
@@ -224,16 +223,16 @@ cdef class Codebook:
             free(out)
         return made
 
-    def decode(self, bytes coded, Py_ssize_t start=0, Py_ssize_t end=PY_SSIZE_T_MAX):
-        """The text of bytes that `encode` made, of which the first is not looked at; `start` and `end` are theirs.
+    def decode(self, bytes coded):
+        """The text of bytes that `encode` made; their first byte is not looked at.
 
         Raises:
             ValueError: bytes that no text has.
         """
-        if not 0 <= start <= PyBytes_GET_SIZE(coded):
-            raise ValueError(f"start must be within the bytes, got {start}")
-        cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(coded) + start
-        cdef Py_ssize_t n = min(end, PyBytes_GET_SIZE(coded)) - start, i = 1, size = 0
+        return self._decode(<const uint8_t*>PyBytes_AS_STRING(coded), PyBytes_GET_SIZE(coded))
+
+    cdef str _decode(self, const uint8_t* data, Py_ssize_t n):
+        cdef Py_ssize_t i = 1, size = 0
         cdef int code
         cdef uint8_t small[4096]
         cdef uint8_t* out = small
@@ -319,3 +318,35 @@ cdef class Codebook:
             pairs.astype(np.uint16),
             (kept & np.uint64(0xFFFFFFFF)).astype(np.int64),
         )
+
+
+def decode_all(bytes stored, list sizes, list coded, dict books):
+    """Texts that lie one after the other.
+
+    Args:
+        sizes: bytes of each.
+        coded: which are as `Codebook.encode` made them, begun by the number of their codebook; the others are UTF-8.
+        books: codebooks by number.
+
+    Raises:
+        KeyError: the number of a codebook that is not among them.
+        ValueError: bytes that no text has.
+    """
+    cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(stored)
+    cdef Py_ssize_t left = PyBytes_GET_SIZE(stored), size
+    cdef Codebook book = None
+    cdef int number = -1
+    cdef list texts = []
+    for length, by_book in zip(sizes, coded):
+        size = length
+        if not (1 if by_book else 0) <= size <= left:
+            raise ValueError("texts must lie within the bytes")
+        if not by_book:
+            texts.append(PyUnicode_DecodeUTF8(<const char*>data, size, NULL))
+        else:
+            if number != data[0]:
+                number = data[0]
+                book = books[number]
+            texts.append(book._decode(data, size))
+        data, left = data + size, left - size
+    return texts

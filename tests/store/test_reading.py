@@ -1,0 +1,100 @@
+"""Rows are read in one step, whatever they hold, and hold a reader to one version without a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store.store import Store, content_hash
+from sleuth.types import Chunk
+from tests.store.words import put
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+METADATA = st.dictionaries(TEXTS.map("m".__add__), VALUES, max_size=3)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(
+        TEXTS, st.tuples(TEXTS, TEXTS, METADATA, st.lists(st.tuples(TEXTS, METADATA), min_size=1, max_size=3))
+    )
+)
+def test_whatever_rows_hold(
+    store: Store, documents: dict[str, tuple[str, str, dict[str, Any], list[tuple[str, dict[str, Any]]]]]
+) -> None:
+    """Ids, titles, texts and metadata of any characters come back as they were put."""
+    with store.writer() as writer:
+        writer.delete(list(documents))
+        for name, (source, title, metadata, chunks) in documents.items():
+            parts = [Chunk(text, 0, len(text), 1, 1, metadata=own) for text, own in chunks]
+            writer.put(name, content_hash(name), parts, metadata=metadata, source=source or "s", title=title)
+    with store.reader() as snapshot:
+        for name, (source, title, metadata, chunks) in documents.items():
+            rows = snapshot.chunks_of(name)
+            assert [row.text for row in rows] == [text for text, _ in chunks]
+            for row, item, (_, own) in zip(
+                rows, snapshot.items([row.key for row in rows], [1.0] * len(rows)), chunks, strict=True
+            ):
+                known = {"source": source or "s", "start_line": 1, "end_line": 1}
+                expected = {**known, **({"title": title} if title else {}), **metadata, **own}
+                assert row.metadata == item.metadata == expected
+                assert (row.id, item.id, item.text) == (f"{name}#{row.n}", row.id, row.text)
+            assert snapshot.order([row.key for row in rows]) == [(name, row.n) for row in rows]
+
+
+def test_more_than_one_value_can_hold(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are together more than SQLite holds in one value are read in parts."""
+    texts = [f"{i} " * 400 for i in range(40)]
+    with store.writer() as writer:
+        for i, text in enumerate(texts):
+            put(writer, f"d{i}", text)
+    with store.reader() as snapshot:
+        keys = [snapshot.chunks_of(f"d{i}")[0].key for i in range(40)]
+        snapshot._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 5000)
+        assert [row.text for row in snapshot.rows(keys)] == texts
+
+
+def test_a_reader_keeps_its_version(store: Store) -> None:
+    """What is committed while a reader reads is for the next one."""
+    with store.writer() as writer:
+        put(writer, "a", "one")
+    with store.reader() as snapshot:
+        with store.writer() as writer:
+            put(writer, "a", "two")
+            put(writer, "b", "three")
+        assert [row.text for row in snapshot.chunks_of("a")] == ["one"]
+        assert snapshot.chunks_of("b") == []
+        assert snapshot.counts().documents == 1
+        with store.reader() as newer:
+            assert newer.version == snapshot.version + 1
+            assert [row.text for row in newer.chunks_of("a")] == ["two"]
+        assert [row.text for row in snapshot.chunks_of("a")] == ["one"]
+    with store.reader() as snapshot:
+        assert [row.text for row in snapshot.chunks_of("a")] == ["two"]
+
+
+def test_rows_that_are_lost_or_damaged(store: Store) -> None:
+    """A key that the record does not have, and metadata that is no JSON, are damage."""
+    with store.writer() as writer:
+        put(writer, "a", "one", metadata={"x": 1})
+    with store.reader() as snapshot:
+        key = snapshot.chunks_of("a")[0].key
+        with pytest.raises(IndexDamagedError, match="has lost the row 77"):
+            snapshot.rows([key, 77])
+        with pytest.raises(IndexDamagedError, match="has lost the row 77"):
+            snapshot.order([77])
+        assert snapshot.rows([]) == []
+    with store._connection(write=True) as connection:
+        connection.execute("UPDATE documents SET metadata = '{x'")
+    with store.reader() as snapshot, pytest.raises(IndexDamagedError, match="metadata that is none"):
+        snapshot.rows([key])
