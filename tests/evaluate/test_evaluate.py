@@ -170,6 +170,20 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
         ("qrels/test.tsv", b"q1\td3\t1.0\n", r"test.tsv:1 must hold query"),
         ("qrels/test.tsv", b"q1\td3\t" + b"1" * 5000, r"test.tsv:1 must hold query"),
         ("qrels/test.tsv", b"a\tb\tscore\nq1\td3\t\n", r"test.tsv:2 must hold query"),
+        ("qrels/test.tsv", b"q1\td3\t1\nq1\td3\t1\nq1\td3\t0\n", r"test.tsv:3 must judge 'd3' .* 1, got 0"),
+        ("qrels/test.tsv", b"a\tb\tscore\n", r"test.tsv must judge at least one query"),
+        ("corpus.jsonl", b"\n", r"corpus.jsonl must hold at least one document"),
+        ("corpus.jsonl", b'{"_id": "d1", "text": "\\ud800"}\n', r"corpus.jsonl:1 .* lone surrogates"),
+        (
+            "corpus.jsonl",
+            b'{"_id": "d1", "text": "", "title": "\\udfff"}\n',
+            r"corpus.jsonl:1 .* lone surrogates",
+        ),
+        (
+            "queries.jsonl",
+            b'{"_id": "q1", "text": "a"}\n{"_id": "q1", "text": "b"}\n',
+            r"queries.jsonl must hold one text of 'q1'",
+        ),
     ],
 )
 def test_files_of_another_form_are_named(folder: Path, file: str, content: bytes, message: str) -> None:
@@ -207,6 +221,13 @@ def test_scores_of_a_run_are_finite(tmp_path: Path, value: str) -> None:
         read_run(tmp_path / "run")
 
 
+def test_a_run_ranks_a_document_once(tmp_path: Path) -> None:
+    """Which of two scores is meant, nobody knows."""
+    (tmp_path / "run").write_text("q1 Q0 d1 1 1.5 t\nq2 Q0 d1 1 1.5 t\nq1 Q0 d1 2 0.5 t\n")
+    with pytest.raises(EvaluationError, match=r"run:3 must rank 'd1' once for 'q1'"):
+        read_run(tmp_path / "run")
+
+
 def test_a_run_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     """An id with a blank in it is told of before the file is there."""
     with pytest.raises(EvaluationError, match="no blanks"):
@@ -217,7 +238,7 @@ def test_a_run_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 def test_the_index_follows_the_corpus(folder: Path) -> None:
     """A run that was broken off, or a corpus that has changed, is measured as it is now."""
     index_of = partial(search, legs=["lexical"], fusion=None, k=10, analyzer=None)
-    with Engine.open(folder / ".sleuth", create=True) as engine:
+    with Engine.open(folder / ".sleuth-eval", create=True) as engine:
         engine.add([Document("Cats sleep. Cats.", id="old"), Document("Nothing.", id="d2")])
     assert index_of(open_collection(folder))["q2"].keys() == {"d2"}
     (folder / "corpus.jsonl").write_text(json.dumps({"_id": "d9", "text": "Cats"}))
@@ -234,6 +255,8 @@ def test_the_index_follows_the_corpus(folder: Path) -> None:
         (["--plot", "nowhere/p.png"], "--plot must be a file"),
         (["--plot", "p.gif"], "plot must end in .png"),
         (["--measures", "nDCG@0"], "cutoff"),
+        (["--leg", "words"], "legs must be among lexical, dense"),
+        (["--leg", "lexical", "--fusion", "sum"], "method must be one of"),
     ],
 )
 def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], message: str) -> None:
@@ -241,7 +264,30 @@ def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], 
     done = CliRunner().invoke(app, ["eval", str(folder), *arguments])
     assert isinstance(done.exception, SleuthError)
     assert message in str(done.exception)
-    assert not (folder / ".sleuth").exists()
+    assert not (folder / ".sleuth-eval").exists()
+
+
+def test_a_leg_named_twice_is_one(folder: Path) -> None:
+    """The table says what was searched."""
+    done = CliRunner().invoke(app, ["eval", str(folder), "--leg", "dense", "--leg", "dense", "--json"])
+    assert list(json.loads(done.stdout)["runs"]) == ["dense"]
+
+
+def test_an_index_of_the_folder_is_left_alone(folder: Path) -> None:
+    """What was indexed there for searching is not replaced by the corpus."""
+    with Engine.open(folder / ".sleuth", create=True) as engine:
+        engine.add([Document("Notes.", id="notes")])
+    assert CliRunner().invoke(app, ["eval", str(folder)]).exit_code == 0
+    with Engine.open(folder / ".sleuth") as engine:
+        assert [document.id for document in engine.documents()] == ["notes"]
+
+
+def test_figures_are_shown_before_a_run_is_written(folder: Path) -> None:
+    """An id that the format cannot hold costs the file, and not what was measured."""
+    (folder / "corpus.jsonl").write_text(json.dumps({"_id": "d 1", "text": "cats"}))
+    done = CliRunner().invoke(app, ["eval", str(folder), "--out", str(folder / "run")])
+    assert "no blanks" in str(done.exception)
+    assert "nDCG@10" in done.stdout
 
 
 def test_any_number_of_documents_can_be_asked_for(folder: Path) -> None:

@@ -39,10 +39,17 @@ class Collection:
     qrels: Qrels
 
     def documents(self) -> Iterator[Document]:
-        """The corpus, streamed; ids are those of the judgements."""
-        for row in _rows(self.folder / "corpus.jsonl"):
+        """The corpus, streamed; ids are those of the judgements.
+
+        Raises:
+            EvaluationError: a line of another form, or no document at all.
+        """
+        path, row = self.folder / "corpus.jsonl", None
+        for row in _rows(path):
             title = str(row.get("title") or "")
             yield Document(row["text"], {"title": title} if title else {}, id=row["_id"])
+        if row is None:
+            raise EvaluationError(f"{path} must hold at least one document, got none")
 
 
 def open_collection(folder: str | Path, split: str | None = None) -> Collection:
@@ -52,7 +59,8 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
         split: name of a file in `qrels/`; "test" where None, else "dev", else the only one there is.
 
     Raises:
-        EvaluationError: a file or a split that is missing; lists the splits there are.
+        EvaluationError: a file or a split that is missing, with the splits there are; a line of another form; a
+            judged query that has no text, or two.
     """
     home = Path(folder)
     for name in ("corpus.jsonl", "queries.jsonl", "qrels"):
@@ -69,7 +77,10 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
             f"split must be among {', '.join(splits) or '(none)'} in {home}, got {chosen!r}"
         )
     qrels = read_qrels(home / "qrels" / f"{chosen}.tsv")
-    queries = {row["_id"]: row["text"] for row in _rows(home / "queries.jsonl") if row["_id"] in qrels}
+    queries: dict[str, str] = {}
+    for row in _rows(home / "queries.jsonl"):
+        if row["_id"] in qrels and queries.setdefault(row["_id"], row["text"]) != row["text"]:
+            raise EvaluationError(f"{home / 'queries.jsonl'} must hold one text of {row['_id']!r}, got two")
     if missing := sorted(qrels.keys() - queries.keys()):
         raise EvaluationError(
             f"{home / 'queries.jsonl'} lacks {len(missing)} judged queries, such as {missing[0]!r}"
@@ -83,7 +94,7 @@ def read_qrels(path: Path) -> Qrels:
     of letters.
 
     Raises:
-        EvaluationError: a line of another form; says which.
+        EvaluationError: a line of another form, or one that contradicts another; says which. No judgement at all.
     """
     qrels: Qrels = {}
     for number, line in numbered_lines(path):
@@ -94,7 +105,13 @@ def read_qrels(path: Path) -> Qrels:
             raise EvaluationError(
                 f"{path}:{number} must hold query, document and relevance, an integer, between tabs, got {row!r}"
             )
-        qrels.setdefault(row[0], {})[row[1]] = int(row[2])
+        query, document, relevance = row[0], row[1], int(row[2])
+        if (first := qrels.setdefault(query, {}).setdefault(document, relevance)) != relevance:
+            raise EvaluationError(
+                f"{path}:{number} must judge {document!r} for {query!r} as before, {first}, got {relevance}"
+            )
+    if not qrels:
+        raise EvaluationError(f"{path} must judge at least one query, got none")
     return qrels
 
 
@@ -120,7 +137,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines; `_id` and `text` of each are strings."""
+    """The objects of a file of JSON lines; `_id` and `text` of each are strings that UTF-8 can hold."""
     for number, line in numbered_lines(path):
         try:
             row = json.loads(line)
@@ -135,4 +152,9 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             )
         if not isinstance(text, str):
             raise EvaluationError(f"{path}:{number} must have a string under 'text', got {text!r}")
+        try:
+            f"{id} {text} {row.get('title')}".encode()
+        except UnicodeEncodeError as error:
+            told = f"got {error.object[error.start]!r}"
+            raise EvaluationError(f"{path}:{number} must hold text without lone surrogates, {told}") from None
         yield {**row, "_id": str(id)}

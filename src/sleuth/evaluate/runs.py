@@ -100,7 +100,7 @@ def read_run(path: str | Path) -> Run:
     """Read a run in TREC's format.
 
     Raises:
-        EvaluationError: a line of another form; says which.
+        EvaluationError: a line of another form, or a document that a query has already; says which.
     """
     run: Run = {}
     for number, line in numbered_lines(Path(path)):
@@ -114,5 +114,7 @@ def read_run(path: str | Path) -> Run:
                 f"{path}:{number} must hold query, Q0, document, rank, score, a finite number, and tag, "
                 f"got {line.strip()!r}"
             )
-        run.setdefault(query, {})[document] = value
+        if document in run.setdefault(query, {}):
+            raise EvaluationError(f"{path}:{number} must rank {document!r} once for {query!r}, got it again")
+        run[query][document] = value
     return run

@@ -31,7 +31,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth eval scifact --run mine.trec --against baseline.trec --plot out.png
 
 A collection is a folder in BEIR layout: corpus.jsonl, queries.jsonl, qrels/<split>.tsv. It is indexed once, into
-.sleuth inside it.
+.sleuth-eval inside it, which holds nothing else.
 """
 
 
@@ -65,10 +65,12 @@ def evaluate(
     from sleuth.evaluate.collections import open_collection
     from sleuth.evaluate.measures import compare, parse_measures, score
     from sleuth.evaluate.runs import read_run, write_run
+    from sleuth.searching import check_legs
 
     wanted = [name.strip() for name in re.split(r",(?![^()]*\))", measures)]
     parse_measures(wanted)
     check_paths(run, against, out, plot)
+    legs = legs and list(check_legs(legs, LEGS))
     judged = open_collection(collection, split)
     name = str(run) if run else spell(legs, fusion)
     made = read_run(run) if run else search(judged, legs, fusion, k, analyzer)
@@ -77,18 +79,18 @@ def evaluate(
     if against is not None:
         scores = {against: score(other_run(judged, against, k, analyzer), judged.qrels, wanted), **scores}
         comparisons = compare(scores[against], scores[name])
-    if out:
-        write_run(made, out)
-    if plot:
-        from sleuth.evaluate.plots import plot as draw
-
-        draw(scores, plot, judged.name)
     if json:
         print_json(to_json(judged, scores, comparisons, per_query=per_query))
     else:
         print_scores(judged, scores, comparisons)
         if per_query:
             print_queries(judged, scores[name])
+    if out:
+        write_run(made, out)
+    if plot:
+        from sleuth.evaluate.plots import plot as draw
+
+        draw(scores, plot, judged.name)
 
 
 def check_paths(run: Path | None, against: str | None, out: Path | None, plot: Path | None) -> None:
@@ -123,7 +125,8 @@ def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
     """A configuration, as it is named in tables."""
     from sleuth.searching import as_fusion
 
-    return legs[0] if legs and len(legs) == 1 else str(as_fusion(fusion))
+    name = str(as_fusion(fusion))
+    return legs[0] if legs and len(legs) == 1 else name
 
 
 def other_run(judged: Collection, against: str, k: int, analyzer: str | None) -> Run:
@@ -158,7 +161,7 @@ def search(
     from sleuth.evaluate.runs import make_run
 
     err = console(stderr=True)
-    home = judged.folder / (f".sleuth-{analyzer}" if analyzer else ".sleuth")
+    home = judged.folder / (f".sleuth-eval-{analyzer}" if analyzer else ".sleuth-eval")
     settings = {"analyzer": analyzer} if analyzer else None
     with Engine.open(home, create=True, settings=settings) as engine:
         with err.status(f"indexing {judged.name}") if err.is_terminal else nullcontext():
