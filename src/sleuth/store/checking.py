@@ -17,6 +17,7 @@ from sleuth.store.codebook import bad_codebooks
 from sleuth.store.lock import read_holder
 from sleuth.store.manifest import Entry, SegmentMissingError, Views
 from sleuth.store.record import Connection
+from sleuth.store.segments import Opened
 from sleuth.store.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing import Writer
 
@@ -24,6 +25,8 @@ _REBUILD = "sleuth doctor --repair"
 _READD = "sleuth doctor --repair, then add the documents that it names again"
 _ORDER = ("error", "warning", "ok")
 Connections = Callable[[], AbstractContextManager[Connection]]
+_Segments = list[tuple[Entry, Opened | SegmentMissingError | IndexDamagedError]]
+"""By manifest entry, in its order: the segment, or why it does not open."""
 
 
 def status(
@@ -76,18 +79,47 @@ def _leg_status(
 def check(path: Path, connections: Connections, views: Views, *, full: bool) -> list[Finding]:
     """All findings, the worst first."""
     noted = mark.read(path)
+    folder = path / opening.SEGMENTS
     found = []
     try:
         with connections() as connection:
-            connection.execute("BEGIN")
-            found += list(_check(connection, path, views, noted, full=full))
+            opened = _open_segments(connection, folder)
+            found += list(_check(connection, path, views, opened, noted, full=full))
+            connection.let_go()
+            found += list(_check_orphans(connection, folder))
     except StoreError as error:
         found.append(Finding("error", "record", str(error), _READD))
     return sorted(found, key=lambda finding: _ORDER.index(finding.level))
 
 
+def _open_segments(connection: Connection, folder: Path) -> _Segments:
+    """All segments of the newest version, which the connection's transaction sees from now on.
+
+    A merge may take files away between the look at the manifest and the look at the folder; what is open stays, and
+    what a later manifest still names is lost.
+    """
+    missing: set[str] = set()
+    while True:
+        connection.execute("BEGIN")
+        opened = [(entry, _open_segment(connection, folder, entry)) for entry in manifest.entries(connection)]
+        gone = {entry.name for entry, segment in opened if isinstance(segment, SegmentMissingError)}
+        if gone <= missing:
+            return opened
+        missing = gone
+        connection.let_go()
+
+
+def _open_segment(
+    connection: Connection, folder: Path, entry: Entry
+) -> Opened | SegmentMissingError | IndexDamagedError:
+    try:
+        return manifest.open_segment(connection, folder, entry)
+    except (SegmentMissingError, IndexDamagedError) as error:
+        return error
+
+
 def _check(
-    connection: Connection, path: Path, views: Views, noted: int | None, *, full: bool
+    connection: Connection, path: Path, views: Views, opened: _Segments, noted: int | None, *, full: bool
 ) -> Iterator[Finding]:
     yield from _check_note(connection, noted)
     broken = [*_check_structure(connection)] if full else []
@@ -100,8 +132,7 @@ def _check(
             yield from _check_embeddings(connection)
             if bad := bad_codebooks(connection):
                 yield Finding("error", "record", f"codebooks {bad} are not as they were written", _READD)
-        yield from _check_segments(connection, path / opening.SEGMENTS, views, full=full)
-    yield from _check_orphans(connection, path / opening.SEGMENTS)
+        yield from _check_segments(connection, opened, views, full=full)
 
 
 def _check_note(connection: Connection, noted: int | None) -> Iterator[Finding]:
@@ -215,14 +246,15 @@ def _check_embeddings(connection: Connection) -> Iterator[Finding]:
         yield Finding("error", "embeddings", f"{bad} cached vectors are not as they were written", _REBUILD)
 
 
-def _check_segments(connection: Connection, folder: Path, views: Views, *, full: bool) -> Iterator[Finding]:
+def _check_segments(
+    connection: Connection, opened: _Segments, views: Views, *, full: bool
+) -> Iterator[Finding]:
     present = manifest.record_keys(connection, 1, 1 << 62)
     dead = np.fromiter((key for (key,) in connection.execute("SELECT key FROM tombstones")), np.int64)
-    entries = manifest.entries(connection)
-    for name in sorted({entry.leg for entry in entries} | set(views.legs)):
+    for name in sorted({entry.leg for entry, _ in opened} | set(views.legs)):
         keys, faults = [np.zeros(0, np.int64)], 0
-        for entry in (e for e in entries if e.leg == name):
-            own, wrong = _check_segment(connection, folder, entry, full=full)
+        for entry, segment in ((e, s) for e, s in opened if e.leg == name):
+            own, wrong = _check_segment(entry, segment, full=full)
             keys.append(own)
             faults += bool(wrong)
             if wrong:
@@ -231,18 +263,16 @@ def _check_segments(connection: Connection, folder: Path, views: Views, *, full:
 
 
 def _check_segment(
-    connection: Connection, folder: Path, entry: Entry, *, full: bool
+    entry: Entry, segment: Opened | SegmentMissingError | IndexDamagedError, *, full: bool
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
     """The keys of a segment, and what is wrong with it."""
     nothing = np.zeros(0, np.int64)
-    try:
-        opened = manifest.open_segment(connection, folder, entry)
-    except SegmentMissingError:
+    if isinstance(segment, SegmentMissingError):
         return nothing, f"segment {entry.name}: its file is missing"
-    except IndexDamagedError as error:
-        return nothing, str(error)
-    keys = opened.keys
-    if full and (wrong := list(segments.verify(opened))):
+    if isinstance(segment, IndexDamagedError):
+        return nothing, str(segment)
+    keys = segment.keys
+    if full and (wrong := list(segments.verify(segment))):
         return keys, f"segment {entry.name}: {', '.join(wrong)} not as written"
     if len(keys) != entry.rows or (len(keys) and not (entry.first <= keys[0] and keys[-1] <= entry.last)):
         return keys, f"segment {entry.name}: its rows are not those of the manifest"
@@ -276,13 +306,14 @@ def _check_coverage(  # noqa: PLR0917 - arrays in the order of the sentence
 
 
 def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:
-    named = {entry.name for entry in manifest.entries(connection)}
-    if not folder.is_dir():
-        return
-    for path in segments.orphans(folder, named):
-        yield Finding(
-            "warning", path.name, "no manifest names this file: a crash left it", "any write removes it"
-        )
+    """Files that nobody was writing and that no manifest since names: a commit may have come in between."""
+    unheld = segments.orphans(folder, set()) if folder.is_dir() else []
+    named = {f"{entry.name}{segments.SUFFIX}" for entry in manifest.entries(connection)}
+    for path in unheld:
+        if path.name not in named and path.exists():
+            yield Finding(
+                "warning", path.name, "no manifest names this file: a crash left it", "any write removes it"
+            )
 
 
 def repair(path: Path, connections: Connections, writer: Writer, views: Views) -> list[Repair]:
@@ -299,7 +330,8 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         bad = bad_documents(connection)
         embeddings = record.bad_embeddings(connection)
         for entry in manifest.entries(connection):
-            if wrong := _check_segment(connection, views.folder, entry, full=True)[1]:
+            segment = _open_segment(connection, views.folder, entry)
+            if wrong := _check_segment(entry, segment, full=True)[1]:
                 views.damage[entry.name] = wrong
     if bad:
         writer.forget_documents(list(bad))

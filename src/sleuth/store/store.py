@@ -138,8 +138,8 @@ class Store:
         told = [Repair("record", self._lost)] if self._lost else []
         if not problems:
             return told
-        if not self.writable:
-            return told + mending.in_memory(problems, "this process may not write here")
+        if not self.writable:  # looked at again: a merge of a writer may have taken files away as we looked
+            return told + mending.in_memory(self._problems(), "this process may not write here")
         try:
             with self._writing(_MEND_TIMEOUT) as writer:
                 return told + self._mend(writer)

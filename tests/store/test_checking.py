@@ -1,0 +1,67 @@
+"""A check tells damage from what a writer does meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sleuth.store import manifest, segments
+from sleuth.store.store import Store
+from tests.store.words import faults
+
+ROWS = 20_000
+"""So many that their segment is a file rather than part of the record."""
+
+
+def add(store: Store, name: str, rows: int = ROWS) -> None:
+    """A commit of its own, and thus a segment."""
+    ids = [f"{name}{i:06}" for i in range(rows)]
+    with store.writer() as writer:
+        writer.put_passages(ids, ids, ["00"] * rows)
+    store.wait()
+
+
+def test_a_merge_during_a_check_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that a merge takes away between the look at the manifest and the look at them are not missed."""
+    add(store, "a", 8 * ROWS)  # too large to be merged with the next one by itself
+    add(store, "b")
+    assert len(list((store.path / "segments").iterdir())) == 2
+    really = manifest.open_segment
+
+    def after_a_merge(*where: object) -> segments.Opened:
+        monkeypatch.setattr(manifest, "open_segment", really)
+        assert store._merge_leg("sums", whole=True)
+        with store.writer():
+            pass
+        assert len(list((store.path / "segments").iterdir())) == 1
+        return really(*where)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(manifest, "open_segment", after_a_merge)
+    assert faults(store) == []
+
+
+def test_a_commit_during_a_check_leaves_no_orphan(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A segment that was committed after the check had seen its version is named by the next one."""
+    add(store, "a")
+    really = segments.orphans
+
+    def after_a_commit(folder: Path, named: set[str]) -> list[Path]:
+        monkeypatch.setattr(segments, "orphans", really)
+        add(store, "b", 8 * ROWS)
+        return really(folder, named)
+
+    monkeypatch.setattr(segments, "orphans", after_a_commit)
+    assert faults(store) == []
+
+
+def test_a_file_that_is_gone_is_missed(store: Store) -> None:
+    """One that the newest version names is lost, and a file of no version is told."""
+    add(store, "a")
+    (file,) = (store.path / "segments").iterdir()
+    file.rename(file.with_name("other.seg"))
+    assert faults(store) == [
+        f"error sums: segment {file.stem}: its file is missing",
+        f"error sums: {ROWS} of {ROWS} chunks are in no sound segment",
+        "warning other.seg: no manifest names this file: a crash left it",
+    ]
