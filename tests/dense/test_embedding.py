@@ -108,6 +108,8 @@ def test_progress() -> None:
         ([[1.0, 2.0]], r"shape \(1, 2\) for 2 texts"),
         ([1.0, 2.0], r"shape \(2,\) for 2 texts"),
         ([[1.0], [float("nan")]], "not finite"),
+        (np.array([[1.0], [1e300]]), "not finite"),
+        ([[], []], r"shape \(2, 0\) for 2 texts"),
         ([[1.0], [1.0, 2.0]], "something else than vectors"),
         (["a", "b"], "something else than vectors"),
     ],

@@ -83,14 +83,15 @@ def embed_texts(
 
 
 def as_vectors(vectors: object, n: int, embedder: Embedder) -> NDArray[np.float32]:
-    """What an embedder returned, as shape (n, dimension), checked to be that and finite."""
+    """What an embedder returned, as shape (n, dimension), checked to be that, finite and of a length above 0."""
     try:
-        checked = np.asarray(vectors, np.float32)
+        with np.errstate(over="ignore"):  # what single precision does not hold is infinite, and refused below
+            checked = np.asarray(vectors, np.float32)
     except (TypeError, ValueError) as error:
         raise EmbeddingError(
             f"{embedder.fingerprint} gave something else than vectors: {error}", service=embedder.fingerprint
         ) from error
-    if checked.ndim != 2 or len(checked) != n:
+    if checked.ndim != 2 or len(checked) != n or (n and not checked.shape[1]):
         raise EmbeddingError(
             f"{embedder.fingerprint} gave an array of shape {checked.shape} for {n} texts",
             service=embedder.fingerprint,
@@ -116,7 +117,8 @@ def mixed(embedder: str, kept: int, given: int) -> EmbeddingError:
     """An embedder has changed under one name."""
     return EmbeddingError(
         f"vectors must have {kept} dimensions, as others of this index have, got {given} from {embedder!r}; "
-        "if that is another model now, embed everything again: sleuth index --re-embed",
+        "if that is another model now, embed everything again: sleuth index --re-embed, "
+        "or Engine.open(path, embedder=..., re_embed=True)",
         service=embedder,
     )
 
