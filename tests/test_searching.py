@@ -32,6 +32,24 @@ def test_equal_passages_are_in_order_of_id(
             assert ranked == sorted(ranked)
 
 
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 1000), fusion=st.sampled_from(["minmax", "zscore", "rrf", "max", "combmnz"]))
+def test_pools_that_end_in_a_tie(tmp_path_factory: pytest.TempPathFactory, seed: int, fusion: str) -> None:
+    """Rankings do not depend on how rows lie in segments, nor on being explained, where pools end among equal hits."""
+    rng = np.random.default_rng(seed)
+    texts = [" ".join(rng.choice(WORDS, 4)) for _ in range(5)]
+    ids = [f"d{i:02d}" for i in rng.permutation(40)]
+    found = []
+    for batches in (1, 4):
+        with Engine.open(tmp_path_factory.mktemp("pools"), create=True) as engine:
+            for part in np.array_split(np.arange(40), batches):
+                engine.add([Document(texts[i % 5], id=ids[i]) for i in part])
+            for explain in (False, True):
+                ranking = engine.retrieve(texts[0], 11, fusion=f"{fusion}(pool=11)", explain=explain)
+                found.append([(hit.id, hit.score) for hit in ranking])
+    assert found == [found[0]] * 4
+
+
 def test_kept_tokens_rank_as_texts_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The default ranking is the same, to 1e-5, whether the tokens of passages are kept or read from their texts."""
     rng = np.random.default_rng(3)

@@ -264,6 +264,7 @@ class Engine(Answering):
                 wanted,
                 how,
                 texts=lambda keys: [whole_text(row) for row in snapshot.rows(keys)],
+                explain=explain,
             )
             items = snapshot.items(found.keys, found.scores)
             if explain:

@@ -211,23 +211,33 @@ class Searchers:
         return True
 
     def search(
-        self, query: str, k: int, tree: Filter | None, legs: Sequence[str], fusion: Fusion, *, texts: Texts
+        self,
+        query: str,
+        k: int,
+        tree: Filter | None,
+        legs: Sequence[str],
+        fusion: Fusion,
+        *,
+        texts: Texts,
+        explain: bool = False,
     ) -> Found:
         """The best `k` rows that match the filter.
 
         Args:
             texts: what the rows of these keys say, asked for where tokens are matched.
+            explain: whether explanations will be asked for: they tell ranks, which hits that tie have by id.
 
         Raises:
             EmbeddingError: the embedder failed and no other leg was asked for.
         """
         depth = k if len(legs) == 1 else max(k, fusion.pool)
+        ordered = len(legs) == 1 or explain or fusion.method == "rrf"
         hits: dict[str, Hits] = {}
         parts: list[PartReport] = []
         for leg in legs:
             started = time.perf_counter()
             try:
-                hits[leg] = self._search(leg, query, depth, tree, pooled=len(legs) > 1)
+                hits[leg] = self._search(leg, query, depth, tree, pooled=len(legs) > 1, ordered=ordered)
             except EmbeddingError as error:
                 if len(legs) == 1:
                     raise
@@ -305,12 +315,15 @@ class Searchers:
             self._aligned[tree, leg] = found
         return found
 
-    def _search(self, leg: str, query: str, k: int, tree: Filter | None, *, pooled: bool) -> Hits:
+    def _search(
+        self, leg: str, query: str, k: int, tree: Filter | None, *, pooled: bool, ordered: bool
+    ) -> Hits:
         allowed = self.allowed(tree, leg)
         if leg == "lexical" or self.dense is None:
-            return self.lexical.search(query, k, allowed=allowed)
+            return self.lexical.search(query, k, allowed=allowed, ordered=ordered)
         # The near end of a pool decides a fused ranking: its far end need not be certain.
-        return self.dense.search(query, k, allowed=allowed, depth=POOL_DEPTH * k if pooled else None)
+        depth = POOL_DEPTH * k if pooled else None
+        return self.dense.search(query, k, allowed=allowed, depth=depth, ordered=ordered)
 
     def _explain(self, leg: str, query: str, key: int) -> Explanation:
         searcher = self.lexical if leg == "lexical" or self.dense is None else self.dense

@@ -73,22 +73,33 @@ static inline uint32_t place_of_token(Met *met, uint32_t mask, uint32_t token) {
     return at;
 }
 
+/* to[q] = the greatest of near[compared * stride + q] over the tokens met at these places. */
+WIDE static void greatest(const Met *met, const uint32_t *place, size_t n, const float *near, size_t stride, float *to) {
+    for (size_t q = 0; q < stride; q++) to[q] = -1;
+    for (size_t i = 0; i < n; i++) {
+        const float *from = near + (size_t)(met[place[i]].compared - 1) * stride;
+        for (size_t q = 0; q < stride; q++) to[q] = from[q] > to[q] ? from[q] : to[q];
+    }
+}
+
 /* best[row * m + query] = the greatest cosine of a query's token to one of the row's, rows of ids ids[starts[row]] up to
  * ids[starts[row + 1]]; -1 where there are none. Queries `first` to `first + count`, 64 at most. A row that holds a token
  * has cosine 1 to it, so that only what it does not hold is compared; each pair of tokens once. False without memory. */
 static int match_some(const Match *x, const uint16_t *ids, const size_t *starts, size_t rows, size_t first, size_t count,
                       float *best) {
     const uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
-    const size_t total = starts[rows];
+    const size_t total = starts[rows], stride = (count + LANES - 1) / LANES * LANES;
+    const Dot dot_of = best_dot(x->columns);
+    const float *queries = x->queries + first * x->columns;
     uint32_t mask = 255;
     while (mask < 2 * (total + count)) mask = 2 * mask + 1;
     Met *met = calloc((size_t)mask + 1, sizeof *met);
     uint32_t *place = malloc((total + 1) * sizeof *place);
     uint64_t *missing = malloc((rows + 1) * sizeof *missing), *need = malloc((total + 1) * sizeof *need);
     uint16_t *compared = malloc((total + 1) * sizeof *compared);
-    float *wide = malloc(x->columns * sizeof *wide), *near = NULL;
+    float *near = NULL;
     size_t n = 0;
-    int done = met && place && missing && need && compared && wide;
+    int done = met && place && missing && need && compared;
     for (size_t q = 0; done && q < count; q++) met[place_of_token(met, mask, x->asked[first + q])].number = (uint16_t)(q + 1);
     for (size_t row = 0; done && row < rows; row++) {
         missing[row] = all;
@@ -102,26 +113,27 @@ static int match_some(const Match *x, const uint16_t *ids, const size_t *starts,
             need[token->compared - 1] |= missing[row];
         }
     }
-    done = done && (near = malloc((n * count + 1) * sizeof *near));
+    done = done && (near = malloc((n * stride + 1) * sizeof *near));
     for (size_t i = 0; done && i < n; i++) {
+        const uint16_t *row = x->table + compared[i] * x->columns;
+        float *to = near + i * stride;
         if (i + 4 < n)
             for (size_t line = 0; line < x->columns; line += 32) FETCH(x->table + compared[i + 4] * x->columns + line);
-        cosines_of(x->table + compared[i] * x->columns, x->queries + first * x->columns, need[i], x->columns, wide,
-                   near + i * count);
-    }
-    for (size_t row = 0; done && row < rows; row++) {
-        float *to = best + row * x->m + first;
-        const int filled = starts[row] < starts[row + 1];
-        for (size_t q = 0; q < count; q++) to[q] = filled && !(missing[row] >> q & 1) ? 1 : -1;
-        for (size_t i = starts[row]; missing[row] && i < starts[row + 1]; i++) {
-            const float *from = near + (size_t)(met[place[i]].compared - 1) * count;
-            for (uint64_t left = missing[row]; left; left &= left - 1) {
-                const int q = __builtin_ctzll(left);
-                to[q] = from[q] > to[q] ? from[q] : to[q];
-            }
+        for (size_t q = 0; q < stride; q++) to[q] = -1;
+        const float length = sqrtf(square_halves(row, x->columns));
+        for (uint64_t left = need[i]; left; left &= left - 1) {
+            const int q = __builtin_ctzll(left);
+            to[q] = length > 0 ? dot_of(row, queries + q * x->columns, x->columns) / length : 0;
         }
     }
-    free(met), free(place), free(missing), free(need), free(compared), free(wide), free(near);
+    for (size_t row = 0; done && row < rows; row++) {
+        float *to = best + row * x->m + first, nearest[64];
+        const int filled = starts[row] < starts[row + 1];
+        if (filled && missing[row])
+            greatest(met, place + starts[row], starts[row + 1] - starts[row], near, stride, nearest);
+        for (size_t q = 0; q < count; q++) to[q] = !filled ? -1 : missing[row] >> q & 1 ? nearest[q] : 1;
+    }
+    free(met), free(place), free(missing), free(need), free(compared), free(near);
     return done;
 }
 

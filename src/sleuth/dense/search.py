@@ -111,6 +111,7 @@ class DenseSearcher:
         *,
         allowed: Sequence[Bitmap | None] | None = None,
         depth: int | None = None,
+        ordered: bool = True,
     ) -> Hits:
         """The best `k` rows; none for a query whose vector is zero.
 
@@ -120,6 +121,7 @@ class DenseSearcher:
             allowed: per segment, the rows that may answer; None for all of it.
             depth: scores exactly the rows of the `depth` best estimates, at least k, instead of all that may
                 be among the best k: cheaper for pools of hundreds, whose far end need not be certain.
+            ordered: whether equal scores are in order of id; which are among the best `k` goes by id in any case.
         """
         if isinstance(k, bool) or not isinstance(k, int) or k < 0:
             raise ArgumentError(f"k must be an int of at least 0, got {k!r}")
@@ -139,7 +141,7 @@ class DenseSearcher:
             margin = margin_of(self._spread, error, len(vector))
             found = codes.scan(table, step, least, parts, vector, k, max(MOST_DEPTH, 2 * k), margin, few)
         owners, keys, scores, tied = found
-        return best_hits(self._numbers[owners], keys, scores, tied, k, self._ids)
+        return best_hits(self._numbers[owners], keys, scores, tied, k, self._ids, ordered=ordered)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""

@@ -49,30 +49,6 @@ static inline float widen(uint16_t half) {
     return value;
 }
 
-static ALWAYS_INLINE float dot(const float *a, const float *b, size_t n) {
-    float lane[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t k = 0; k < LANES; k++) lane[k] += a[i + k] * b[i + k];
-    for (size_t k = 0; i < n; i++, k++) lane[k] += a[i] * b[i];
-    for (size_t half = LANES / 2; half; half /= 2)
-        for (size_t k = 0; k < half; k++) lane[k] += lane[k + half];
-    return lane[0];
-}
-
-/* cosines[q] = of a row of n halves to query q, for each bit q of `asked`, queries of n floats and of length 1; `wide` has
- * room for n floats. */
-WIDE static void cosines_of(const uint16_t *row, const float *queries, uint64_t asked, size_t n, float *wide,
-                            float *cosines) {
-    float square;
-    for (size_t i = 0; i < n; i++) wide[i] = widen(row[i]);
-    square = dot(wide, wide, n);
-    for (; asked; asked &= asked - 1) {
-        const int q = __builtin_ctzll(asked);
-        cosines[q] = square > 0 ? dot(wide, queries + q * n, n) / sqrtf(square) : 0;
-    }
-}
-
 /* query . row of n halves: sums of LANES products each, in pairs, whatever the machine. */
 WIDE static float dot_halves(const uint16_t *row, const float *query, size_t n) {
     float lane[LANES] = {0};
@@ -117,6 +93,18 @@ F512 static float dot_halves_512(const uint16_t *row, const float *query, size_t
     return sum_lanes(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
 }
 #endif
+
+/* The squared length of a row of n halves, summed as products are. */
+WIDE static float square_halves(const uint16_t *row, size_t n) {
+    float lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) lane[k] += widen(row[i + k]) * widen(row[i + k]);
+    for (size_t k = 0; i < n; i++, k++) lane[k] += widen(row[i]) * widen(row[i]);
+    for (size_t half = LANES / 2; half; half /= 2)
+        for (size_t k = 0; k < half; k++) lane[k] += lane[k + half];
+    return lane[0];
+}
 
 typedef float (*Dot)(const uint16_t *row, const float *query, size_t n);
 

@@ -120,6 +120,7 @@ class LexicalSearcher:
         allowed: Sequence[Bitmap | None] | None = None,
         weighting: Weighting = "bm25",
         weights: Mapping[str, float] | None = None,
+        ordered: bool = True,
     ) -> Hits:
         """The best `k` rows that hold a term of the query; scores are above 0.
 
@@ -129,6 +130,8 @@ class LexicalSearcher:
             allowed: per segment, the rows that may answer; None for all of it.
             weighting: "bm25" or "tfidf".
             weights: by field, what its terms count, 0 and more; 1 where not named.
+            ordered: whether equal scores are in order of id, for which names may have to be read; which of them are
+                among the best `k` is decided by id in any case.
 
         Raises:
             ArgumentError: k, allowed, weighting or a weight breaks its rule.
@@ -136,7 +139,7 @@ class LexicalSearcher:
         k = _check_k(k)
         terms = self._weigh(query, weighting, weights)
         found = blockmax.search(terms, self._parts, k, self._masks(allowed), weighting == "tfidf")
-        return best_hits(*found, k, self._ids or _by_key)
+        return best_hits(*found, k, self._ids or _by_key, ordered=ordered)
 
     def scores(
         self,

@@ -22,6 +22,8 @@ def best_hits(  # noqa: PLR0917 - what a kernel found
     tied: bool,
     k: int,
     ids: Callable[[NDArray[np.int64]], Sequence[str]],
+    *,
+    ordered: bool = True,
 ) -> Hits:
     """The best `k`, ties by id.
 
@@ -30,9 +32,10 @@ def best_hits(  # noqa: PLR0917 - what a kernel found
             of id.
         tied: whether rows of different segments tie.
         ids: names of rows by key; asked only for those.
+        ordered: whether the order of ties matters, beyond which of them are among the best k.
     """
-    if tied:
-        order = _by_id(scores, segments, keys, ids)
+    if tied and (ordered or len(keys) > k):
+        order = _by_id(scores, segments, keys, ids, 0 if ordered else k)
         segments, keys, scores = segments[order], keys[order], scores[order]
     return Hits(keys[:k], scores[:k], segments[:k]) if len(keys) > k else Hits(keys, scores, segments)
 
@@ -42,13 +45,17 @@ def _by_id(
     segments: NDArray[np.int32],
     keys: NDArray[np.int64],
     ids: Callable[[NDArray[np.int64]], Sequence[str]],
+    after: int,
 ) -> NDArray[np.int64]:
-    """The order in which stretches of equal score that hold more than one segment, of which there is one, go by id."""
+    """The order in which stretches of equal score that hold more than one segment, and end after a place, go by id."""
     order = np.arange(len(keys))
     starts = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1])))
-    mixed = np.minimum.reduceat(segments, starts) != np.maximum.reduceat(segments, starts)
     ends = np.append(starts[1:], len(order))
+    mixed = np.minimum.reduceat(segments, starts) != np.maximum.reduceat(segments, starts)
+    mixed &= ends > after
     stretches = list(zip(starts[mixed].tolist(), ends[mixed].tolist(), strict=True))
+    if not stretches:
+        return order
     names = iter(ids(keys[np.concatenate([order[start:end] for start, end in stretches])]))
     for start, end in stretches:
         named = dict(zip(range(start, end), names, strict=False))
