@@ -116,7 +116,7 @@ class Analyzer:
         """A fresh counter of this analyzer's tokens over many texts."""
         from sleuth.text.tokens import TermCounter
 
-        expand = self._expand if self._cut is None else self._expand_once
+        expand = self._expand_once if self._keep_case and self._cut else self._expand
         return TermCounter(self._fold, expand, self._prepare, MAX_TOKEN if self._verbatim else 0)
 
     def _wanted(self, token: str) -> bool:
@@ -161,13 +161,14 @@ class Analyzer:
         """The tokens of each run: a str for one, a tuple for any other number."""
         stop, find, cut = self._stop, self._find, self._cut
         out: list[str | tuple[str, ...]] = []
+        whole = not self._keep_case
         for run in runs:
-            if cut is not None and run.isascii():
+            if whole and run.isascii() and run.isalnum():
+                out.append(run if run not in stop and len(run) <= MAX_TOKEN else ())
+            elif cut is not None and run.isascii():
                 out.append(
                     tuple([token for token in cut(run) if token not in stop and len(token) <= MAX_TOKEN])
                 )
-            elif run.isascii() and run.isalnum() and not self._keep_case:
-                out.append(run if run not in stop and len(run) <= MAX_TOKEN else ())
             else:
                 out.append(tuple(token for _, _, token in find(run) if self._wanted(token)))
         return _finished(out, self._finish) if self._finish else out
@@ -235,6 +236,11 @@ def _apostrophes(word: str, base: int) -> list[Span]:
     base += len(word) - len(word.lstrip("'"))
     bare = _CLITIC.sub("", bare)
     return [(base + m.start(), base + m.end(), m[0]) for m in re.finditer("[^']+", bare)]
+
+
+def _cut_english(run: str) -> list[str]:
+    """The tokens of `_apostrophes`."""
+    return [part for part in _CLITIC.sub("", run.strip("'")).split("'") if part]
 
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -313,7 +319,7 @@ _ANALYZERS = {
             finish=_stem,
             stop=LUCENE,
         ),
-        Analyzer("english", 3, extra="'", find=_find_english, finish=_stem, stop=ENGLISH),
+        Analyzer("english", 3, extra="'", find=_find_english, cut=_cut_english, finish=_stem, stop=ENGLISH),
         Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, verbatim=True),
         Analyzer("plain", 1, extra="_", find=_find_words, verbatim=True),
     )

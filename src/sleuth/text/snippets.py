@@ -32,8 +32,10 @@ def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snip
     matching word is.
 
     Raises:
-        ArgumentError: `width` below 1.
+        ArgumentError: `width` below 1, or a query that is not a string.
     """
+    if not isinstance(query, str):
+        raise ArgumentError(f"query must be a string, got {query!r}")
     if isinstance(width, bool) or not isinstance(width, int) or width < 1:
         raise ArgumentError(f"width must be an int of 1 and more, got {width!r}")
     wanted = set(analyzer.tokens(query))
