@@ -165,7 +165,14 @@ class Text(str):
 
 
 @pytest.mark.parametrize(
-    ("value", "plain"), [(Level.LOW, 1), (Language.ENGLISH, "en"), (np.float64(2.5), 2.5), (Text("a"), "a")]
+    ("value", "plain"),
+    [
+        (Level.LOW, 1),
+        (Language.ENGLISH, "en"),
+        (np.float64(2.5), 2.5),
+        (np.str_("a"), "a"),
+        (Text("a"), "a"),
+    ],
 )
 def test_subclasses_of_scalars_are_kept_as_plain_ones(value: Any, plain: Any) -> None:
     """Members of enumerations and numpy's floats make the tree that plain values make, and print as it."""
@@ -176,6 +183,42 @@ def test_subclasses_of_scalars_are_kept_as_plain_ones(value: Any, plain: Any) ->
     assert as_filter(to_text(made)) == made
     assert matches(made, {"k": value})
     assert matches(made, {"k": plain})
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"), [(np.float32(2.5), 2.5), (np.int64(-3), -3), (np.uint8(3), 3), (np.True_, True)]
+)
+def test_scalars_of_numpy_are_kept_as_plain_ones(value: Any, plain: Any) -> None:
+    """What comes out of an array or a data frame makes the tree that plain values make."""
+    assert as_filter({"k": value}) == as_filter({"k": plain})
+    assert field("k").not_in(np.array([value])) == field("k").not_in([plain])
+
+
+@pytest.mark.parametrize(
+    "value", [np.float64("nan"), np.datetime64("2024-01-31"), np.complex64(1), np.array([1])]
+)
+def test_other_values_of_numpy_are_refused(value: Any) -> None:
+    """They are none of the kinds that metadata has."""
+    with pytest.raises(FilterError, match="must be a"):
+        field("k").is_in([value])
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        lambda: 1 < field("year") < 5,
+        lambda: field("year") == 1 and field("lang") == "en",
+        lambda: field("year") == 1 or field("lang") == "en",
+        lambda: not field("year").exists(),
+        lambda: bool(~(field("year") == 1)),
+        lambda: bool((field("a") == 1) & (field("b") == 1)),
+        lambda: bool((field("a") == 1) | (field("b") == 1)),
+    ],
+)
+def test_what_would_lose_a_part_is_refused(joined: Any) -> None:
+    """Python's own "and", "or", "not" and chains ask for a truth value and drop a filter, which has none."""
+    with pytest.raises(FilterError, match=r"joined with '&' and '\|'"):
+        joined()
 
 
 @pytest.mark.parametrize("method", ["is_in", "not_in"])

@@ -28,7 +28,7 @@ def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
     elif isinstance(value, str):
         text = value.strip()
         if text.startswith("{"):
-            return as_filter(_json(text))
+            return as_filter(_json(text, value.index("{")))
         if not text:
             return None
         found = from_text(value)
@@ -44,12 +44,14 @@ def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
     return found
 
 
-def _json(text: str) -> Any:
+def _json(text: str, start: int) -> Any:
+    """What a text holds that begins after so many blanks."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=integer)
     except json.JSONDecodeError as error:
         raise FilterError(
-            f"filter must be JSON where it begins with '{{': {error.msg}", where=f"column {error.colno}"
+            f"filter must be JSON where it begins with '{{': {error.msg}",
+            where=f"column {start + error.pos + 1}",
         ) from None
     except RecursionError:
         raise FilterError("filter must be nested less deep") from None

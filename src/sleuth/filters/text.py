@@ -147,7 +147,7 @@ class _Reader:
         except FilterError as error:
             if error.where:
                 raise
-            self.fail(str(error), start)
+            raise FilterError(str(error), where=f"column {start + 1}") from None
 
     def signed(self, key: str, name: Operator) -> Compare:
         """What follows a sign; a list makes = and != look for membership, and only != knows a star."""

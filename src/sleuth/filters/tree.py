@@ -8,6 +8,7 @@ once.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -30,7 +31,7 @@ _PLAIN: Final = frozenset({str, int, float, bool})
 
 
 class _Node:
-    """The operators of Python on filters: `a & b`, `a | b`, `~a`."""
+    """The operators of Python on filters: `a & b`, `a | b`, `~a`; others, which would lose a part, are refused."""
 
     __slots__ = ()
 
@@ -42,6 +43,12 @@ class _Node:
 
     def __invert__(self) -> Not:
         return Not(self)  # type: ignore[arg-type]  # every subclass is one of the four
+
+    def __bool__(self) -> bool:
+        raise FilterError(
+            "filters must be joined with '&' and '|' and negated with '~', got 'and', 'or', 'not', a chain as in "
+            "1 < key < 5, or a test whether there is one ('is None' tests that)"
+        )
 
 
 def _parts(node: Any, kind: type[And] | type[Or]) -> tuple[Filter, ...]:
@@ -56,7 +63,7 @@ class Compare(_Node):
         key: a metadata key; a dot steps into an object, as in "author.name".
         value: a scalar; a tuple of scalars for "in" and "nin"; a bool for "exists"; a string for "prefix" and
             "substring"; a number or a string for the four orders. Numbers are finite, integers fit 64 bits. Members of
-            an enumeration and other subclasses of these are kept as what they are equal to.
+            an enumeration, numpy's scalars and other subclasses of these are kept as what they are equal to.
     """
 
     key: str
@@ -65,12 +72,11 @@ class Compare(_Node):
 
     def __post_init__(self) -> None:
         _check_key(self.key)
-        _check_value(self.operator, self.value)
-        value = self.value
+        given = self.value
+        value = tuple(map(_plain, given)) if isinstance(given, tuple) else _plain(given)
+        _check_value(self.operator, value)
         object.__setattr__(self, "key", _plain(self.key))
-        object.__setattr__(
-            self, "value", tuple(map(_plain, value)) if isinstance(value, tuple) else _plain(value)
-        )
+        object.__setattr__(self, "value", value)
 
     def _identity(self) -> tuple[Any, ...]:
         values = self.value if isinstance(self.value, tuple) else (self.value,)
@@ -248,13 +254,20 @@ def fits_int64(value: int) -> bool:
     return -(2**63) <= value < 2**63
 
 
-def _plain(value: Scalar) -> Scalar:
-    """The value as one of the four types, so that trees print, and equal one another, by value."""
+def _plain(value: Any) -> Any:
+    """The value as one of the four types, so that trees print, and equal one another, by value; others as they are."""
     if type(value) in _PLAIN:
         return value
+    generic = getattr(
+        sys.modules.get("numpy"), "generic", None
+    )  # whoever has one of its numbers has loaded it
+    if generic is not None and isinstance(value, generic):
+        return value.item()
     if isinstance(value, str):
         return str.__str__(value)
-    return int.__int__(value) if isinstance(value, int) else float.__float__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    return float.__float__(value) if isinstance(value, float) else value
 
 
 def _check_key(key: object) -> None:
