@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
+from sleuth.store import scan
 from sleuth.store.store import Store, content_hash
 from sleuth.types import Chunk
 from tests.store.words import put
@@ -98,3 +99,18 @@ def test_rows_that_are_lost_or_damaged(store: Store) -> None:
         connection.execute("UPDATE documents SET metadata = '{x'")
     with store.reader() as snapshot, pytest.raises(IndexDamagedError, match="metadata that is none"):
         snapshot.rows([key])
+
+
+@pytest.mark.parametrize("page", [1, 2, 7, 100])
+def test_documents_by_id_are_read_in_pages(store: Store, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
+    """Keys come in order of id however many are read at once, and only those of a range."""
+    monkeypatch.setattr(scan, "_PAGE", page)
+    names = ["b", "", "a\0", "a", "ä", "Z", "a\0b", "\U0001f600", "10", "9"]
+    with store.writer() as writer:
+        for name in names:
+            put(writer, name, f"text of {name!r}")
+    with store.reader() as snapshot:
+        keys = {name: snapshot.chunks_of(name)[0].key for name in names}
+        for first, last in ((1, 10), (3, 8), (4, 4), (11, 20)):
+            expected = [keys[name] for name in sorted(names) if first <= keys[name] <= last]
+            assert scan._documents_by_id(snapshot._connection, first, last).tolist() == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ BATCH_BYTES = 64 << 20
 """Characters of text in a batch of rows, about: bounds the memory of a rebuild and of a long commit."""
 _IDS = "sqlite_autoindex_documents_1"
 _MANY_OF = 8
+_PAGE = 1 << 20
+"""Keys that are read at once, at most: some 8 MB of text."""
 """Where this share of all rows is asked for, going through the whole index of ids costs less than sorting them."""
 
 
@@ -95,10 +97,19 @@ def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> N
     """Keys of the documents with keys in a range, in order of id: read off the index of ids where they are many."""
     total = connection.execute("SELECT chunks FROM state").fetchone()[0]
     how = f"INDEXED BY {_IDS}" if last - first >= total // _MANY_OF else "NOT INDEXED"
-    found = connection.execute(
-        f"SELECT key FROM documents {how} WHERE key BETWEEN ? AND ? ORDER BY id", (first, last)
+    gathered = (
+        "SELECT group_concat(key), max(id) FROM "
+        f"(SELECT key, id FROM documents {how} WHERE id >= ? AND key BETWEEN ? AND ? ORDER BY id LIMIT ?)"
     )
-    return np.fromiter(chain.from_iterable(found), np.int64)
+    pages: list[NDArray[np.int64]] = []
+    least = ""
+    while True:
+        # A row that is stepped to costs three times what it costs in a list, and gives the interpreter's lock away.
+        keys, greatest = connection.execute(gathered, (least, first, last, _PAGE)).fetchone()
+        pages.append(np.fromstring(keys, np.int64, sep=",") if keys else np.zeros(0, np.int64))
+        if len(pages[-1]) < _PAGE:
+            return np.concatenate(pages)
+        least = f"{greatest}\0"
 
 
 def pairs(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
