@@ -82,11 +82,16 @@ class PluginInfo:
 
 
 def accepted_keywords(function: Callable[..., Any]) -> frozenset[str] | None:
-    """Names that `function` takes as keywords only, without `rag2f`; None where it takes any."""
+    """Names of options that `function` takes, without `rag2f`; None where it takes any.
+
+    They are keywords only, or have a default: what has none is one of the arguments of every call.
+    """
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY) - {"rag2f"}
+    named = (p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty)
+    only = (p for p in parameters if p.kind is p.KEYWORD_ONLY)
+    return frozenset(p.name for p in (*named, *only)) - {"rag2f"}
 
 
 def make_hook(name: str, function: Callable[..., Any], priority: int, plugin: str = "") -> Hook:

@@ -140,6 +140,7 @@ class RetrievalManager:
         kwargs = options if on_text is None else {**options, "on_text": on_text}
         result = self._run(SYNTHESIZE, start, (retrieved, mode, kwargs), {"query": query, "k": k}, {})
         result.query = query
+        _keep_what_retrieval_said(result, retrieved, searched)
         _keep_known_sources(result, retrieved)
         if mode is ReturnMode.MINIMAL:
             result.items = None
@@ -192,7 +193,7 @@ class RetrievalManager:
         try:
             returned = self.rag2f.morpheus.execute_hook(name, result, *arguments, rag2f=self.rag2f, **options)
         except RetrievalError as error:
-            error.context = {**error.context, **context}
+            error.context = {"hook": name, "plugin": "", **error.context, **context}
             raise
         except Exception as cause:
             message = f"{name} failed: {type(cause).__name__}: {cause}"
@@ -201,10 +202,11 @@ class RetrievalManager:
             message = f"{name} must give {type(result).__name__}, got {returned!r}"
             raise RetrievalError(message, context={**context, "hook": name, "plugin": ""})
         try:
-            type(returned).model_validate(dict(returned))  # hooks change it in place
+            checked = type(returned).model_validate(dict(returned))  # hooks change it in place
         except ValueError as cause:
             message = f"a hook of {name} put what does not belong there into its result: {cause}"
             raise RetrievalError(message, context={**context, "hook": name, "plugin": ""}) from cause
+        returned = returned.model_copy(update=dict(checked))
         if returned.is_error() and returned.detail is None:
             message = f"A hook of {name} gave an error without saying why"
             returned.detail = StatusDetail(code="error", message=message)
@@ -314,6 +316,17 @@ def _detail_of(ranking: Ranking) -> StatusDetail | None:
         message = f"Some parts did not answer: {names}"
         return StatusDetail(code=StatusCode.DEGRADED, message=message, context=context)
     return None
+
+
+def _keep_what_retrieval_said(
+    result: SearchResult, retrieved: RetrieveResult, extra: Mapping[str, Any]
+) -> None:
+    """A hook that gives a result of its own knows nothing of these."""
+    if result.items is None:
+        result.items = retrieved.items
+    if result.is_ok() and result.detail is None:
+        result.detail = retrieved.detail
+    result.extra = {**extra, **result.extra}
 
 
 def _keep_known_sources(result: SearchResult, retrieved: RetrieveResult) -> None:

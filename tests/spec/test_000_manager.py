@@ -357,6 +357,12 @@ def test_foreign_host_failures_keep_context() -> None:
     assert (caught.value.context["query"], caught.value.context["k"]) == ("q", 4)
     with pytest.raises(RetrievalError, match="must give RetrieveResult"):
         IndianaJones(MagicMock()).execute_retrieve("q")
+    host.morpheus.execute_hook.side_effect = RetrievalError("backend gone", context={"shard": 3})
+    with pytest.raises(RetrievalError) as caught:
+        IndianaJones(host).execute_retrieve("q", 4)
+    assert caught.value.context == {
+        "query": "q", "k": 4, "hook": "indiana_jones_retrieve", "plugin": "", "shard": 3,
+    }  # fmt: skip
 
 
 def test_hook_arguments() -> None:
@@ -377,6 +383,57 @@ def test_hook_arguments() -> None:
     assert isinstance(result, SearchResult)
     assert isinstance(retrieved, RetrieveResult)
     assert (mode, kwargs, rag2f) == (ReturnMode.MINIMAL, {"colour": "red"}, host)
+
+
+def test_with_items_includes_what_was_retrieved() -> None:
+    """A synthesize hook may give a result of its own: the chunks, and what retrieval said, are in it all the same."""
+    item = RetrievedItem(id="a", text="b", score=1.0)
+    ranking = Ranking([item], [PartReport("lexical"), PartReport("dense", status="failed", error="no model")])
+    host = host_over(ranking)
+
+    def fresh(result: SearchResult, *args: Any, rag2f: Any) -> SearchResult:
+        return SearchResult.success(query=result.query, response="r", used_source_ids=["a"])
+
+    host.morpheus.on("indiana_jones_synthesize", fresh)
+    result = host.indiana_jones.execute_search("q", return_mode=ReturnMode.WITH_ITEMS)
+    assert (result.response, result.used_source_ids, result.items) == ("r", ["a"], [item])
+    assert result.detail is not None
+    assert result.detail.code == StatusCode.DEGRADED
+    assert host.indiana_jones.execute_search("q").items is None
+
+
+def test_items_that_a_hook_adds_in_place_are_items(rag2f: Host) -> None:
+    """What a hook puts into a result in place is read as if it had been assigned."""
+
+    def add(result: RetrieveResult, *args: Any, rag2f: Any) -> None:
+        result.items.insert(0, {"id": "z", "text": "added"})  # type: ignore[arg-type]
+
+    rag2f.morpheus.on("indiana_jones_retrieve", add, priority=1)
+    assert rag2f.indiana_jones.execute_retrieve("q", 2).items[0] == RetrievedItem(id="z", text="added")
+    assert rag2f.indiana_jones.execute_search("q", 2).used_source_ids == ["z", "d0"]
+
+
+@pytest.mark.parametrize("kind", ["keyword only", "with a default", "any"])
+def test_options_reach_hooks_however_they_name_them(kind: str) -> None:
+    """An extra keyword reaches a hook that takes it as a keyword only, as a parameter with a default, or as any."""
+    host, seen = Host(), []
+
+    def only(result, query, k, return_mode, for_synthesize, *, rag2f, tenant=""):
+        seen.append(tenant)
+
+    def default(  # noqa: PLR0917 - as plugins write it
+        result, query, k, return_mode, for_synthesize, rag2f, tenant=""
+    ):
+        seen.append(tenant)
+
+    def anything(result, query, k, return_mode, for_synthesize, *, rag2f, **options):
+        seen.append(options["tenant"])
+
+    hooks: dict[str, Any] = {"keyword only": only, "with a default": default, "any": anything}
+    host.morpheus.add(hook("indiana_jones_retrieve")(hooks[kind]))
+    host.indiana_jones.execute_retrieve("q", tenant="t1")
+    host.indiana_jones.execute_search("q", tenant="t2")
+    assert seen == ["t1", "t2"]
 
 
 def test_used_source_ids_were_retrieved(rag2f: Host) -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import MagicMock, patch
+from urllib.error import HTTPError
 
 import pytest
 
@@ -167,6 +168,43 @@ def test_requests_go_through_urlopen() -> None:
             urlopen.return_value = response
             assert made("x") == expected
             assert urlopen.call_args.args[0].get_method() == "POST"
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_the_response_is_what_the_context_gives(status: int) -> None:
+    """An urlopen that a test or a program has put in place may give its response on entering only."""
+    response = MagicMock(status=status)
+    response.read.return_value = b'{"response": "hello"}'
+    with patch("urllib.request.urlopen") as urlopen:
+        urlopen.return_value.__enter__.return_value = response
+        if status == 200:
+            assert Ollama("m").complete("x") == "hello"
+        else:
+            with pytest.raises(GenerationError, match="500"):
+                Ollama("m").complete("x")
+    urlopen.return_value.__exit__.assert_called()
+
+
+def test_an_error_without_headers() -> None:
+    """An HTTPError that was made without headers and body is told like any other."""
+    made = HTTPError("http://localhost:11434", 404, "Not Found", None, None)  # type: ignore[arg-type]
+    with patch("urllib.request.urlopen", side_effect=made), pytest.raises(GenerationError, match="404"):
+        Ollama("m").complete("x")
+
+
+def test_documents_are_embedded_by_get_embedding() -> None:
+    """embed_documents calls _get_embedding for each text, also that of a subclass that needs no server."""
+
+    class Lengths(OllamaEmbedder):
+        asked: list[str] = []  # noqa: RUF012 - of one test
+
+        def _get_embedding(self, text: str) -> list[float]:
+            self.asked.append(text)
+            return [float(len(text)), 1.0]
+
+    embedder = Lengths(base_url="http://127.0.0.1:9")
+    assert embedder.embed_documents(["a", "bb", "ccc"]) == [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]
+    assert embedder.asked == ["a", "bb", "ccc"]
 
 
 def test_errors(server: OllamaServer) -> None:

@@ -11,6 +11,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from sleuth.engine import Engine
+from sleuth.errors import FilterError
 from sleuth.llm import LLMGenerator, OllamaEmbedder
 from sleuth.testing.ollama import OllamaServer
 from sleuth.types import Document
@@ -115,6 +116,12 @@ def test_signatures() -> None:
     assert defaults(Retriever.retrieve) == {"self": empty, "query": empty, "k": 5, "filter": None}
     assert defaults(Retriever.retrieve_with_scores) == {"self": empty, "query": empty, "k": 5}
     assert defaults(Retriever.retrieve_by_source) == {"self": empty, "query": empty, "source": empty, "k": 5}
+
+
+def test_a_filter_that_is_none_is_refused() -> None:
+    """A key that is no text is a filter that cannot be read, not a crash."""
+    with pytest.raises(FilterError, match="got 1"):
+        Retriever(MagicMock(), MagicMock()).retrieve("q", filter={1: "x"})  # type: ignore[dict-item]
 
 
 def test_all_together(vs: Any, embedder: OllamaEmbedder, server: OllamaServer) -> None:

@@ -12,8 +12,9 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from io import BufferedIOBase, BytesIO
 from time import monotonic
 from typing import Any
 
@@ -106,11 +107,15 @@ class JsonClient:
         url = self.base_url + path
 
         def attempt(deadline: retry.Deadline) -> Any:
-            response = send(url, payload, self.secret_headers, min(self.timeout, deadline.remaining()))
-            if keep_open:
-                return read(response, deadline)
-            with response:
-                return read(response, deadline)
+            timeout = min(self.timeout, deadline.remaining())
+            with ExitStack() as held:
+                response = held.enter_context(send(url, payload, self.secret_headers, timeout))
+                if response.status != 200:
+                    raise status_failure(response.status, response, None, timeout)
+                answer = read(response, deadline)
+                if keep_open:
+                    held.pop_all()
+                return answer
 
         try:
             return retry.call(
@@ -128,10 +133,10 @@ class JsonClient:
 def send(
     url: str, payload: Mapping[str, Any] | None, secret_headers: Mapping[str, str], timeout: float
 ) -> Any:
-    """Sends a request and returns the open response of status 200.
+    """Sends a request and returns the open response.
 
     Raises:
-        StatusError: any other status.
+        StatusError: a status that urllib takes for an error.
     """
     data = None if payload is None else json.dumps(payload).encode("utf-8")
     # base_url is checked to be HTTP
@@ -139,23 +144,21 @@ def send(
     for name, value in secret_headers.items():
         request.add_unredirected_header(name, value)
     try:
-        response = urllib.request.urlopen(request, timeout=timeout)  # noqa: S310
+        return urllib.request.urlopen(request, timeout=timeout)  # noqa: S310
     except urllib.error.HTTPError as error:
-        with error:
-            after = error.headers.get("Retry-After")
-            raise status_failure(error.code, error.fp, after, timeout) from None
-    if response.status != 200:
-        with response:
-            raise status_failure(response.status, response, None, timeout)
-    return response
+        after = error.headers.get("Retry-After") if error.headers else None
+        with error.fp or BytesIO() as response:  # an error that a program made itself may have neither
+            raise status_failure(error.code, response, after, timeout) from None
 
 
 def status_failure(status: int, response: Any, after: str | None, timeout: float) -> StatusError:
     """The failure that an answer with this status stands for, with what its body says in time."""
     body, deadline = b"", retry.Deadline(timeout)
     with suppress(OSError, http.client.HTTPException):
-        while len(body) < _PIECE and not deadline.passed() and (piece := response.read1(_PIECE)):
+        for piece in read_pieces(response):
             body += piece
+            if len(body) >= _PIECE or deadline.passed():
+                break
     text = body.decode("utf-8", "replace").strip()
     try:
         message = error_message(json.loads(text))
@@ -192,6 +195,15 @@ def parse(body: bytes) -> Any:
     return answer
 
 
+def read_pieces(response: Any) -> Iterator[bytes]:
+    """A body as it comes."""
+    if not isinstance(response, BufferedIOBase):
+        yield bytes(response.read())  # an opener that the program installed may answer without a socket
+        return
+    while piece := response.read1(_PIECE):
+        yield piece
+
+
 def read_all(response: Any, deadline: retry.Deadline) -> bytes:
     """The whole body.
 
@@ -200,10 +212,8 @@ def read_all(response: Any, deadline: retry.Deadline) -> bytes:
         TimeoutError: still coming at the deadline.
         IncompleteRead: ended before the length that was announced.
     """
-    if not isinstance(response, http.client.HTTPResponse):
-        return bytes(response.read())  # an opener that the program installed may answer without a socket
     body = bytearray()
-    while piece := response.read1(_PIECE):
+    for piece in read_pieces(response):
         body += piece
         if len(body) > LIMIT:
             raise AnswerError(f"answered with more than {LIMIT:,} bytes")

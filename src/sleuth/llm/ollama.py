@@ -259,26 +259,31 @@ class OllamaEmbedder:
         Raises:
             EmbeddingError: as `embed_query`.
         """
-        if len(texts) > 1 and self._may_batch(texts[0]):
+        found = self._first(texts[0]) if len(texts) > 1 else []
+        if len(texts) > 1 and self._batches:
             starts = range(0, len(texts), self.batch_size)
             found = [row for start in starts for row in self._batch(texts[start : start + self.batch_size])]
         else:
-            found = [self._get_embedding(text) for text in texts]
+            found += [self._get_embedding(text) for text in texts[len(found) :]]
         with self._checks("/api/embeddings"):
             found = vectors(found, len(texts))
         return [unit(row) for row in found] if self.normalize else found
 
-    def _may_batch(self, text: str) -> bool:
-        if self._batches is None:
-            try:
-                (batched,) = self._batch([text])
-            except EmbeddingError as error:
-                if not _is_missing_endpoint(error):
-                    raise
+    def _first(self, text: str) -> list[list[float]]:
+        """Finds out once whether there are batches that may be used; the vector of `text` where it came by that."""
+        if self._batches is not None:
+            return []
+        alone = [] if self.normalize else [self._get_embedding(text)]
+        try:
+            (batched,) = self._batch([text])
+        except EmbeddingError as error:
+            if _is_missing_endpoint(error):
                 self._batches = False
-            else:
-                self._batches = self.normalize or close(self._get_embedding(text), batched)
-        return self._batches
+            elif not alone:
+                raise
+            return alone  # a text alone has its vector: so have the others, and batches may be there the next time
+        self._batches = self.normalize or close(alone[0], batched)
+        return alone
 
     def _batch(self, texts: list[str]) -> list[list[float]]:
         answer = self._client.post("/api/embed", {"model": self.model, "input": texts})

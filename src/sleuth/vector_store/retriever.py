@@ -170,4 +170,4 @@ def _is_plain(filter: Where) -> bool:
     if not isinstance(filter, Mapping) or len(filter) != 1:
         return False
     (key, value), *_ = filter.items()
-    return not key.startswith("$") and isinstance(value, (str, int, float))
+    return isinstance(key, str) and not key.startswith("$") and isinstance(value, (str, int, float))
