@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,14 +92,16 @@ class Engine(Answering):
         Raises:
             IndexNotFoundError: no index there, and `create` is False.
             IndexDamagedError, FormatVersionError: an index that cannot be read; the message says what to do.
-            ArgumentError: settings that are invalid, or not those of the index.
+            ArgumentError: a path that can be none; settings that are invalid, or not those of the index.
             EmbedderMismatchError: another embedder than that of the index, without `re_embed`; names both.
             EmbeddingError, MissingPackageError: the embedder does not load; no index is made then.
         """
-        wanted = settings.to_dict() if isinstance(settings, IndexSettings) else dict(settings or {})
-        full = IndexSettings.from_dict(
-            {**({"embedder": spelling_of(embedder)} if embedder is not None else {}), **wanted}
-        )
+        wanted = settings.to_dict() if isinstance(settings, IndexSettings) else settings
+        full = IndexSettings.from_dict({} if wanted is None else wanted)
+        wanted = wanted or {}
+        if embedder is not None and "embedder" not in wanted:
+            full = replace(full, embedder=spelling_of(embedder))
+        lexical_leg(full)  # an analyzer that there is not makes no index
         made = None
         if create and not Store.is_at(path):
             made = open_embedder(full.embedder, embedder, path=str(path))

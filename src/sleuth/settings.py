@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Final
 
 from sleuth.errors import ArgumentError
+
+_LONGEST: Final = 1_000_000
+"""Tokens in a passage at most: a book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +36,13 @@ class IndexSettings:
     embedder: str = "wordllama"
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value, kind = getattr(self, field.name), type(field.default)
+            accepted = (int, float) if kind is float else kind
+            if isinstance(value, bool) or not isinstance(value, accepted):
+                raise ArgumentError(f"{field.name} must be of type {kind.__name__}, got {value!r}")
         rules: tuple[tuple[str, bool, str], ...] = (
-            ("chunk_size", self.chunk_size >= 8, "at least 8"),
+            ("chunk_size", 8 <= self.chunk_size <= _LONGEST, f"from 8 to {_LONGEST:,}"),
             (
                 "chunk_overlap",
                 0 <= self.chunk_overlap <= self.chunk_size // 4,
@@ -41,7 +50,7 @@ class IndexSettings:
             ),
             ("title_weight", 0 <= self.title_weight <= 100, "from 0 to 100"),
             ("heading_weight", 0 <= self.heading_weight <= 100, "from 0 to 100"),
-            ("k1", self.k1 >= 0, "0 or more"),
+            ("k1", 0 <= self.k1 < math.inf, "0 or more"),
             ("b", 0 <= self.b <= 1, "from 0 to 1"),
         )
         for name, holds, rule in rules:
@@ -56,15 +65,20 @@ class IndexSettings:
     def from_dict(cls, values: Mapping[str, Any]) -> IndexSettings:
         """Settings from what `to_dict` gave, or from a user's mapping.
 
+        Where that has a chunk_size so small that the default overlap does not fit it, the overlap is a quarter of it.
+
         Raises:
-            ArgumentError: an unknown name, or a value of another type than the default's.
+            ArgumentError: what is no mapping, an unknown name, or a value that its rule forbids.
         """
-        known = {field.name: field.default for field in fields(cls)}
-        for name, value in values.items():
+        if not isinstance(values, Mapping):
+            raise ArgumentError(
+                f"settings must be IndexSettings or a mapping of names to values, got {values!r}"
+            )
+        known: dict[str, Any] = {field.name: field.default for field in fields(cls)}
+        for name in values:
             if name not in known:
                 raise ArgumentError(f"settings must be among {', '.join(known)}, got {name!r}")
-            kind = type(known[name])
-            accepted = (int, float) if kind is float else kind
-            if isinstance(value, bool) or not isinstance(value, accepted):
-                raise ArgumentError(f"{name} must be of type {kind.__name__}, got {value!r}")
+        size = values.get("chunk_size")
+        if isinstance(size, int) and "chunk_overlap" not in values:
+            values = {**values, "chunk_overlap": min(known["chunk_overlap"], size // 4)}
         return cls(**values)

@@ -28,7 +28,7 @@ class Document:
         self.id = id
 
     def __repr__(self) -> str:
-        return f"Document(page_content='{self.page_content[:50]}...', metadata={self.metadata})"
+        return f"Document(page_content='{str(self.page_content)[:50]}...', metadata={self.metadata})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Document):

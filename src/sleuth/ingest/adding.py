@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -32,16 +32,27 @@ def identify(document: Document) -> str:
     """The id that names a document in the index: its own, else its source, else a hash of its content.
 
     Raises:
-        ArgumentError: an id or a text that is not a string, or an id that is blank.
+        ArgumentError: what is no document, an id or a text that is not a string, or an id that is blank.
     """
-    if not isinstance(document.page_content, str):
-        raise ArgumentError(f"page_content must be a string, got {document.page_content!r}")
-    id = document.id if document.id is not None else document.metadata.get("source")
+    try:
+        text, metadata, id = document.page_content, document.metadata, document.id
+    except AttributeError:
+        raise ArgumentError(f"documents must hold Documents, got {document!r}") from None
+    if not isinstance(metadata, (dict, Mapping)):  # most are dicts, which is seen at once
+        raise ArgumentError(f"metadata must be a mapping, got {metadata!r}{_of(id)}")
+    if id is None:
+        id = metadata.get("source")
+    if not isinstance(text, str):
+        raise ArgumentError(f"page_content must be a string, got {text!r}{_of(id)}")
     if id is None:
         return content_hash(document)
     if not isinstance(id, str) or not id.strip():
         raise ArgumentError(f"id (or metadata['source']) must be a string that is not blank, got {id!r}")
     return id
+
+
+def _of(id: str | None) -> str:
+    return "" if id is None else f", in the document {id!r}"
 
 
 def check(document: Document) -> None:
@@ -55,9 +66,21 @@ def check(document: Document) -> None:
     metadata, source, title = _split_metadata(document)
     check_text(source or "", "source")
     check_text(title, "title")
-    if metadata and (names := [name for name in metadata if not isinstance(name, str)]):
+    check_metadata(metadata or {})
+
+
+def check_metadata(metadata: Mapping[str, Any]) -> None:
+    """See that the index can keep these values.
+
+    Raises:
+        ArgumentError: it cannot; says why.
+    """
+    if names := [name for name in metadata if not isinstance(name, str)]:
         raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
-    to_json(metadata, "metadata")
+    try:
+        to_json(metadata, "metadata")
+    except RecursionError:
+        raise ArgumentError("metadata must be nested less deeply than a thousand times") from None
 
 
 class State(NamedTuple):
@@ -100,8 +123,24 @@ class Adder:
             self.flush()
 
     def flush(self) -> None:
-        """Put the batch: short texts column-wise, the others each by itself."""
+        """Put the batch.
+
+        Raises:
+            ArgumentError: a document that the index cannot keep; names it.
+        """
         batch, self.batch = self.batch, {}
+        try:
+            self._put_all(batch)
+        except ArgumentError:
+            for id, (document, _) in batch.items():
+                try:
+                    check(document)
+                except ArgumentError as error:
+                    raise ArgumentError(f"{error}{_of(id)}") from error
+            raise
+
+    def _put_all(self, batch: Mapping[str, tuple[Document, State]]) -> None:
+        """Put documents: short texts column-wise, the others each by itself."""
         known = self.writer.known(batch)
         passages = _Passages()
         for id, (document, state) in batch.items():

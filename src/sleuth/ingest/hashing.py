@@ -6,6 +6,7 @@ import json
 from hashlib import blake2b
 from typing import Any, Final
 
+from sleuth.errors import ArgumentError
 from sleuth.types import Document
 
 VOLATILE: Final = frozenset({"modified", "size", "content_hash"})
@@ -20,6 +21,9 @@ def content_hash(document: Document) -> str:
 
     Equal for equal text and equal metadata, whatever the order of keys; keys in `VOLATILE` do not count, nor does
     the id. Metadata that JSON cannot hold counts by its `str`.
+
+    Raises:
+        ArgumentError: metadata that hold themselves, or are nested too deeply, or whose names are not strings.
     """
     digest = blake2b(document.page_content.encode("utf-8", "surrogatepass"), digest_size=16)
     digest.update(_tail(document))
@@ -35,4 +39,10 @@ def _tail(document: Document) -> bytes:
 
 
 def _canonical(metadata: dict[str, Any]) -> str:
-    return json.dumps(metadata, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    try:
+        "".join(
+            metadata
+        )  # the fastest way to see that all keys are strings: JSON would make strings of numbers
+        return json.dumps(metadata, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArgumentError(f"metadata must be JSON values under names that are strings ({error})") from error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.errors import ArgumentError
 from sleuth.ingest.adding import Adder
 from sleuth.ingest.known import Run, known_files
+from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.records import FileRead, Progress, Skipped, Unchanged
 from sleuth.ingest.walk import is_below, printable
 from sleuth.settings import IndexSettings
@@ -19,7 +20,6 @@ from sleuth.text.chunkers import Chunker
 from sleuth.types import Document
 
 if TYPE_CHECKING:
-    from sleuth.ingest.options import ReadOptions
     from sleuth.store.store import Store
 
 
@@ -136,6 +136,8 @@ def index_paths(
 ) -> IndexReport:
     """Bring the index up to date with files and folders; see `Engine.index`."""
     started = time.monotonic()
+    if not isinstance(options, ReadOptions | None):
+        raise ArgumentError(f"options must be ReadOptions or None, got {options!r}")
     roots = roots_of(paths)
     report = IndexReport(version=store.version)
     files = known_files(store, roots)
@@ -164,7 +166,17 @@ def roots_of(paths: Sequence[str | Path]) -> list[Path]:
         raise ArgumentError(
             f"paths must be a list of files and folders, got {paths!r}; write [{str(paths)!r}]"
         )
-    return [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 - resolve() would follow links
+    if not isinstance(paths, Iterable):
+        raise ArgumentError(f"paths must be a list of files and folders, got {paths!r}")
+    return list(map(_absolute, paths))
+
+
+def _absolute(path: str | Path) -> Path:
+    try:
+        os.fsencode(absolute := Path(os.path.abspath(path)))  # noqa: PTH100 - resolve() would follow links
+    except (TypeError, UnicodeEncodeError):
+        raise ArgumentError(f"paths must be of text or Paths, got {path!r}") from None
+    return absolute
 
 
 def present(roots: Sequence[Path], files: Collection[str], *, prune: bool) -> list[Path]:

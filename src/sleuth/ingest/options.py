@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final
 
 from sleuth.errors import ArgumentError
+from sleuth.ingest.adding import check_metadata
 
 MAX_BYTES: Final = 64 << 20
 """Larger files are skipped unless told otherwise (64 MiB); rows of CSV and JSONL files are read one at a time."""
@@ -61,15 +62,27 @@ class ReadOptions:
             value = getattr(self, name)
             if isinstance(value, str):
                 raise ArgumentError(f"{name} must be a list of strings, got {value!r}; write [{value!r}]")
+            if not isinstance(value, Collection) or not all(isinstance(item, str) for item in value):
+                raise ArgumentError(f"{name} must be a list of strings, got {value!r}")
+        for name in ("id_field", "title_field"):
+            if not isinstance(value := getattr(self, name), str | None):
+                raise ArgumentError(f"{name} must be a string or None, got {value!r}")
+        for name in ("hidden", "gitignore"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise ArgumentError(f"{name} must be True or False, got {value!r}")
+        for name in ("max_bytes", "max_row_bytes", "max_unpacked_bytes", "workers"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise ArgumentError(f"{name} must be 0 or more, an int, got {value!r}")
+        if not isinstance(self.metadata, Mapping):
+            raise ArgumentError(f"metadata must be a mapping, got {self.metadata!r}")
         for name in ("metadata_fields", "metadata"):
             if taken := RESERVED.intersection(getattr(self, name)):
                 raise ArgumentError(
                     f"{name} must be none of those that the engine writes itself ({', '.join(sorted(RESERVED))}), "
                     f"got {', '.join(sorted(taken))}: give them another name"
                 )
-        for name in ("max_bytes", "max_row_bytes", "max_unpacked_bytes", "workers"):
-            if getattr(self, name) < 0:
-                raise ArgumentError(f"{name} must be 0 or more, got {getattr(self, name)!r}")
+        check_metadata(self.metadata)
 
     def reading(self, *, rows: bool) -> str:
         """What of these options changes the documents of a file, briefly; "" where nothing is said.

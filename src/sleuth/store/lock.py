@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sleuth.errors import IndexLockedError, StoreError
+from sleuth.errors import ArgumentError, IndexLockedError, StoreError
 
 QUEUE = "writer.queue"
 _LONGEST_WAIT = 0.01
@@ -35,9 +35,14 @@ class WriterLock:
         """Wait up to `timeout` seconds.
 
         Raises:
+            ArgumentError: `timeout` is no such number.
             IndexLockedError: somebody else held it all that time; names them.
             StoreError: this process may not write here.
         """
+        if (
+            isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0
+        ):  # NaN is not
+            raise ArgumentError(f"timeout must be a number of seconds of 0 or more, got {timeout!r}")
         deadline = time.monotonic() + timeout
         queue = self._take(self._path.with_name(QUEUE), deadline, timeout)
         try:

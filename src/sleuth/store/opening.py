@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sleuth.errors import IndexDamagedError, IndexNotFoundError
+from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
 from sleuth.store import mark, record
 from sleuth.store.codebook import Codebooks
 from sleuth.store.lock import WriterLock
@@ -19,6 +19,22 @@ RECORD, SEGMENTS, LOCK = "record.sqlite", "segments", "writer.lock"
 _CREATION_SECONDS = 10.0
 _BUSY_MS = 20
 _FREE_SHARE = 0.25
+
+
+def folder_at(path: str | os.PathLike[str]) -> Path:
+    """The folder that a path names.
+
+    Raises:
+        ArgumentError: it is no path.
+    """
+    try:
+        folder = Path(path)
+        os.fsencode(folder)
+    except (TypeError, UnicodeEncodeError):
+        folder = Path("\0")
+    if "\0" in str(folder):
+        raise ArgumentError(f"path must be the path of a folder, as text or a Path, got {path!r}")
+    return folder
 
 
 def is_whole(folder: Path) -> bool:

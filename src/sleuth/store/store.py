@@ -83,7 +83,7 @@ class Store:
     @staticmethod
     def is_at(path: str | Path) -> bool:
         """Whether there is an index at `path`; raises as `open` does for one that does not open."""
-        return opening.is_whole(Path(path))
+        return opening.is_whole(opening.folder_at(path))
 
     @classmethod
     def open(
@@ -96,11 +96,12 @@ class Store:
             settings: JSON values kept with a new index; not compared with those of an old one.
 
         Raises:
+            ArgumentError: a path that can be none.
             IndexNotFoundError: no index there, and not asked to make one.
             FormatVersionError: made by another version of the format.
             IndexDamagedError: the record does not open; the message says what remains.
         """
-        folder = Path(path)
+        folder = opening.folder_at(path)
         if create and not opening.is_whole(folder):
             opening.create(folder, settings or {})
         noted = mark.read(folder)

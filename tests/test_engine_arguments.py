@@ -1,0 +1,156 @@
+"""Arguments of a wrong type or value are refused by name, with the value and the rule, before anything is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import ArgumentError, Document, Engine
+from sleuth.ingest import ReadOptions
+from sleuth.settings import IndexSettings
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("path", [7, None, b"index", ["index"], "a\0b", "\ud800"], ids=repr)
+def test_paths_of_an_index(path: Any) -> None:
+    """What names no folder is refused as that."""
+    with pytest.raises(ArgumentError, match="path must be the path of a folder, as text or a Path, got "):
+        Engine.open(path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (7, "settings must be IndexSettings or a mapping of names to values, got 7"),
+        ("plain", "settings must be IndexSettings or a mapping .*, got 'plain'"),
+        ({"analyzer": "klingon"}, "analyzer must be one of .*, got 'klingon'"),
+        ({"chunk_size": 10**12}, "chunk_size must be from 8 to 1,000,000, got 1000000000000"),
+        ({"k1": math.inf}, "k1 must be 0 or more, got inf"),
+    ],
+)
+def test_settings_make_no_index(tmp_path: Path, settings: Any, message: str) -> None:
+    """Settings that are refused leave no folder behind."""
+    with pytest.raises(ArgumentError, match=message):
+        Engine.open(tmp_path / "new", create=True, settings=settings)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [("chunk_size", "a", "int"), ("chunk_size", True, "int"), ("k1", "x", "float"), ("embedder", 3, "str")],
+)
+def test_types_of_settings(name: str, value: Any, kind: str) -> None:
+    """They are checked however settings are made."""
+    for make in (lambda given: IndexSettings(**given), IndexSettings.from_dict):
+        with pytest.raises(ArgumentError, match=f"{name} must be of type {kind}, got {value!r}"):
+            make({name: value})
+
+
+def test_a_small_chunk_size_takes_its_overlap_along(tmp_path: Path) -> None:
+    """The default overlap gives way where it would not fit, also when the index is opened again."""
+    for _ in range(2):
+        with Engine.open(tmp_path / "i", create=True, embedder="", settings={"chunk_size": 100}) as engine:
+            assert (engine.settings.chunk_size, engine.settings.chunk_overlap) == (100, 25)
+    assert IndexSettings.from_dict({"chunk_size": 200}).chunk_overlap == 40
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([7], "documents must hold Documents, got 7"),
+        ([Document("x", 5, id="a")], "metadata must be a mapping, got 5, in the document 'a'"),  # type: ignore[arg-type]
+        ([Document(None, id="a")], "page_content must be a string, got None, in the document 'a'"),  # type: ignore[arg-type]
+        ([Document("x", {1: 2}, id="a")], "names that are strings, got 1, in the document 'a'"),  # type: ignore[dict-item]
+        ([Document("x", {1: 2, "b": 3}, id="a")], "names that are strings, got 1, in"),  # type: ignore[dict-item]
+        ([Document("x", {"n": math.nan}, id="a")], "JSON values, got .*, in the document 'a'"),
+        ([Document("\ud800", id="a")], "lone surrogates, .*, in the document 'a'"),
+    ],
+)
+def test_a_document_that_cannot_be_kept_is_named(engine: Engine, documents: Any, message: str) -> None:
+    """Among thousands, it has to be found."""
+    others = [Document(f"text {i}", {"n": i}, id=f"d{i}") for i in range(10)]
+    with pytest.raises(ArgumentError, match=message):
+        engine.add([*others, *documents, *others])
+    assert engine.documents() == []
+
+
+@pytest.mark.parametrize("depth", [3_000, 0], ids=["deep", "circular"])
+def test_metadata_without_end(engine: Engine, depth: int) -> None:
+    """Metadata that are nested too deeply, or hold themselves, are refused like others."""
+    metadata: dict[str, Any] = {}
+    if not depth:
+        metadata["self"] = metadata
+    for _ in range(depth):
+        metadata = {"in": metadata}
+    with pytest.raises(ArgumentError, match=r"metadata must be .*, in the document 'a'"):
+        engine.add([Document("x", metadata, id="a")])
+
+
+@pytest.mark.parametrize("timeout", [-1, math.nan, "1", None, True])
+def test_timeouts(engine: Engine, timeout: Any) -> None:
+    """They are numbers of seconds, from 0 on."""
+    calls: list[Callable[[], Any]] = [
+        lambda: engine.add([Document("x", id="a")], timeout=timeout),
+        lambda: engine.delete(["a"], timeout=timeout),
+    ]
+    for call in calls:
+        with pytest.raises(
+            ArgumentError, match=f"timeout must be a number of seconds of 0 or more, got {timeout!r}"
+        ):
+            call()
+
+
+@pytest.mark.parametrize("paths", [None, 7, b"docs", [None], [7], ["\ud800"]], ids=repr)
+def test_paths_to_read(engine: Engine, paths: Any) -> None:
+    """What names no file is refused as that."""
+    with pytest.raises(ArgumentError, match="paths must be "):
+        engine.index(paths)
+
+
+def test_options_are_read_options(engine: Engine, tmp_path: Path) -> None:
+    """A dict in their place is named."""
+    with pytest.raises(ArgumentError, match=r"options must be ReadOptions or None, got {'hidden': True}"):
+        engine.index([tmp_path], options={"hidden": True})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("option", "rule"),
+    [
+        ({"include": 5}, "a list of strings"),
+        ({"exclude": [5]}, "a list of strings"),
+        ({"metadata_fields": 5}, "a list of strings"),
+        ({"id_field": 5}, "a string or None"),
+        ({"hidden": "no"}, "True or False"),
+        ({"max_bytes": "x"}, "0 or more, an int"),
+        ({"max_bytes": 1.5}, "0 or more, an int"),
+        ({"workers": True}, "0 or more, an int"),
+        ({"metadata": 5}, "a mapping"),
+        ({"metadata": {"x": {1, 2}}}, "JSON values"),
+        ({"metadata": {1: 2}}, "names that are strings"),
+    ],
+)
+def test_read_options(option: dict[str, Any], rule: str) -> None:
+    """Each is named with its rule, before files are read."""
+    with pytest.raises(ArgumentError, match=f"{next(iter(option))} must (be|have) {rule}"):
+        ReadOptions(**option)
+
+
+def test_snippets_of_no_query(engine: Engine) -> None:
+    """A query is a string here, too."""
+    engine.add([Document("some words", id="a")])
+    with pytest.raises(ArgumentError, match="query must be a string, got None"):
+        engine.snippet(None, engine.get("a")[0])  # type: ignore[arg-type]
+
+
+def test_a_document_of_anything_prints() -> None:
+    """Errors show documents, also such as are none."""
+    assert repr(Document(None)) == "Document(page_content='None...', metadata={})"  # type: ignore[arg-type]
