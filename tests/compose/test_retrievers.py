@@ -230,6 +230,8 @@ def test_boost() -> None:
     assert [(it.id, it.score) for it in boosted] == [("b", 1.8), ("a", 1.0), ("c", -0.5)]
     assert boosted[0].explanation is not None
     assert boosted[0].explanation.facts == {"factor": 2}
+    told = [it.explanation.formula for it in boosted if it.explanation]
+    assert told == ["score * factor", "score / factor"]
     assert boost_items([item("a", None)], 2)[0].score is None
     with pytest.raises(ArgumentError, match="factor must be a number above 0, got 0"):
         boost_items([], 0)

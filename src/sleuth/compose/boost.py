@@ -32,8 +32,9 @@ def boost_items(
 def _boosted(item: RetrievedItem, factor: float) -> RetrievedItem:
     if item.score is None:
         return item
-    score = item.score * factor if item.score >= 0 else item.score / factor
-    return rescored(item, score, "boost", "score * factor", factor=factor)
+    if item.score < 0:
+        return rescored(item, item.score / factor, "boost", "score / factor", factor=factor)
+    return rescored(item, item.score * factor, "boost", "score * factor", factor=factor)
 
 
 @dataclass(frozen=True)
