@@ -1,3 +1,4 @@
+import asyncio
 import os
 import threading
 import time
@@ -71,6 +72,16 @@ def test_silent_failure() -> None:
     assert [r.error for r in reports] == ["SystemExit", "KeyError"]
 
 
+@pytest.mark.parametrize("deadline", [None, 5.0])
+@pytest.mark.parametrize("error", [SystemExit(1), GeneratorExit(), asyncio.CancelledError()])
+def test_a_slice_ends_nothing_but_itself(error: BaseException, deadline: float | None) -> None:
+    """What would end the program is the failure of its slice, wherever that stands."""
+    for slices in ({"bad": failing(error), "good": answer(1)}, {"good": answer(1), "bad": failing(error)}):
+        results, reports = run_slices(slices, deadline=deadline)
+        assert results == {"good": [1]}
+        assert {r.name: r.exception for r in reports} == {"good": None, "bad": error}
+
+
 def test_interrupt() -> None:
     """An interrupt in the caller's own thread reaches the caller."""
     with pytest.raises(KeyboardInterrupt):
@@ -124,7 +135,7 @@ def test_deadline_must_be_positive(bad: float) -> None:
         run_slices({}, deadline=bad)
 
 
-@pytest.mark.parametrize("bad", [0, 1.5])
+@pytest.mark.parametrize("bad", [0, 1.5, True])
 def test_max_slices_must_be_positive(bad: int) -> None:
     """A number of slices below one is refused by name and value."""
     with pytest.raises(ArgumentError, match="max_slices must be an int of at least 1 or None"):

@@ -54,7 +54,8 @@ def run_slices(
     """
     if deadline is not None and not deadline > 0:
         raise ArgumentError(f"deadline must be above 0 seconds or None, got {deadline!r}")
-    if max_slices is not None and (not isinstance(max_slices, int) or max_slices < 1):
+    is_count = isinstance(max_slices, int) and not isinstance(max_slices, bool) and max_slices > 0
+    if max_slices is not None and not is_count:
         raise ArgumentError(f"max_slices must be an int of at least 1 or None, got {max_slices!r}")
     chosen = list(slices)[:max_slices]
     started = monotonic()
@@ -81,9 +82,7 @@ def _gather(
 
     def job(name: str) -> Callable[[], None]:
         run, context = slices[name], copy_context()
-        # Were SystemExit to end a thread in silence, the caller would wait for ever: there, all is an
-        # outcome.
-        return lambda: arrived.put(_run(name, lambda: context.run(run), started, BaseException))
+        return lambda: arrived.put(_run(name, lambda: context.run(run), started))
 
     # Without a deadline the caller has nothing better to do than to run the last slice itself.
     beside, here = (chosen[:-1], chosen[-1:]) if end is None else (chosen, [])
@@ -92,7 +91,7 @@ def _gather(
             SHARED.submit(job(name))
         except RuntimeError as error:  # the system refuses another thread
             arrived.put(_Outcome(name, monotonic() - started, error=error))
-    outcomes = {name: _run(name, slices[name], started, Exception) for name in here}
+    outcomes = {name: _run(name, slices[name], started, is_here=True) for name in here}
     while len(outcomes) < len(chosen):
         try:
             outcome = arrived.get(timeout=None if end is None else _within(end - monotonic()))
@@ -107,10 +106,15 @@ def _within(seconds: float) -> float:
     return min(max(0.0, seconds), TIMEOUT_MAX)
 
 
-def _run(name: str, run: Callable[[], T], started: float, caught: type[BaseException]) -> _Outcome[T]:
+def _run(name: str, run: Callable[[], T], started: float, *, is_here: bool = False) -> _Outcome[T]:
+    """What a slice came to, whatever it raises: one that ended its thread in silence would be waited for forever.
+    Ctrl-C in the caller's own thread is the caller's.
+    """
     try:
         value = run()
-    except caught as error:
+    except BaseException as error:
+        if is_here and isinstance(error, KeyboardInterrupt):
+            raise
         return _Outcome(name, monotonic() - started, error=error)
     return _Outcome(name, monotonic() - started, value)
 
