@@ -69,6 +69,16 @@ def test_the_budget_bounds_an_outage(calls: int, capacity: int) -> None:
     assert run(conflict, 2, Again(outage=False), budget=budget) == "answer"
 
 
+def test_a_retry_that_was_answered_costs_nothing() -> None:
+    """A service that limits its rate, and answers the second try, is tried a second time however often it does."""
+    budget = RetryBudget(2.0, per_success=0.0, per_second=0.0)
+    for _ in range(20):
+        assert run(Failing(2), 2, budget=budget) == "answer"
+    with pytest.raises(ConnectionError):
+        run(Failing(9), 5, budget=budget)
+    assert not budget.take()
+
+
 def test_no_wait_past_the_deadline() -> None:
     """A wait that would outlast the deadline is not begun, and one that is cancelled ends."""
     attempt = Failing(9)

@@ -57,8 +57,10 @@ class Deadline:
 class RetryBudget:
     """How many retries an endpoint may still get: a bucket of tokens, one per retry.
 
-    Successes fill it slowly, and so does time, so that an endpoint that is rarely used recovers too. In an
-    outage of a minute no more than `capacity + 1` retries are made, however many calls there are.
+    A retry that was answered gets its token back, as in the standard mode of AWS's clients: a limit of rate that
+    passes is no outage. Successes fill the bucket slowly beside, and so does time, so that an endpoint that is rarely
+    used recovers too. In an outage of a minute no more than `capacity + 1` retries are made, however many calls
+    there are.
 
     Args:
         capacity: tokens when full, as it is at the start: 6 is three calls of three tries each.
@@ -90,11 +92,11 @@ class RetryBudget:
             self._tokens -= 1.0
             return True
 
-    def succeeded(self) -> None:
-        """Notes that the endpoint answered."""
+    def succeeded(self, taken: int = 0) -> None:
+        """Notes that the endpoint answered, after so many retries that were taken from here."""
         with self._lock:
             self._fill()
-            self._tokens = min(self._capacity, self._tokens + self._per_success)
+            self._tokens = min(self._capacity, self._tokens + taken + self._per_success)
 
 
 _budgets: dict[str, RetryBudget] = {}
@@ -163,6 +165,7 @@ def call(
         retries: at most so many beyond the first attempt.
         base: seconds of the longest first wait; it doubles with each retry.
     """
+    taken = 0
     for retry in range(retries + 1):
         try:
             value = attempt(deadline)
@@ -171,11 +174,15 @@ def call(
             if verdict is None or retry == retries or (verdict.after or 0.0) > RETRY_AFTER_CAP:
                 raise
             wait = backoff(retry, base, verdict.after)
-            if wait >= deadline.remaining() or (verdict.outage and budget is not None and not budget.take()):
+            if wait >= deadline.remaining():
                 raise
+            if verdict.outage and budget is not None:
+                if not budget.take():
+                    raise
+                taken += 1
             deadline.sleep(wait)
         else:
             if budget is not None:
-                budget.succeeded()
+                budget.succeeded(taken)
             return value
     raise AssertionError("retries must be 0 or more")

@@ -110,6 +110,9 @@ def raw_server(head: bytes, drip: bytes) -> Iterator[str]:
                     while drip:
                         connection.sendall(drip)
                         sleep(0.05)
+                    connection.shutdown(socket.SHUT_WR)
+                    while connection.recv(65536):
+                        pass  # closing over an unread request would reset the connection
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         Thread(target=answer, daemon=True).start()

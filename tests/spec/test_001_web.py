@@ -89,6 +89,16 @@ def test_combining_local_and_web_results() -> None:
     }
 
 
+def test_an_entry_goes_on_too() -> None:
+    """`merge` takes the entry that a query id gives, and numbers pages past ids that tables have made 1.0 of 1."""
+    entry = search_web("climate change policy", k=2, query_id="query_0")
+    all_docs = merge([{"id": 0.0, "content": "a"}, {"id": 1.0, "content": "b"}], entry)
+    assert [document["id"] for document in all_docs] == [0, 1, 2, 3]
+    assert [document["url"] for document in all_docs[2:]] == [
+        one["url"] for one in entry["web_docs"]["results"]
+    ]
+
+
 def test_missing_api_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Missing API key: empty structure with logged error."""
     (tmp_path / ".env").unlink()
@@ -101,6 +111,14 @@ def test_rate_limits(service: TavilyServer) -> None:
     service.next(error(429), error(429))
     assert search_web("climate change policy", k=3)["num_docs"] == 3
     assert len(service.requests) == 2 + 2  # one request of three attempts, one more for a larger api_k
+
+
+def test_rate_limits_of_every_request(service: TavilyServer) -> None:
+    """A service that refuses every first attempt is asked again each time, however many searches there are."""
+    service.pages = [page(number) for number in range(12)]
+    for _ in range(12):
+        service.next(error(429))
+        assert search_web("climate change policy", k=3)["num_docs"] == 3
 
 
 def test_network_errors(service: TavilyServer, caplog: pytest.LogCaptureFixture) -> None:

@@ -197,6 +197,13 @@ def test_deduplicate_results() -> None:
     assert unique_results == [result("s3://bucket/a", 0.9), result("s3://bucket/b", 0.5)]
 
 
+def test_results_without_a_uri_are_all_kept() -> None:
+    """Nothing says that two results without a URI are one, not even that they are one object; two of a URI are."""
+    unnamed = {"score": 0.5, "content": "", "location": {}, "metadata": {}}
+    named = {**unnamed, "location": {"type": "S3", "s3Location": {"uri": "s3://bucket/a"}}}
+    assert deduplicate_results([unnamed, named, unnamed, named]) == [unnamed, named, unnamed]
+
+
 def test_start_full_ingestion(capsys: pytest.CaptureFixture[str]) -> None:
     """A full sync gives the id of its job and its status."""
     # Trigger full KB sync

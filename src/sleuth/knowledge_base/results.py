@@ -57,18 +57,14 @@ def deduplicate_results(results: Sequence[dict[str, Any]]) -> list[dict[str, Any
     Returns:
         The results themselves, best first, equal scores in their order here.
     """
-    best: dict[str, dict[str, Any]] = {}
-    unnamed = []
-    for result in results:
+    best: dict[str, int] = {}
+    for at, result in enumerate(results):
         uri = uri_of(result)
-        if uri is None:
-            unnamed.append(result)
-        elif uri not in best or _score(result) > _score(best[uri]):
-            best[uri] = result
-    kept = {id(result) for result in (*best.values(), *unnamed)}
-    # One result may stand in the list twice, as the same object.
-    unique = {id(result): result for result in results if id(result) in kept}
-    return sorted(unique.values(), key=lambda result: -_score(result))
+        if uri is not None and (uri not in best or _score(result) > _score(results[best[uri]])):
+            best[uri] = at
+    named = set(best.values())
+    kept = [result for at, result in enumerate(results) if at in named or uri_of(result) is None]
+    return sorted(kept, key=lambda result: -_score(result))
 
 
 def _score(result: Mapping[str, Any]) -> float:

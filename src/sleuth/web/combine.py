@@ -30,14 +30,20 @@ def merge(
 
     Args:
         local_docs: as `retrieve_local_docs` gives them.
-        web_docs: the `results` of `search_web`, or all that it gave.
+        web_docs: the `results` of `search_web`, or all that it gave, be it the entry of a query id.
     """
-    found = web_docs.get("results", ()) if isinstance(web_docs, Mapping) else web_docs
+    given = web_docs.get("web_docs", web_docs) if isinstance(web_docs, Mapping) else web_docs
+    found = given.get("results", ()) if isinstance(given, Mapping) else given
     merged = [dict(document) for document in local_docs]
+    numbers = [whole for document in merged if (whole := _whole(document.get("id"))) is not None]
     taken = {str(document.get("id")) for document in merged}
-    numbers = [document["id"] for document in merged if isinstance(document.get("id"), int)]
     free = (number for number in count(max(numbers, default=-1) + 1) if str(number) not in taken)
     return merged + [{**page, "id": next(free)} for page in found]
+
+
+def _whole(id: object) -> int | None:
+    """The integer that an id equals: tables with gaps make 1.0 of 1."""
+    return int(id) if isinstance(id, int) or (isinstance(id, float) and id.is_integer()) else None
 
 
 def fuse(
