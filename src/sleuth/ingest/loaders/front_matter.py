@@ -6,6 +6,7 @@ practice is read: scalars, and lists of scalars in either spelling; deeper value
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tomllib
@@ -16,7 +17,14 @@ from sleuth.ingest.options import RESERVED
 _BLOCK: Final = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\n(?P<body>.{0,65536}?\n)??(?P=mark)[ \t]*(?:\n|\Z)", re.DOTALL
 )
-_PAIR: Final = re.compile(r"(?P<key>[A-Za-z_][\w .-]{0,99}?)[ \t]*:(?:[ \t]+(?P<value>.*))?")
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*+"|\'(?:[^\']|\'\')*+\''
+_PAIR: Final = re.compile(
+    rf"(?P<key>{_QUOTED}|[^\W\d][\w .-]{{0,99}}?)[ \t]*:(?:[ \t]+(?P<value>.*))?", re.DOTALL
+)
+_SCALAR: Final = re.compile(rf"({_QUOTED})(?:\s+#.*)?", re.DOTALL)
+_LIST: Final = re.compile(r"\[(.*)\](?:\s+#.*)?", re.DOTALL)
+_ITEM: Final = re.compile(rf"\s*(?:({_QUOTED})\s*|([^,]*+))(?:,|\Z)")
+_FOLDED: Final = re.compile(r"[|>][-+\d]{0,2}")
 _INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 _REAL: Final = re.compile(r"[-+]?\d{1,17}\.\d{1,17}(?:[eE][-+]?\d{1,3})?")
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -63,13 +71,11 @@ def _yaml(body: str) -> dict[str, Any] | None:
             continue
         if stripped.startswith("- ") and key:
             _append(fields, key, _scalar(stripped[2:]))
-        elif line[0] in " \t":
-            if fields.get(key) in ("", ">", "|", ">-", "|-") or (
-                key in fields and isinstance(fields[key], str)
-            ):
-                _continue(fields, key, stripped)
+        elif line[0] in " \t" or (stripped == "]" and key):
+            _continue(fields, key, stripped)
         elif match := _PAIR.fullmatch(line.rstrip()):
             key = match["key"].strip()
+            key = str(_scalar(key)) if key[0] in "\"'" else key
             fields[key] = _value((match["value"] or "").strip())
         else:
             return None
@@ -85,17 +91,22 @@ def _append(fields: dict[str, Any], key: str, item: Any) -> None:
 
 
 def _continue(fields: dict[str, Any], key: str, line: str) -> None:
-    """A string that goes on over indented lines; nested pairs are left out."""
-    before = fields[key]
-    if before in (">", "|", ">-", "|-"):
+    """A string or a list that goes on over lines; nested pairs are left out."""
+    before = fields.get(key)
+    if not isinstance(before, str):
+        return
+    if not before or _FOLDED.fullmatch(before):
         fields[key] = line
-    elif isinstance(before, str) and before:
+    elif before.startswith("["):
+        fields[key] = _value(f"{before} {line}")
+    else:
         fields[key] = f"{before} {line}"
 
 
 def _value(value: str) -> Any:
-    if value.startswith("[") and value.endswith("]"):
-        return [item for part in value[1:-1].split(",") if (item := _scalar(part)) is not None]
+    if match := _LIST.fullmatch(value):
+        parts = (found[1] or found[2].strip() for found in _ITEM.finditer(match[1]))
+        return [item for part in parts if (item := _scalar(part)) is not None]
     if value.startswith("{"):
         return None
     return _scalar(value)
@@ -103,11 +114,23 @@ def _value(value: str) -> Any:
 
 def _scalar(value: str) -> Any:
     value = value.strip()
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1].replace("''", "'") if value[0] == "'" else value[1:-1].replace('\\"', '"')
+    if match := _SCALAR.fullmatch(value):
+        return _unquoted(match[1])
     value = value.partition(" #")[0].rstrip()
     if value.lower() in _WORDS:
         return _WORDS[value.lower()]
     if _INTEGER.fullmatch(value):
         return int(value)
     return _plain(float(value)) if _REAL.fullmatch(value) else value
+
+
+def _unquoted(value: str) -> str:
+    """The text between quotes. Escapes between double ones are those of JSON, and a few more that are left alone."""
+    if value[0] == "'":
+        return value[1:-1].replace("''", "'")
+    try:
+        text: str = json.loads(value)
+        text.encode()
+    except ValueError:
+        return value[1:-1].replace('\\"', '"')
+    return text

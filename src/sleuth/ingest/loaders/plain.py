@@ -36,6 +36,8 @@ def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     # Blank lines take the place of front matter, so that line numbers stay those of the file.
     text = "\n" * text.count("\n", 0, start) + text[start:]
     title = fields.pop("title", None)
+    if isinstance(title, int | float) and not isinstance(title, bool):
+        title = str(title)  # "1984"
     if not isinstance(title, str):
         title = _title(scan_markdown, text)
     yield document(file, text, {**fields, **({"title": title} if title else {}), **metadata})

@@ -27,6 +27,9 @@ _AHEAD: Final = 256 << 10
 _number = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(\.[0-9]{1,15})?")
 _blanks = re.compile(r"[ \t\n\r]*")
 _surrogate = re.compile("[\ud800-\udfff]")
+_DELIMITERS: Final = (",", ";", "\t", "|")
+_separator = re.compile(r'(?:\xef\xbb\xbf)?"?sep=([,;\t|])"?\n', re.IGNORECASE)
+_quoted_cell = re.compile(r'(?:^|(?<=[,;\t|]))"(?:[^"]|"")*+"', re.MULTILINE)
 
 
 def _finite(number: str) -> float | None:
@@ -51,8 +54,11 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
     if is_binary(file.head):
         raise LoadError(file.entry.source, "binary")
     lines = _text_lines(file, options)
-    rows = _csv_rows(lines, "\t" if file.kind == "tsv" else _delimiter(file.head), options.max_row_bytes)
+    delimiter, named = ("\t", False) if file.kind == "tsv" else _delimiter(file.head)
+    rows = _csv_rows(lines, delimiter, options.max_row_bytes)
     first, _ = next(rows, ([], _NO_LINES))
+    if named:
+        first, _ = next(rows, ([], _NO_LINES))
     if isinstance(first, _RowError):
         raise LoadError(file.entry.source, f"in its first row: {first}")
     names = _names(first)
@@ -93,7 +99,7 @@ def _csv_rows(
         try:
             values = next(reader, None)
         except csv.Error as error:
-            values = _RowError(str(error))
+            values = _RowError(str(error).partition(" - ")[0])  # what follows is for programmers
         finally:
             csv.field_size_limit(before)
         if values is None:
@@ -149,9 +155,11 @@ def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
     In place of one over the limit, which is never held whole, stands `_TOO_LONG`, and a quotation mark where the
     line holds an odd number of them.
     """
-    if marked_encoding(file.head) not in (None, "utf-8-sig") or b"\0" in file.head:
+    wide = marked_encoding(file.head) not in (None, "utf-8-sig") or b"\0" in file.head
+    if wide or (b"\r" in file.head and b"\n" not in file.head):
         if file.entry.size > options.max_bytes:
-            raise LoadError(file.entry.source, "UTF-16 and too large to convert")
+            why = "UTF-16" if wide else "its lines end in carriage returns alone"
+            raise LoadError(file.entry.source, f"{why} and too large to convert")
         yield from io.StringIO(file.text()[0])
         return
     file.stream.seek(len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0)
@@ -233,10 +241,17 @@ def _json_errors() -> Iterator[None]:
         raise _RowError(f"not JSON: {error}") from None
 
 
-def _delimiter(head: bytes) -> str:
-    """The commonest of comma, semicolon and tab in the first line."""
-    line = head.partition(b"\n")[0]
-    return max((b",", b";", b"\t"), key=line.count).decode()
+def _delimiter(head: bytes) -> tuple[str, bool]:
+    """What parts cells, and whether a line of its own says so, as spreadsheets write it: `sep=;`.
+
+    Else it is the commonest of comma, semicolon, tab and bar in the first line that holds something, outside quotes.
+    """
+    text = head.decode(marked_encoding(head) or "latin-1", "replace").replace("\0", "").replace("\r", "\n")
+    if match := _separator.match(text):
+        return match[1], True
+    lines = _quoted_cell.sub("", text).split("\n")
+    line = next((line for line in lines if line.strip()), "")
+    return max(_DELIMITERS, key=line.count), False
 
 
 def _names(values: list[str]) -> list[str]:
