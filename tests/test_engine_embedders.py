@@ -118,6 +118,22 @@ def test_another_embedder_on_request(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "i" / "segments").iterdir()] == []
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_an_embedder_that_does_not_answer_replaces_none(tmp_path: Path, same: bool) -> None:
+    """`re_embed` asks for one vector before any is forgotten."""
+    embedder = Changing(8)
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        engine.add(documents("alpha"))
+    down = Changing(8)
+    down.down = True
+    if not same:
+        down.fingerprint = "another"
+    with pytest.raises(EmbeddingError, match="no answer"):
+        Engine.open(tmp_path / "i", embedder=down, re_embed=True)
+    with Engine.open(tmp_path / "i", embedder=embedder) as engine:
+        assert len(engine.retrieve("alpha1", legs=["dense"])) == 3
+
+
 def test_a_model_that_changed_is_embedded_again(tmp_path: Path) -> None:
     """`re_embed` with the same embedder forgets its cached vectors too: none of the old length is left."""
     embedder = Changing(8)

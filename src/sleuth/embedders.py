@@ -52,15 +52,19 @@ def check_spelling(spelling: str) -> str:
     )
 
 
-def open_embedder(spelling: str, given: Embedder | str | None = None, *, path: str = "") -> Embedder | None:
+def open_embedder(
+    spelling: str, given: Embedder | str | None = None, *, path: str = "", answers: bool = False
+) -> Embedder | None:
     """The embedder of an index; None where it has none.
 
     Args:
         spelling: what the index was made with.
         given: what its user asks for now; None for whatever the index has.
+        answers: whether to ask it for one vector, so that an embedder that gives none replaces none that does.
 
     Raises:
         EmbedderMismatchError: another one is asked for, or one that only its user can give is not.
+        EmbeddingError: it does not load, or does not answer.
     """
     if given is not None and spelling_of(given) != spelling:
         raise EmbedderMismatchError(
@@ -68,15 +72,21 @@ def open_embedder(spelling: str, given: Embedder | str | None = None, *, path: s
             f"to change it, embed everything again: {_command(given, path)}",
             path=path,
         )
-    if given is not None and not isinstance(given, str):
-        return given
     service, _, model = spelling.partition(":")
-    if service == "custom":
+    if given is not None and not isinstance(given, str):
+        made: Embedder | None = given
+    elif service == "custom":
         raise EmbedderMismatchError(
             f"this index was made with the embedder {model!r}: open it with Engine.open(path, embedder=...)",
             path=path,
         )
-    return _make(service, model) if spelling else None
+    else:
+        made = _make(service, model) if spelling else None
+    if answers and made is not None:
+        from sleuth.dense.embedding import embed_texts
+
+        embed_texts(made, ["text"])
+    return made
 
 
 def _command(given: Embedder | str, path: str) -> str:

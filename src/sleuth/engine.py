@@ -94,7 +94,8 @@ class Engine(Answering):
             IndexDamagedError, FormatVersionError: an index that cannot be read; the message says what to do.
             ArgumentError: a path that can be none; settings that are invalid, or not those of the index.
             EmbedderMismatchError: another embedder than that of the index, without `re_embed`; names both.
-            EmbeddingError, MissingPackageError: the embedder does not load; no index is made then.
+            EmbeddingError, MissingPackageError: the embedder does not load, or with `re_embed` gives no vector; no
+                index is made then, and one that is there stays as it is.
         """
         wanted = settings.to_dict() if isinstance(settings, IndexSettings) else settings
         full = IndexSettings.from_dict({} if wanted is None else wanted)
@@ -112,7 +113,7 @@ class Engine(Answering):
             if re_embed and (embedder is not None or "embedder" in wanted):
                 chosen = full.embedder
             if made is None or chosen != full.embedder:
-                made = open_embedder(chosen, embedder, path=str(store.path))
+                made = open_embedder(chosen, embedder, path=str(store.path), answers=re_embed)
             if re_embed:
                 known = made.fingerprint if made and chosen != kept else ""
                 store.remake("dense", {**store.settings, "embedder": chosen}, vectors_of=known)
