@@ -8,9 +8,11 @@ import inspect
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, index_path
+from sleuth.code.record import SnapshotInfo
 from sleuth.codebase import open_code
 from sleuth.errors import (
     ArgumentError,
@@ -146,7 +148,10 @@ def test_filters_choose_files(place: tuple[CodeStorage, str, Path]) -> None:
         ({"filters": {"language": ["klingon"]}}, ArgumentError, "python"),
         ({"filters": {"category": "poetry"}}, FilterError, "code, test, docs"),
         ({"snapshot_id": "ffff0000"}, UnknownSnapshotError, "content-"),
+        ({"snapshot_id": 5}, ArgumentError, "snapshot_id must be"),
         ({"repo_id": "8ba7"}, UnknownRepositoryError, "shop"),
+        ({"repo_id": "no\0path"}, UnknownRepositoryError, "shop"),
+        ({"repo_id": "~nobody-of-this-name/x"}, UnknownRepositoryError, "shop"),
         ({"limit": -1}, ArgumentError, "limit must be"),
         ({"strategy": "hybrid"}, ArgumentError, "strategy='keyword'"),
     ],
@@ -172,6 +177,30 @@ def test_no_snapshot_yet_is_an_error(place: tuple[CodeStorage, str, Path], tmp_p
         with pytest.raises(UnknownSnapshotError, match="failed: disk full"):
             CodeRetriever(storage, None).retrieve("x", repository.id, "c0ffee", strategy="keyword")
         assert issubclass(UnknownSnapshotError, CodeError)
+
+
+def test_a_run_that_completes_meanwhile_hides_no_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The latest completed snapshot is one of those that were read, whatever is completed a moment later."""
+    with open_code(tmp_path, create=True) as storage:
+        repository = storage.add_repository("/somewhere", "")
+
+        def complete(id: str) -> None:
+            storage.begin(repository.id, id, "", [])
+            storage.complete(repository.id, id, [], np.zeros(0, np.int64))
+
+        complete("before")
+        read = storage.snapshots
+
+        def reading(repository: str) -> list[SnapshotInfo]:
+            found = read(repository)
+            complete("meanwhile")
+            return found
+
+        monkeypatch.setattr(storage, "snapshots", reading)
+        assert storage.snapshot(repository).id == "before"
+        assert storage.snapshot(repository).id == "meanwhile"
 
 
 def test_a_failing_leg_is_reported(place: tuple[CodeStorage, str, Path]) -> None:

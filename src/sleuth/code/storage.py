@@ -24,18 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.analyse import Analysed
+from sleuth.code.lookup import repository_named, snapshot_named
 from sleuth.code.memory import Memory
-from sleuth.code.objects import commit_named
 from sleuth.code.record import SCHEMA, FileRow, Repository, SnapshotInfo, matrix_of, snapshot_info
 from sleuth.code.shelf import Batch, Shelf
 from sleuth.code.words import Words
 from sleuth.errors import (
-    ArgumentError,
     CodeError,
     FormatVersionError,
     IndexNotFoundError,
-    UnknownRepositoryError,
-    UnknownSnapshotError,
 )
 from sleuth.store.lock import WriterLock
 
@@ -184,23 +181,9 @@ class CodeStorage:
         """The repository of that id, path or URL.
 
         Raises:
-            UnknownRepositoryError: there is none; lists those there are.
+            ArgumentError, UnknownRepositoryError: as `repository_named`.
         """
-        if not isinstance(name, str) or not name:
-            raise ArgumentError(f"repo_id must be a repository's id, path or URL, got {name!r}")
-        known = self.repositories()
-        resolved = str(Path(name).expanduser().resolve()) if "://" not in name else name
-        for repository in known:
-            if (
-                name == repository.id
-                or name in (repository.path, repository.url)
-                or resolved == repository.path
-            ):
-                return repository
-        listed = (
-            "; ".join(f"{r.id} ({r.path})" for r in known) or "none yet: `sleuth code index PATH` adds one"
-        )
-        raise UnknownRepositoryError(f"no repository {name!r} in {self.path}; known: {listed}")
+        return repository_named(name, self.repositories(), str(self.path))
 
     def repository_at(self, path: str) -> Repository | None:
         """The repository at that path, where it is known."""
@@ -233,47 +216,9 @@ class CodeStorage:
         """The completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
 
         Raises:
-            UnknownSnapshotError: there is none, or it is not completed; lists those there are.
+            ArgumentError, UnknownSnapshotError: as `snapshot_named`.
         """
-        known = self.snapshots(repository.id)
-        listed = ", ".join(
-            " ".join([s.id[:20], *s.names, *([s.status] if s.status != "completed" else [])])
-            for s in known[:20]
-        )
-        if name is None:
-            newest = self._newest(repository.id)
-            found = next((s for s in known if s.id == newest), None)
-            if found is None:
-                raise UnknownSnapshotError(
-                    f"{repository.path} has no completed snapshot yet ({listed or 'none begun'}); "
-                    f"run `sleuth code index {repository.path}`"
-                )
-            return found
-        exact = [s for s in known if s.id == name or name in s.names]
-        matches = exact or [s for s in known if len(name) >= 4 and s.id.startswith(name)]
-        if not matches:
-            commit = commit_named(repository.path, name)
-            matches = [s for s in known if s.id == commit]
-        if not matches:
-            raise UnknownSnapshotError(
-                f"no snapshot {name!r} of {repository.path}; known: {listed or 'none'}"
-            )
-        completed = [s for s in matches if s.status == "completed"]
-        if not completed:
-            s = matches[0]
-            reason = f": {s.error}" if s.error else ""
-            raise UnknownSnapshotError(
-                f"snapshot {name!r} of {repository.path} is {s.status}{reason}; known: {listed}"
-            )
-        return completed[0]
-
-    def _newest(self, repository: str) -> str | None:
-        row = self.connection.execute(
-            "SELECT id FROM snapshots WHERE repository = ? AND status = 'completed' "
-            "ORDER BY finished DESC, serial DESC LIMIT 1",
-            (repository,),
-        ).fetchone()
-        return None if row is None else str(row[0])
+        return snapshot_named(name, repository, self.snapshots(repository.id))
 
     def begin(self, repository: str, id: str, base: str, names: Sequence[str]) -> None:
         """A snapshot is being indexed. One that is completed stays so until `complete`."""
