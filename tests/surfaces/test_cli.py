@@ -143,6 +143,31 @@ def test_show_and_delete(indexed: Path) -> None:
     assert sleuth("show", item["id"], cwd=indexed).returncode == 2
 
 
+def test_files_of_rows(indexed: Path) -> None:
+    """The path of a file of rows stands for all of them, and that of a folder for all that was read from it."""
+    (indexed / "docs" / "caf\udce9.csv").write_text("t\nocelot\nmargay\n")
+    (indexed / "docs" / "caf\udce9.csv#").write_text("a neighbour")
+    assert "3 added" in sleuth("index", "docs", cwd=indexed).stdout
+    shown = sleuth("show", "docs/caf\udce9.csv", "--json", cwd=indexed)
+    assert [item["text"] for item in json.loads(shown.stdout)] == ["t: ocelot", "t: margay"]
+    assert "ocelot" in sleuth("summarize", "docs/caf\udce9.csv", cwd=indexed).stdout
+    assert sleuth("delete", "docs/caf\udce9.csv", cwd=indexed).stdout == "Deleted 2 documents.\n"
+    assert sleuth("show", "docs/caf\udce9.csv", cwd=indexed).returncode == 2
+    assert sleuth("delete", "docs", "other", cwd=indexed).returncode == 1
+    assert json.loads(sleuth("status", "--json", cwd=indexed).stdout)["documents"] == 0
+
+
+def test_skipped_files(indexed: Path) -> None:
+    """They are no failure while others are unchanged, and cannot steer a terminal by their names."""
+    (indexed / "docs" / "red\x1b[31m\nname.txt").write_bytes(b"")
+    again = sleuth("index", "docs", cwd=indexed)
+    assert again.returncode == 0
+    assert "/docs/red[31m name.txt: empty\n" in again.stderr
+    (indexed / "docs" / "cats.txt").write_bytes(b"")
+    assert "0 added, 1 unchanged, 1 deleted in" in sleuth("index", "docs", cwd=indexed).stdout
+    assert sleuth("index", "docs/cats.txt", cwd=indexed).returncode == 1
+
+
 def test_prune(indexed: Path) -> None:
     """--prune forgets files that are gone; without it they stay."""
     (indexed / "docs" / "cats.txt").unlink()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sleuth.ingest.adding import UNKNOWN, Adder, State, identify
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
@@ -17,6 +17,7 @@ from sleuth.types import Document
 if TYPE_CHECKING:
     from sleuth.ingest.jobs import IndexReport
     from sleuth.store.store import Store
+    from sleuth.store.values import StoredDocument
 
 _ROWS = frozenset({"csv", "tsv", "json", "jsonl"})
 
@@ -43,7 +44,7 @@ def known_files(store: Store, roots: Sequence[Path]) -> dict[str, KnownFile]:
         notes = snapshot.notes()
         for root in map(printable, map(str, roots)):
             for document in snapshot.documents(under=root):
-                source = _file_of(document.source, document.metadata)
+                source = file_of(document)
                 if not is_below(source, root):
                     continue  # a text file beside the root that is really named `root#1`
                 known = files.setdefault(source, KnownFile(reading=notes.get(_note(source), "")))
@@ -53,9 +54,9 @@ def known_files(store: Store, roots: Sequence[Path]) -> dict[str, KnownFile]:
     return files
 
 
-def _file_of(source: str, metadata: Mapping[str, Any]) -> str:
+def file_of(document: StoredDocument) -> str:
     """The file that gave a document: the source of a row is `file#row`."""
-    return source.rpartition("#")[0] if "row" in metadata else source
+    return document.source.rpartition("#")[0] if "row" in document.metadata else document.source
 
 
 def _note(source: str) -> str:

@@ -10,7 +10,7 @@ import typer
 from sleuth.clean import clean_text
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, file_id, open_index, print_json, styled
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, passages_of, print_json, styled
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
@@ -141,7 +141,7 @@ def whole(engine: Engine, name: str) -> Document:
     from sleuth.answer.context import join_overlapping
     from sleuth.types import Document
 
-    items = engine.get(name) or engine.get(file_id(name))
+    items = passages_of(engine, name)
     if not items:
         raise ArgumentError(f"documents must be paths or ids of the index, got {name!r}; see: sleuth status")
     text = items[0].text

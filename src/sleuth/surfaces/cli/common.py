@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sleuth.engine import Engine
+    from sleuth.types import RetrievedItem
 
 IndexOption = Annotated[
     Path | None,
@@ -107,7 +108,31 @@ def open_index(option: Path | None) -> Engine:
 
 def file_id(path: str) -> str:
     """The id that the file at a path has in an index."""
-    return os.path.abspath(path)  # noqa: PTH100 - as `sleuth index` names files
+    from sleuth.ingest.walk import printable
+
+    return printable(os.path.abspath(path))  # noqa: PTH100 - as `sleuth index` names files
+
+
+def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
+    """The passages of what an id names, else of the file at a path: of its document, or of its rows."""
+    from sleuth.ingest.known import file_of
+    from sleuth.ingest.walk import printable
+
+    path = file_id(name)
+    if found := engine.get(printable(name)) or engine.get(path):
+        return found
+    rows = [document for document in engine.documents(under=path) if file_of(document) == path]
+    rows.sort(key=lambda row: (len(row.source), row.source))  # by number
+    return [item for row in rows for item in engine.get(row.id)]
+
+
+def documents_at(engine: Engine, path: str) -> list[str]:
+    """Ids of the documents that the file at a path gave, or the files in the folder there."""
+    from sleuth.ingest.known import file_of
+    from sleuth.ingest.walk import is_below
+
+    root = file_id(path)
+    return [document.id for document in engine.documents(under=root) if is_below(file_of(document), root)]
 
 
 def from_here(path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -12,29 +13,34 @@ from sleuth.surfaces.cli.common import (
     JsonOption,
     TimeoutOption,
     console,
-    file_id,
+    documents_at,
     open_index,
     print_json,
 )
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth delete docs/old.md          by path, or by document id: what `sleuth search --json` prints before the '#'
+  sleuth delete docs/old.md          what a file gave, all rows of it, or a folder; a document by its id:
+                                     what `sleuth search --json` prints before the last '#'
 """
 
 
 @app.command("delete", epilog=EXAMPLES)
 def delete(
-    ids: Annotated[list[str], typer.Argument(help="Paths or document ids.")],
+    ids: Annotated[list[str], typer.Argument(help="Files, folders or document ids.")],
     timeout: TimeoutOption = 10.0,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
+    from sleuth.ingest.walk import printable
+
     with open_index(index) as engine:
-        named = {id: id if engine.get(id) else file_id(id) for id in ids}
-        deleted = engine.delete(list(named.values()), timeout=timeout)
-    missing = [id for id, found in named.items() if found not in set(deleted)]
+        named = {
+            id: [id] if engine.get(id) else documents_at(engine, id) or [id] for id in map(printable, ids)
+        }
+        deleted = engine.delete(chain.from_iterable(named.values()), timeout=timeout)
+    missing = [id for id, found in named.items() if not set(deleted).intersection(found)]
     if json:
         print_json({"deleted": deleted, "missing": missing})
     else:

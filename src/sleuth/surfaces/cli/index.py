@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.clean import clean_text
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
@@ -149,7 +150,7 @@ def index(
         command = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
         print(f"Interrupted. What was committed is kept; go on with: {command}", file=sys.stderr)
         raise typer.Exit(130)
-    if report.read == 0 and report.skipped:
+    if report.skipped and not (report.read or report.unchanged):
         raise typer.Exit(1)
 
 
@@ -204,6 +205,7 @@ def print_report(report: IndexReport, path: str, *, read: bool) -> None:
             (report.added, "added"),
             (report.updated, "updated"),
             (report.unchanged, "unchanged"),
+            (report.deleted, "deleted"),
             (report.pruned, "pruned"),
         )
         if count or word == "added"
@@ -230,6 +232,7 @@ def print_skipped(report: IndexReport, limit: int = 20) -> None:
     if told:
         print(f"Skipped {len(told):,} that could not be read:", file=sys.stderr)
     for skipped in told[:limit]:
-        print(f"  {skipped.source}: {skipped.reason}", file=sys.stderr)
+        line = " ".join(f"{skipped.source}: {skipped.reason}".split())
+        print(f"  {clean_text(line)}", file=sys.stderr)
     if len(told) > limit:
         print(f"  … and {len(told) - limit:,} more (named with --json)", file=sys.stderr)

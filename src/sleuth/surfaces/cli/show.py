@@ -11,8 +11,8 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
-    file_id,
     open_index,
+    passages_of,
     print_json,
     shown,
     styled,
@@ -33,7 +33,7 @@ def show(
 ) -> None:
     """Print a passage or a document with its metadata."""
     with open_index(index) as engine:
-        items = engine.get(id) or engine.get(file_id(id))
+        items = passages_of(engine, id)
     if not items:
         raise ArgumentError(
             f"id must name a passage or a document of this index, got {id!r}; `sleuth search --json` prints ids"
