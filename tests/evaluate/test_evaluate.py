@@ -7,6 +7,7 @@ import json
 import math
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from sleuth.errors import EvaluationError, SleuthError
 from sleuth.evaluate.collections import open_collection, read_qrels
 from sleuth.evaluate.measures import compare, randomisation_p, score
 from sleuth.evaluate.runs import best_passages, document_of, make_run, read_run, write_run
+from sleuth.searching import Fusion
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.eval import search
 from sleuth.types import Ranking, RetrievedItem
@@ -280,6 +282,19 @@ def test_an_index_of_the_folder_is_left_alone(folder: Path) -> None:
     assert CliRunner().invoke(app, ["eval", str(folder)]).exit_code == 0
     with Engine.open(folder / ".sleuth") as engine:
         assert [document.id for document in engine.documents()] == ["notes"]
+
+
+def test_what_is_judged_is_what_is_shown(folder: Path) -> None:
+    """A run of 100 documents asks for no more than the pool of the default fusion: its head is that of any smaller k."""
+    asked: list[int] = []
+
+    class Counting:
+        def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
+            asked.append(k)
+            return Ranking(())
+
+    make_run(Counting(), {"q1": "cats"})
+    assert asked == [Fusion().pool]
 
 
 def test_figures_are_shown_before_a_run_is_written(folder: Path) -> None:
