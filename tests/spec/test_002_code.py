@@ -11,8 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, index_path
-from sleuth.code.record import SnapshotInfo
+from sleuth.code import (
+    CodeRetriever,
+    CodeStorage,
+    EmbeddingProvider,
+    GraphStorage,
+    RetrievedContext,
+    Snapshot,
+    index_path,
+)
+from sleuth.code.record import Repository, SnapshotInfo
 from sleuth.codebase import open_code
 from sleuth.errors import (
     ArgumentError,
@@ -61,6 +69,26 @@ def test_the_signature_is_the_documents() -> None:
     assert list(parameters)[:7] == documented
     assert [parameters[name].default for name in documented[3:]] == [None, 10, "hybrid", None]
     assert all(p.kind is p.KEYWORD_ONLY for p in list(parameters.values())[7:])
+
+
+def test_the_seams_are_the_documents(place: tuple[CodeStorage, str, Path]) -> None:
+    """`GraphStorage` and `EmbeddingProvider` are protocols that can be asked of an object; a storage may be wrapped."""
+    storage, repo_id, _ = place
+
+    class Wrapped:
+        def repository(self, name: str) -> Repository:
+            return storage.repository(name)
+
+        def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
+            return storage.snapshot(repository, name)
+
+        def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
+            return storage.open_snapshot(repository, info)
+
+    assert isinstance(storage, GraphStorage)
+    assert isinstance(Hashing(), EmbeddingProvider)
+    assert not isinstance(Hashing(), GraphStorage)
+    assert CodeRetriever(Wrapped(), Hashing()).retrieve("charge an order", repo_id)
 
 
 def test_the_fields_are_the_documents() -> None:

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from sleuth.code.retriever import GraphStorage as GraphStorage
     from sleuth.code.snapshot import Snapshot as Snapshot
     from sleuth.code.storage import CodeStorage as CodeStorage
+    from sleuth.code.vectors import EmbeddingProvider as EmbeddingProvider
     from sleuth.code.walker import GraphWalker as GraphWalker
 
 _HOMES = {
     "CodeRetriever": "sleuth.code.retriever",
     "CodeStorage": "sleuth.code.storage",
+    "EmbeddingProvider": "sleuth.code.vectors",
     "GraphStorage": "sleuth.code.retriever",
     "GraphWalker": "sleuth.code.walker",
     "IndexReport": "sleuth.code.indexing",

@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ _POOL = 20
 _NEAREST = 3_000
 
 
+@runtime_checkable
 class GraphStorage(Protocol):
     """Where a retriever finds repositories and their snapshots. `CodeStorage` is the embedded one.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ _MAX_CHARACTERS = 4_000
 _guard = threading.Lock()
 
 
+@runtime_checkable
 class EmbeddingProvider(Protocol):
     """Text to vectors, as `sleuth.protocols.Embedder`; a provider without a fingerprint is known by its class."""
 
