@@ -158,10 +158,12 @@ class TestDocuments:
             [{"dataSourceId": "OTHER", "s3": {"uri": "s3://b/a"}}],
             [{"s3": {}}],
             [{"s3": {"uri": "s3://b/a"}, "metadata": {"a": None}}],
+            None,
+            iter([{"s3": {"uri": "s3://b/a"}}]),
         ],
     )  # fmt: skip
-    def test_arguments(self, server: BedrockServer, agent: Any, bad: list[dict[str, Any]]) -> None:
-        """No documents, another data source, no place, metadata that the service has no type for: refused."""
+    def test_arguments(self, server: BedrockServer, agent: Any, bad: Any) -> None:
+        """No list of documents, another data source, no place, metadata that the service has no type for: refused."""
         with pytest.raises(ArgumentError):
             kb.ingest_documents_with_retry(KB, DS, bad, client=agent)
         assert server.calls == []

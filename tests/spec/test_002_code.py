@@ -242,6 +242,25 @@ def test_a_failing_leg_is_reported(place: tuple[CodeStorage, str, Path]) -> None
         retriever.retrieve("charge an order", repo_id, strategy="vector")
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_vector_that_is_none_is_a_failing_leg(place: tuple[CodeStorage, str, Path], number: float) -> None:
+    """A query's vector that is not finite would give every piece of code the best score: its leg fails instead."""
+
+    class Odd(Hashing):
+        def embed_query(self, text: str) -> Sequence[float]:
+            return [number, *super().embed_query(text)[1:]]
+
+        def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+            return Hashing().embed_documents(texts)
+
+    storage, repo_id, _ = place
+    retriever = CodeRetriever(storage, Odd())
+    assert retriever.retrieve("charge an order", repo_id)
+    assert [(p.name, p.status) for p in retriever.last_report] == [("keyword", "ok"), ("vector", "failed")]
+    with pytest.raises(RetrievalError, match="not finite"):
+        retriever.retrieve("charge an order", repo_id, strategy="vector")
+
+
 def test_the_path_names_the_repository_too(place: tuple[CodeStorage, str, Path]) -> None:
     """`repo_id` may be the repository's folder; both give the same hits."""
     storage, repo_id, root = place

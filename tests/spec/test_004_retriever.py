@@ -11,7 +11,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from sleuth.engine import Engine
-from sleuth.errors import FilterError
+from sleuth.errors import EmbeddingError, FilterError
 from sleuth.llm import LLMGenerator, OllamaEmbedder
 from sleuth.testing.ollama import OllamaServer
 from sleuth.types import Document
@@ -122,6 +122,16 @@ def test_a_filter_that_is_none_is_refused() -> None:
     """A key that is no text is a filter that cannot be read, not a crash."""
     with pytest.raises(FilterError, match="got 1"):
         Retriever(MagicMock(), MagicMock()).retrieve("q", filter={1: "x"})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("vector", [None, "text", [[0.1, 0.2]], [0.1, float("nan")], [float("inf")]])
+def test_what_is_no_vector_is_refused(vector: Any) -> None:
+    """What an embedder of somebody else gives is checked before the store is asked."""
+    vs, embedder = MagicMock(), MagicMock()
+    embedder.embed_query.return_value = vector
+    with pytest.raises(EmbeddingError, match="embedder must give"):
+        Retriever(vs, embedder).retrieve("q")
+    vs.store.similarity_search_by_vector.assert_not_called()
 
 
 def test_all_together(vs: Any, embedder: OllamaEmbedder, server: OllamaServer) -> None:

@@ -117,9 +117,13 @@ def query_vector(provider: EmbeddingProvider, query: str, dimension: int) -> NDA
     """The unit vector of a query, shape (dimension,).
 
     Raises:
-        EmbeddingError: the provider gave another length than it gave for the chunks.
+        EmbeddingError: the provider gave another length than it gave for the chunks, or numbers that are not finite.
     """
     vector = np.asarray(provider.embed_query(query), np.float32)
+    if not np.isfinite(vector).all():
+        raise EmbeddingError(
+            "the embedder gave a vector that is not finite for a query", service=fingerprint(provider)
+        )
     if vector.shape != (dimension,):
         raise EmbeddingError(
             f"the embedder gave {vector.shape} for a query where chunks have {dimension} numbers",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -133,9 +134,19 @@ class _Holder:
 
 
 def query_vector(embedder: Embedder, query: str) -> list[float]:
-    """The vector of a question as a list, shape (dimension,)."""
+    """The vector of a question as a list, shape (dimension,).
+
+    Raises:
+        EmbeddingError: the embedder gave something else.
+    """
     vector = embedder.embed_query(query)
-    return vector if isinstance(vector, list) else [float(x) for x in vector]
+    try:
+        found = [float(x) for x in vector]
+    except (TypeError, ValueError) as error:
+        raise EmbeddingError(f"embedder must give a list of numbers, got {str(vector)[:80]!r}") from error
+    if not all(map(isfinite, found)):
+        raise EmbeddingError("embedder must give finite numbers, got a vector that holds others")
+    return found
 
 
 def check_k(k: int) -> int:
