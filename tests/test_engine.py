@@ -342,6 +342,22 @@ def test_passages_grow_on_request(tmp_path: Path) -> None:
                 engine.retrieve("part", expand=bad)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("overlap", [0, 4])
+def test_a_section_grows_to_its_beginning(tmp_path: Path, overlap: int) -> None:
+    """Though it begins in a passage that holds the end of the section before."""
+    sections = [
+        f"## Part {part}\n\n" + " ".join(f"On topic{part}x{n}." for n in range(count))
+        for part, count in enumerate((24, 40, 40))
+    ]
+    settings = {"chunk_size": 64, "chunk_overlap": overlap}
+    with Engine.open(tmp_path / "i", create=True, embedder="", settings=settings) as engine:
+        engine.add([Document("\n\n".join(sections), {"source": "long.md", "type": "markdown"})])
+        begin, end = engine.retrieve("topic1x0", 1)[0], engine.retrieve("topic1x30", 1)[0]
+        assert (begin.metadata["heading"], end.metadata["heading"]) == ("Part 0", "Part 1")
+        assert sections[1] in engine.retrieve("topic1x30", 1, expand="section")[0].text
+        assert sections[2] == engine.retrieve("topic2x30", 1, expand="section")[0].text
+
+
 def test_an_interruption_keeps_what_was_read(tmp_path: Path) -> None:
     """Ctrl-C in the midst of a folder commits what was read and reports it; the next run reads the rest."""
     folder = tmp_path / "docs"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from sleuth.errors import ArgumentError
 from sleuth.types import RetrievedItem
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 Expansion: TypeAlias = int | Literal["section", "document"] | None
 """How many passages on each side, or all of the section or the document; None for the passage alone."""
+
+_BEGINNING: Final = 300
+"""Characters of a passage among which the title stands that it begins with."""
 
 
 def check_expansion(expand: Expansion) -> None:
@@ -59,9 +63,21 @@ def _around(snapshot: Snapshot, row: Row, expand: Expansion) -> list[Row]:
     heading = row.fields.get("heading")
     while first > 0 and chunks[first - 1].fields.get("heading") == heading:
         first -= 1
+    if first > 0 and heading and not _begins_section(chunks[first], chunks[first - 1], heading):
+        first -= 1
     while last + 1 < len(chunks) and chunks[last + 1].fields.get("heading") == heading:
         last += 1
     return chunks[first : last + 1]
+
+
+def _begins_section(row: Row, before: Row, heading: str) -> bool:
+    """Whether a section begins with its first passage; else it begins in the one before, after the end of another.
+
+    Passages overlap only within a section, and its title stands where it begins.
+    """
+    parts = heading.rpartition(" > ")[2], row.text[:_BEGINNING]
+    title, text = (" ".join(re.findall(r"\w+", part)) for part in parts)
+    return row.start >= before.end and title in text
 
 
 def join(rows: Iterable[Row]) -> str:

@@ -285,7 +285,7 @@ def test_an_index_of_the_folder_is_left_alone(folder: Path) -> None:
 
 
 def test_what_is_judged_is_what_is_shown(folder: Path) -> None:
-    """A run of 100 documents asks for no more than the pool of the default fusion: its head is that of any smaller k."""
+    """A run of 100 documents asks for the pool of the default fusion: it begins as the ranking for any smaller k."""
     asked: list[int] = []
 
     class Counting:
