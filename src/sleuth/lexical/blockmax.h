@@ -298,35 +298,9 @@ static void order_by_bound(const float *bounds, const uint32_t *from, uint32_t *
     for (uint64_t i = n; i-- > 0;) to[--starts[256 - (int)((bounds[from[i]] - low) * scale)]] = from[i];
 }
 
-/* Fetches ahead of a visit: first where the postings lie, then the postings. */
-static inline void fetch_places(const Search *s, uint32_t block) {
-    const uint32_t *before = NULL;
-    for (int j = 0; j < s->n_terms; j++) {
-        const Term *t = s->terms + j;
-        const Postings *p = &t->postings;
-        if (t->lengths != before) {
-            before = t->lengths;
-            __builtin_prefetch(before + (block << BLOCK_SHIFT));
-            __builtin_prefetch(before + (block << BLOCK_SHIFT) + BLOCK - 1);
-        }
-        if (p->entries || !p->maxima[block]) continue;
-        __builtin_prefetch(p->sizes + block);
-        __builtin_prefetch(p->anchors + (block >> ANCHOR_SHIFT));
-    }
-}
-
-static inline void fetch_postings(const Search *s, uint32_t block) {
-    for (int j = 0; j < s->n_terms; j++) {
-        const Postings *p = &s->terms[j].postings;
-        if (!p->entries && p->maxima[block]) __builtin_prefetch(p->stream + block_start(p, block));
-    }
-}
-
 /* Visits blocks in this order, `most` of them, each if its bound still reaches the threshold. */
 static void visit_all(Search *s, const uint32_t *blocks, uint64_t n, uint64_t most) {
     for (uint64_t i = 0; i < n && most; i++) {
-        if (i + 12 < n) fetch_places(s, blocks[i + 12]);
-        if (i + 6 < n) fetch_postings(s, blocks[i + 6]);
         if (s->bounds[blocks[i]] < s->top.threshold) continue;
         visit(s, blocks[i]);
         s->bounds[blocks[i]] = -1;
