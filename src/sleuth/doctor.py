@@ -19,7 +19,15 @@ HOME = Path(__file__).parent
 
 EXTRAS: dict[str, tuple[str, str]] = {
     "pypdfium2": ("pdf", "PDF files are read"),
+    "mammoth": ("office", "Word documents are read"),
+    "trafilatura": ("html", "pages of the web are read as a reader would"),
+    "boto3": ("bedrock", "knowledge bases of AWS are searched and filled"),
     "langchain_chroma": ("chroma", "a Chroma is searched and imported"),
+    "model2vec": ("models", "embedders model2vec:MODEL"),
+    "sentence_transformers": ("models", "embedders sentence-transformers:MODEL"),
+    "watchfiles": ("watch", "`sleuth code index --watch` sees what is saved"),
+    "ir_measures": ("eval", "`sleuth eval` measures rankings"),
+    "matplotlib": ("eval", "`sleuth eval` plots them"),
 }
 """Optional packages: import name to the extra that brings it and what it is for."""
 
@@ -134,7 +142,7 @@ def index(path: Path, *, full: bool = False) -> list[Finding]:
             checks = [Finding(f.level, f.subject, f.message, f.remedy) for f in engine.check(full=full)]
             return [*repairs, *checks]
     except IndexNotFoundError as error:
-        return [Finding("info", str(path), str(error), "sleuth index PATH")]
+        return [Finding("info", str(path), str(error).rpartition(": ")[0], "sleuth index PATH")]
     except SleuthError as error:
         return [Finding("error", str(path), str(error))]
 

@@ -547,7 +547,8 @@ def test_a_read_only_folder_is_served(store: Store, tmp_path: Path) -> None:
         pytest.skip("mounting needs root")
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", mount], check=True)
-        with Store.open(mount) as reader:
+        assert Store.is_at(mount)
+        with Store.open(mount, create=True) as reader:
             assert not reader.writable
             (told,) = reader.attach([SumsLeg(), SumsLeg("late")])
             assert "may not write" in told.why

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
+from sleuth.errors import (
+    ArgumentError,
+    FormatVersionError,
+    IndexDamagedError,
+    IndexNotFoundError,
+    StoreError,
+)
 from sleuth.store import mark, record
 from sleuth.store.codebook import Codebooks
 from sleuth.store.lock import WriterLock
@@ -45,9 +52,10 @@ def is_whole(folder: Path) -> bool:
         FormatVersionError: another version of the format.
     """
     file = folder / RECORD
-    if not file.exists() or not file.stat().st_size:
-        _refuse_remains(folder)
-        return False
+    with _readable(folder):
+        if not file.exists() or not file.stat().st_size:
+            _refuse_remains(folder)
+            return False
     with record.translated(folder):
         connection = record.connect(file, Codebooks(), write=os.access(file, os.W_OK))
         try:
@@ -57,6 +65,32 @@ def is_whole(folder: Path) -> bool:
     if not whole:
         _refuse_remains(folder)
     return whole
+
+
+def is_missing(folder: Path) -> bool:
+    """Whether an index is to be made here before it can be opened; on a read-only disk none can be.
+
+    Raises:
+        IndexDamagedError, FormatVersionError: as `is_whole`.
+    """
+    try:
+        return not is_whole(folder)
+    except (IndexDamagedError, FormatVersionError):
+        raise
+    except record.UNREADABLE:
+        if os.access(folder, os.W_OK):
+            raise
+        return False
+
+
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    """A folder that this process may not look into as an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        mend = "; open it as a user who may read it" if isinstance(error, PermissionError) else ""
+        raise StoreError(f"cannot look into {folder}: {error.strerror}{mend}", path=str(folder)) from error
 
 
 def create(folder: Path, settings: Mapping[str, Any]) -> None:
@@ -87,12 +121,14 @@ def probe(folder: Path) -> tuple[bool, bool]:
         IndexDamagedError, FormatVersionError: as `is_whole`.
     """
     file = folder / RECORD
-    if not folder.is_dir() or not (file.exists() or _remains(folder)):
+    with _readable(folder):
+        there = folder.is_dir() and (file.exists() or _remains(folder))
+    if not there:
         raise IndexNotFoundError(f"no index at {folder}: make one with create=True", path=str(folder))
     writable = os.access(folder, os.W_OK) and os.access(file, os.W_OK)
     try:
         whole = is_whole(folder)
-    except IndexDamagedError:
+    except (IndexDamagedError, FormatVersionError):
         raise
     except record.UNREADABLE:
         if writable or log_bytes(folder):

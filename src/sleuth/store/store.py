@@ -83,7 +83,7 @@ class Store:
     @staticmethod
     def is_at(path: str | Path) -> bool:
         """Whether there is an index at `path`; raises as `open` does for one that does not open."""
-        return opening.is_whole(opening.folder_at(path))
+        return not opening.is_missing(opening.folder_at(path))
 
     @classmethod
     def open(
@@ -102,7 +102,7 @@ class Store:
             IndexDamagedError: the record does not open; the message says what remains.
         """
         folder = opening.folder_at(path)
-        if create and not opening.is_whole(folder):
+        if create and opening.is_missing(folder):
             opening.create(folder, settings or {})
         noted = mark.read(folder)
         writable, immutable = opening.probe(folder)

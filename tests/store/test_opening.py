@@ -1,0 +1,53 @@
+"""Folders that cannot be looked into, and records that this version does not read, are told as what they are."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from sleuth.errors import FormatVersionError, IndexNotFoundError, StoreError
+from sleuth.store import opening, record
+from sleuth.store.store import Store
+
+
+def test_folders_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are an error of the store, and not one of a missing index."""
+    with pytest.raises(StoreError, match=r"cannot look into .*: File name too long$"):
+        Store.open(tmp_path / ("x" * 300) / "index")
+    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    monkeypatch.setattr(Path, "is_dir", Mock(side_effect=denied))
+    with pytest.raises(StoreError, match="Permission denied; open it as a user who may read it") as raised:
+        Store.open(tmp_path / "index")
+    assert not isinstance(raised.value, IndexNotFoundError)
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_another_format_on_a_read_only_disk(
+    store: Store, monkeypatch: pytest.MonkeyPatch, create: bool
+) -> None:
+    """It is refused as it is elsewhere, rather than read as if it were this one."""
+    store.close()
+    with sqlite3.connect(store.path / "record.sqlite") as connection:
+        connection.execute("PRAGMA user_version = 7")
+    connection.close()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(FormatVersionError, match="has format 7"):
+        Store.open(store.path, create=create)
+
+
+def test_a_record_that_is_for_nobody_to_make(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a read-only disk keeps SQLite from opening the record, `create` makes none beside it."""
+    store.close()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    refused = Mock(side_effect=sqlite3.OperationalError("attempt to write a readonly database"))
+    refused.side_effect.sqlite_errorcode = sqlite3.SQLITE_READONLY
+    monkeypatch.setattr(record, "check_format", refused)
+    monkeypatch.setattr(opening, "create", Mock(side_effect=AssertionError))
+    assert Store.is_at(store.path)
+    with Store.open(store.path, create=True) as reader:
+        assert not reader.writable

@@ -1,0 +1,28 @@
+"""What `sleuth doctor` looks at besides the index."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from sleuth import doctor
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_extra_is_told() -> None:
+    """Each optional package that a user can install is there, or told with its command."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {extra for extra, _ in doctor.EXTRAS.values()} == extras.keys() - {"bench", "dev"}
+    told = {finding.subject: finding for finding in doctor.optional_packages()}
+    assert told.keys() == doctor.EXTRAS.keys()
+    for package, (extra, _) in doctor.EXTRAS.items():
+        assert told[package].level == "ok" or told[package].remedy == f"pip install 'sleuth[{extra}]'"
+
+
+def test_a_missing_index_names_the_command(tmp_path: Path) -> None:
+    """At a shell nobody can say create=True."""
+    (finding,) = doctor.index(tmp_path / "none")
+    assert (finding.level, finding.message, finding.remedy) == (
+        "info", f"no index at {tmp_path / 'none'}", "sleuth index PATH",
+    )  # fmt: skip
