@@ -1,6 +1,8 @@
 """How legs become one ranking, seen through the engine."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth import Document, Engine
-from sleuth.dense import DenseSearcher
+from sleuth.dense import DenseSearcher, WordLlamaEmbedder
 from sleuth.errors import ArgumentError
 from sleuth.searching import Fusion
 
@@ -48,6 +50,50 @@ def test_pools_that_end_in_a_tie(tmp_path_factory: pytest.TempPathFactory, seed:
                 ranking = engine.retrieve(texts[0], 11, fusion=f"{fusion}(pool=11)", explain=explain)
                 found.append([(hit.id, hit.score) for hit in ranking])
     assert found == [found[0]] * 4
+
+
+def test_a_query_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Explaining hits does not ask the embedder again."""
+    asked: list[str] = []
+    embed = WordLlamaEmbedder.embed_query
+
+    def counted(self: WordLlamaEmbedder, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        asked.append(text)
+        return embed(self, text)
+
+    monkeypatch.setattr(WordLlamaEmbedder, "embed_query", counted)
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add([Document(f"{word} and water", id=word) for word in WORDS])
+        for legs in (["dense"], None):
+            ranking = engine.retrieve("river water", 10, legs=legs, explain=True)
+            assert len(ranking) > 2
+            assert all(item.explanation for item in ranking)
+    assert asked == ["river water"] * 2
+
+
+def test_the_heads_of_dense_rankings_agree(tmp_path: Path) -> None:
+    """The ranking of the dense leg for k begins the one for any greater k within the pool, structure or none."""
+    rng = np.random.default_rng(5)
+
+    class Noise:
+        fingerprint, dimension = "noise", 32
+
+        def embed_query(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+            return rng.standard_normal(32).astype(np.float32)
+
+        def embed_documents(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+            return rng.standard_normal((len(texts), 32)).astype(np.float32)
+
+    with Engine.open(tmp_path / "index", create=True, embedder=Noise()) as engine:
+        engine.add([Document(f"text {i}", id=str(i)) for i in range(9_000)])
+        dense = engine.searcher("dense")
+        for _ in range(40):
+            vector = rng.standard_normal(32).astype(np.float32)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(dense.leg.embedder, "embed_query", lambda _, vector=vector: vector)
+                whole = [item.id for item in engine.retrieve("x", 100, legs=["dense"])]
+                for k in (1, 2, 3, 10, 50):
+                    assert [item.id for item in engine.retrieve("x", k, legs=["dense"])] == whole[:k]
 
 
 def test_kept_tokens_rank_as_texts_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

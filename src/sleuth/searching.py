@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
     Texts: TypeAlias = Callable[[list[int]], Sequence[str]]
+    Asked: TypeAlias = str | NDArray[np.float32]
+    """What a leg is asked: words, or the query's vector."""
 
 LEGS = ("lexical", "dense")
 """The legs that rank, in the order in which they are reported."""
@@ -230,14 +232,17 @@ class Searchers:
         Raises:
             EmbeddingError: the embedder failed and no other leg was asked for.
         """
-        depth = k if len(legs) == 1 else max(k, fusion.pool)
+        # The dense leg alone is asked for a pool as well: how sure it is of a row depends on how many are asked for.
+        depth = k if list(legs) == ["lexical"] else max(k, fusion.pool)
         ordered = len(legs) == 1 or explain or fusion.method == "rrf"
+        asked: dict[str, Asked] = {}
         hits: dict[str, Hits] = {}
         parts: list[PartReport] = []
         for leg in legs:
             started = time.perf_counter()
             try:
-                hits[leg] = self._search(leg, query, depth, tree, pooled=len(legs) > 1, ordered=ordered)
+                asked[leg] = self.dense.embed(query) if leg == "dense" and self.dense else query
+                hits[leg] = self._search(leg, asked[leg], depth, tree, pooled=len(legs) > 1, ordered=ordered)
             except EmbeddingError as error:
                 if len(legs) == 1:
                     raise
@@ -247,8 +252,8 @@ class Searchers:
                 parts.append(PartReport(leg, "ok", time.perf_counter() - started, len(hits[leg])))
         if len(legs) == 1:
             (only,) = hits.values()
-            keys = only.keys.tolist()
-            return Found(keys, only.scores.tolist(), (), lambda i: self._explain(legs[0], query, keys[i]))
+            keys = only.keys[:k].tolist()
+            return Found(keys, only.scores[:k].tolist(), (), lambda i: self._explain(legs[0], asked, keys[i]))
         weights = {leg: fusion.weights.get(leg, 1.0) for leg in hits}
         tokens = self._token_weight(fusion)
         fused = fuse_hits(
@@ -260,9 +265,9 @@ class Searchers:
             order=self._rank,
         )
         if tokens and len(fused) > 1:
-            return self._match(fused, query, k, texts, weight=tokens, parts=tuple(parts))
+            return self._match(fused, query, asked, k, texts, weight=tokens, parts=tuple(parts))
         return Found(
-            fused.keys.tolist(), fused.scores.tolist(), tuple(parts), lambda i: self._unfold(fused, query, i)
+            fused.keys.tolist(), fused.scores.tolist(), tuple(parts), lambda i: self._unfold(fused, asked, i)
         )
 
     def _token_weight(self, fusion: Fusion) -> float:
@@ -273,7 +278,15 @@ class Searchers:
         return late.WEIGHT if known and fusion.method == "minmax" else 0.0
 
     def _match(
-        self, fused: Fused, query: str, k: int, texts: Texts, *, weight: float, parts: tuple[PartReport, ...]
+        self,
+        fused: Fused,
+        query: str,
+        asked: Mapping[str, Asked],
+        k: int,
+        texts: Texts,
+        *,
+        weight: float,
+        parts: tuple[PartReport, ...],
     ) -> Found:
         """The best `k` of a fused ranking, after the first of them were read."""
         read = fused.keys[: late.READ]
@@ -286,7 +299,7 @@ class Searchers:
 
         def explain(i: int) -> Explanation:
             place = places[i]
-            below = self._unfold(fused, query, place)
+            below = self._unfold(fused, asked, place)
             if place >= len(values):
                 return below
             return late.explain(float(scores[place]), float(values[place]), below.value, weight, below)
@@ -316,23 +329,25 @@ class Searchers:
         return found
 
     def _search(
-        self, leg: str, query: str, k: int, tree: Filter | None, *, pooled: bool, ordered: bool
+        self, leg: str, asked: Asked, k: int, tree: Filter | None, *, pooled: bool, ordered: bool
     ) -> Hits:
         allowed = self.allowed(tree, leg)
-        if leg == "lexical" or self.dense is None:
-            return self.lexical.search(query, k, allowed=allowed, ordered=ordered)
+        if isinstance(asked, str) or self.dense is None:
+            return self.lexical.search(str(asked), k, allowed=allowed, ordered=ordered)
         # The near end of a pool decides a fused ranking: its far end need not be certain.
         depth = POOL_DEPTH * k if pooled else None
-        return self.dense.search(query, k, allowed=allowed, depth=depth, ordered=ordered)
+        return self.dense.search(asked, k, allowed=allowed, depth=depth, ordered=ordered)
 
-    def _explain(self, leg: str, query: str, key: int) -> Explanation:
-        searcher = self.lexical if leg == "lexical" or self.dense is None else self.dense
-        return searcher.explain(query, key)
+    def _explain(self, leg: str, asked: Mapping[str, Asked], key: int) -> Explanation:
+        query = asked[leg]
+        if isinstance(query, str) or self.dense is None:
+            return self.lexical.explain(str(query), key)
+        return self.dense.explain(query, key)
 
-    def _unfold(self, fused: Fused, query: str, i: int) -> Explanation:
+    def _unfold(self, fused: Fused, asked: Mapping[str, Asked], i: int) -> Explanation:
         key = int(fused.keys[i])
         found = [leg for leg, ranks in zip(fused.legs, fused.ranks, strict=True) if ranks[i]]
-        return fused.explain(i, {leg: self._explain(leg, query, key) for leg in found})
+        return fused.explain(i, {leg: self._explain(leg, asked, key) for leg in found})
 
 
 def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence[str]:

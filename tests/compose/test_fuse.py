@@ -39,6 +39,7 @@ def oracle(
 ) -> list[tuple[int, float]]:
     """Every key with its score, straight from the definitions, best first, ties by key."""
     shares: dict[int, list[float]] = {}
+    counted: dict[int, int] = {}
     for name, pool in found.items():
         values = [float(score) for score in pool.scores]
         for rank, (key, value) in enumerate(zip(pool.keys.tolist(), values, strict=True), 1):
@@ -50,8 +51,9 @@ def oracle(
                 "zscore": (value - least) / deviation if deviation else 1.0,
             }.get(method, (value - least) / (greatest - least) if greatest > least else 1.0)
             shares.setdefault(key, []).append(weights.get(name, 1.0) * given)
+            counted[key] = counted.get(key, 0) + (weights.get(name, 1.0) > 0)
     totals = {
-        key: max(values) if method == "max" else sum(values) * (len(values) if method == "combmnz" else 1)
+        key: max(values) if method == "max" else sum(values) * (counted[key] if method == "combmnz" else 1)
         for key, values in shares.items()
     }
     return sorted(totals.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))

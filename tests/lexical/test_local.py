@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import subprocess
 import sys
 import weakref
@@ -138,3 +139,13 @@ def test_scikit_learn_is_not_imported() -> None:
         "sys.exit(any(m.split('.')[0] in ('sklearn', 'scipy') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_no_score_is_above_one() -> None:
+    """A document that is the query has a score of 1 at most, whatever rounding does."""
+    rng = random.Random(7)
+    words = [f"w{i}" for i in range(30)]
+    for _ in range(300):
+        texts = [" ".join(rng.choices(words, k=rng.randint(1, 12))) for _ in range(12)]
+        found = retrieve_local_docs(texts[0], [{"content": text} for text in texts], k=12)
+        assert max(item["score"] for item in found) <= 1

@@ -34,7 +34,7 @@ FORMULAS: Mapping[str, str] = {
     "zscore": "sum over legs of weight * (score - least) / deviation of the leg's pool",
     "rrf": "sum over legs of weight / (rank_constant + rank)",
     "max": "greatest over legs of weight * score",
-    "combmnz": "legs that found it * sum over legs of weight * (score - least) / (greatest - least)",
+    "combmnz": "legs of weight that found it * sum over legs of weight * (score - least) / (greatest - least)",
 }
 
 

@@ -63,7 +63,7 @@ def fuse(list pools, list scores, const double[::1] weights, str method, double 
                     known[n], out[n], times[n] = pool[i], -float("inf") if by_max else 0, 0
                     n += 1
                 slot = slots[slot]
-                times[slot] += 1
+                times[slot] += weights[j] > 0
                 if by_max:
                     out[slot] = max(out[slot], weights[j] * share[i])
                 else:

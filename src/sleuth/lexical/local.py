@@ -57,7 +57,7 @@ class _Index:
         for number, count in known:
             span = slice(self.starts[number], self.starts[number + 1])
             scores[self.rows[span]] += self.weights[span] * (count * self.idf[number] / length)
-        return scores
+        return np.minimum(scores, 1.0)  # which rounding exceeds by an ulp
 
 
 class _Cache:
