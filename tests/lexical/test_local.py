@@ -147,5 +147,7 @@ def test_no_score_is_above_one() -> None:
     words = [f"w{i}" for i in range(30)]
     for _ in range(300):
         texts = [" ".join(rng.choices(words, k=rng.randint(1, 12))) for _ in range(12)]
-        found = retrieve_local_docs(texts[0], [{"content": text} for text in texts], k=12)
+        found = retrieve_local_docs(
+            texts[0], [{"id": i, "content": text} for i, text in enumerate(texts)], k=12
+        )
         assert max(item["score"] for item in found) <= 1

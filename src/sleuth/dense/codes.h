@@ -14,6 +14,10 @@
 #ifdef CLONED
 #include <immintrin.h>
 #endif
+#if defined(__aarch64__) && defined(__ARM_NEON) /* of every 64-bit ARM */
+#define NEON
+#include <arm_neon.h>
+#endif
 
 #define BLOCK 64
 #define NIBBLE 16
@@ -152,6 +156,32 @@ AVX512 static uint64_t estimate_avx512(const Query *q, const uint8_t *block, con
 }
 #endif
 
+#ifdef NEON
+static uint64_t estimate_neon(const Query *q, const uint8_t *block, const float *factors, float base, float least,
+                              uint64_t rows, float *scores) {
+    const uint8x16_t low = vdupq_n_u8(15);
+    uint16_t sums[BLOCK] = {0};
+    for (int first = 0; first < BLOCK; first += 16) {
+        uint16x8_t head = vdupq_n_u16(0), tail = head;
+        if (!(rows >> first & 0xffff)) continue;
+        for (size_t j = 0; j < q->bytes;) {
+            uint8x16_t sum = vdupq_n_u8(0);
+            for (const size_t end = j + SAFE < q->bytes ? j + SAFE : q->bytes; j < end; j++) {
+                const uint8_t *table = q->table + 2 * j * NIBBLE;
+                const uint8x16_t x = vld1q_u8(block + j * BLOCK + first);
+                sum = vaddq_u8(sum, vqtbl1q_u8(vld1q_u8(table), vandq_u8(x, low)));
+                sum = vaddq_u8(sum, vqtbl1q_u8(vld1q_u8(table + NIBBLE), vshrq_n_u8(x, 4)));
+            }
+            head = vaddw_u8(head, vget_low_u8(sum));
+            tail = vaddw_u8(tail, vget_high_u8(sum));
+        }
+        vst1q_u16(sums + first, head);
+        vst1q_u16(sums + first + 8, tail);
+    }
+    return estimates_of(q, sums, factors, base, least, rows, scores);
+}
+#endif
+
 /* The fastest there is for this machine, over registers of so many bits at most; NULL where whole bytes have to be looked up
  * one by one. */
 static Estimate best_estimate(int width) {
@@ -160,6 +190,9 @@ static Estimate best_estimate(int width) {
         __builtin_cpu_supports("avx512vl"))
         return estimate_avx512;
     if (width >= 256 && __builtin_cpu_supports("avx2")) return estimate_avx2;
+#endif
+#ifdef NEON
+    if (width >= 128) return estimate_neon;
 #endif
     (void)width;
     return NULL;

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.hashing import content_hash
@@ -17,6 +17,8 @@ from sleuth.types import Chunk, Document
 if TYPE_CHECKING:
     from sleuth.ingest.jobs import AddReport
     from sleuth.store.writing import Writer
+
+Report = TypeVar("Report", bound="AddReport")
 
 BATCH = 1_000
 """Documents that are looked up and put together."""
@@ -107,13 +109,18 @@ class _Passages:
         self.documents.append(document)
 
 
-class Adder:
-    """Puts documents in batches and counts what became of them."""
+class Adder(Generic[Report]):
+    """Puts documents in batches and counts what became of them.
 
-    def __init__(self, writer: Writer, chunker: Chunker, report: AddReport) -> None:
+    Attributes:
+        kept: the report as of the last commit.
+    """
+
+    def __init__(self, writer: Writer, chunker: Chunker, report: Report) -> None:
         self.writer = writer
         self.chunker = chunker
         self.report = report
+        self.kept = replace(report)
         self.batch: dict[str, tuple[Document, State]] = {}
         self.committed = time.monotonic()
 
@@ -206,6 +213,7 @@ class Adder:
     def commit(self) -> None:
         self.flush()
         self.report.version = self.writer.commit()
+        self.kept = replace(self.report)
         self.committed = time.monotonic()
 
 

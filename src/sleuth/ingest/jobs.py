@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.adding import Adder
@@ -21,6 +21,8 @@ from sleuth.types import Document
 
 if TYPE_CHECKING:
     from sleuth.store.store import Store
+
+_Record: TypeAlias = Document | Skipped | Unchanged | FileRead
 
 
 @dataclass(slots=True)
@@ -142,16 +144,19 @@ def index_paths(
     report = IndexReport(version=store.version)
     files = known_files(store, roots)
     roots = present(roots, files, prune=prune)
-    with store.writer(timeout=timeout) as writer:
-        adder = Adder(writer, Chunker(settings.chunk_size, settings.chunk_overlap), report)
-        run = Run(adder, files, report, options)
-        try:
-            for entry in _read(roots, options, run, progress, started, leave_out=store.path):
+    adder: Adder[IndexReport] | None = None
+    try:
+        with store.writer(timeout=timeout) as writer:
+            adder = Adder(writer, Chunker(settings.chunk_size, settings.chunk_overlap), report)
+            run = Run(adder, files, report, options)
+            entries = _read(roots, options, run, progress, started, leave_out=store.path)
+            for entry in _until_interrupted(entries, report):
                 run.take(entry)
-            run.finish(prune=prune)
-        except KeyboardInterrupt:
-            report.interrupted = True
-        adder.commit()
+            if not report.interrupted:
+                run.finish(prune=prune)
+            adder.commit()
+    except KeyboardInterrupt:  # in the midst of a document or of a commit, of which nothing is kept then
+        report = replace(adder.kept if adder else report, skipped=report.skipped, interrupted=True)
     with store.reader() as snapshot:
         counts = snapshot.counts()
     report.documents, report.passages = counts.documents, counts.chunks
@@ -159,6 +164,14 @@ def index_paths(
     if report.interrupted:
         raise IndexInterrupted(report)
     return report
+
+
+def _until_interrupted(entries: Iterator[_Record], report: IndexReport) -> Iterator[_Record]:
+    """The entries up to Ctrl-C while one is read: all that was taken before is whole, and is kept."""
+    try:
+        yield from entries
+    except KeyboardInterrupt:
+        report.interrupted = True
 
 
 def roots_of(paths: Sequence[str | Path]) -> list[Path]:
@@ -198,7 +211,7 @@ def _read(
     started: float,
     *,
     leave_out: Path,
-) -> Iterator[Document | Skipped | Unchanged | FileRead]:
+) -> Iterator[_Record]:
     from sleuth.ingest.pipeline import read
 
     def show(now: Progress) -> None:

@@ -71,7 +71,7 @@ class Run:
 
     def __init__(
         self,
-        adder: Adder,
+        adder: Adder[IndexReport],
         files: dict[str, KnownFile],
         report: IndexReport,
         options: ReadOptions | None = None,

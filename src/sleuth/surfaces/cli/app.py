@@ -99,6 +99,8 @@ def start_quickly() -> None:
 def main() -> None:
     """Run the command line; every expected failure is one message and an exit code."""
     start_quickly()
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # closed by the caller, as by `>&-`  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # whatever it can show
@@ -106,6 +108,10 @@ def main() -> None:
         try:
             register(sys.argv[1:])
             app()
+        except SystemExit as leaving:
+            if isinstance(leaving.__context__, BrokenPipeError):  # typer would have it be a failure
+                raise leaving.__context__ from None
+            raise
         finally:
             sys.stdout.flush()
     except OSError as error:

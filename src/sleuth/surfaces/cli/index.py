@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import shlex
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
@@ -28,8 +29,12 @@ from sleuth.surfaces.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from sleuth.ingest.jobs import IndexProgress, IndexReport
     from sleuth.ingest.records import SkipKind
+
+P = ParamSpec("P")
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -126,18 +131,20 @@ def index(
         embedder=embedder,
         re_embed=re_embed,
     ) as engine:
-        try:
-            with progress_bar(visible=not (quiet or json)) as (progress, embedding):
+        with CtrlC() as ctrl_c, progress_bar(visible=not (quiet or json)) as (progress, embedding):
+            try:
                 report = engine.index(
                     paths,
                     options=options,
                     prune=prune,
-                    progress=progress,
-                    embedding=embedding,
+                    progress=ctrl_c.heeded(progress),
+                    embedding=ctrl_c.heeded(embedding),
                     timeout=timeout,
                 )
-        except IndexInterrupted as interruption:
-            report = interruption.report
+                report.interrupted = ctrl_c.pressed
+            except IndexInterrupted as interruption:
+                report = interruption.report
+        if report.interrupted:
             engine.close(finish=False)
         if json:
             print_json(report.to_dict())
@@ -162,6 +169,42 @@ def offer_code(paths: list[Path]) -> None:
                 f"{path} is a git repository; for its code, definitions and history: sleuth code index {path}"
             )
             console(stderr=True).print(hint, markup=False, soft_wrap=True)
+
+
+class CtrlC:
+    """Ctrl-C waits until a file is done, so that all that was read is kept; pressed again, it does not.
+
+    Attributes:
+        pressed: whether it was.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+
+    def __enter__(self) -> CtrlC:
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._before is signal.default_int_handler:  # else it is to be ignored, or somebody else's
+            signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _press(self, number: int, frame: FrameType | None) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+
+    def heeded(self, tell: Callable[P, None] | None) -> Callable[P, None]:
+        """What tells of progress, which is where nothing is half done; it ends the work once Ctrl-C was pressed."""
+
+        def told(*args: P.args, **kwargs: P.kwargs) -> None:
+            if tell is not None:
+                tell(*args, **kwargs)
+            if self.pressed:
+                raise KeyboardInterrupt
+
+        return told
 
 
 @contextmanager
