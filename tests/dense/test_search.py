@@ -142,7 +142,7 @@ def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth:
     assert error <= np.sqrt(len(table)) * step / 2 + 1e-6
     expected = centre @ query + factor * sums
     part = (bits, factors, vectors.view(np.uint16), centre, None, np.arange(n), None)
-    for width in (0, 256, 512):
+    for width in (0, 128, 256, 512):
         owners, rows, scores, _ = codes.scan(
             table, step, least, [part], query, depth, depth, exact=False, width=width
         )
