@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from sleuth import ArgumentError, Engine
-from sleuth.ingest import ReadOptions
+from sleuth.ingest import ReadOptions, adding
+from sleuth.ingest.jobs import IndexInterrupted
+from sleuth.store.writing import Writer
 
 
 @pytest.fixture
@@ -193,6 +195,34 @@ def test_a_link_that_is_named_itself(engine: Engine, docs: Path) -> None:
         for paths in ([docs, docs / "link.txt"], [docs / "link.txt", docs]):
             engine.index(paths)
             assert texts(engine) == ["far"]
+
+
+@pytest.mark.parametrize(("method", "kept"), [("put", 2), ("commit", 0)])
+def test_interruptions_in_the_midst(
+    engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch, method: str, kept: int
+) -> None:
+    """Ctrl-C within a document or a commit keeps what was committed before, and the report tells of no more."""
+    for name in "abcd":
+        (docs / f"{name}.txt").write_text(f"text {name}")
+    really = getattr(Writer, method)
+    calls = 0
+
+    def interrupted(writer: Writer, *args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == kept + 1:
+            raise KeyboardInterrupt
+        return really(writer, *args, **kwargs)
+
+    monkeypatch.setattr(Writer, method, interrupted)
+    monkeypatch.setattr(adding, "BATCH", 1)
+    monkeypatch.setattr(adding, "COMMIT_BYTES", 1)
+    with pytest.raises(IndexInterrupted) as raised:
+        engine.index([docs])
+    report = raised.value.report
+    assert (report.added, report.documents, report.interrupted) == (kept, kept, True)
+    assert {finding.level for finding in engine.check(full=True)} == {"ok"}
+    assert engine.index([docs]).added == 4 - kept
 
 
 def test_the_index_leaves_itself_out(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from sleuth.surfaces.cli.index import CtrlC
+
 GUIDE = """# Guide
 
 ## Install
@@ -241,3 +243,40 @@ def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path)
     done = json.loads(sleuth("index", "many", "--json", cwd=tmp_path).stdout)
     assert done["documents"] == 6_000
     assert done["added"] + done["unchanged"] == 6_000
+
+
+def test_ctrl_c_waits_for_a_safe_place() -> None:
+    """The first one is heeded where progress is told, the second one at once; a signal that is ignored stays so."""
+    before = signal.getsignal(signal.SIGINT)
+    told: list[int] = []
+    with CtrlC() as ctrl_c:
+        tell = ctrl_c.heeded(told.append)
+        tell(1)
+        signal.raise_signal(signal.SIGINT)
+        assert ctrl_c.pressed
+        with pytest.raises(KeyboardInterrupt):
+            tell(2)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert told == [1, 2]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with CtrlC():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_outputs_that_nobody_reads(indexed: Path) -> None:
+    """A reader that has seen enough is no failure, and neither is a closed output."""
+    shell = f"set -o pipefail; {sys.executable} -m sleuth"
+    for rest in (
+        "search -k 99 --json tokens | true",
+        "search tokens >&-",
+        "search tokens 2>&-",
+        "status >&-",
+    ):
+        done = subprocess.run(
+            ["bash", "-c", f"{shell} {rest}"], capture_output=True, text=True, cwd=indexed, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
