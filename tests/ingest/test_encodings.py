@@ -121,3 +121,23 @@ def test_everything_can_be_read(data: bytes) -> None:
     text.encode()
     assert encoding
     assert "\r" not in text
+
+
+@pytest.mark.parametrize(
+    ("declared", "written", "text"),
+    [
+        ("ISO-8859-1", "cp1252", "“Zitat” – 5 €"),
+        ("us-ascii", "cp1252", "naïve"),
+        ("gb2312", "gb18030", "朱镕基"),
+        ("Shift_JIS", "cp932", "①髙﨑"),
+        ("euc-kr", "cp949", "똠방각하"),
+    ],
+)
+def test_declared_encodings_mean_what_browsers_take_them_for(declared: str, written: str, text: str) -> None:
+    """Files that declare an old set hold signs of the larger one that took its place."""
+    assert decode(text.encode(written), declared) == (text, written)
+
+
+def test_a_declared_encoding_that_its_successor_does_not_hold() -> None:
+    """Bytes that cp1252 leaves open are read as declared."""
+    assert decode(b"caf\xe9 \x81", "latin1") == ("café \x81", "latin1")

@@ -29,6 +29,15 @@ _ALPHABETS: Final = {
 """Letters beyond ASCII of the languages that each encoding is used for, one language each; the commonest come first."""
 _MARKS: Final = frozenset("‘’“”„‚–—…•€£§©®™°·´«»¡¿²³½\xa0\xad")
 _SNIFF: Final = 8 << 10
+_LABELS: Final = {
+    **dict.fromkeys(("ascii", "us-ascii", "iso-8859-1", "iso8859-1", "latin1", "latin-1"), "cp1252"),
+    **dict.fromkeys(("iso-8859-9", "iso8859-9", "latin5"), "cp1254"),
+    **dict.fromkeys(("iso-8859-11", "tis-620"), "cp874"),
+    **dict.fromkeys(("gb2312", "gbk", "chinese", "gb_2312-80"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987", "ksc5601", "korean"), "cp949"),
+}
+"""What files hold that declare these, by the Encoding Standard of browsers: larger sets, equal in what the old ones hold."""
 
 
 def marked_encoding(data: bytes) -> str | None:
@@ -73,8 +82,9 @@ def _decode(data: bytes, declared: str | None) -> tuple[str, str]:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
         damage_at = error.start
-    if declared and (text := _try(data, declared)) is not None:
-        return text, declared.lower()
+    for name in (_LABELS.get(declared.lower(), declared), declared) if declared else ():
+        if (text := _try(data, name)) is not None:
+            return text, name.lower()
     damaged = data.decode("utf-8", "replace")
     if _mostly_read(damaged):
         return damaged, "utf-8 (damaged)"

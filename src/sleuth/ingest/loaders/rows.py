@@ -237,8 +237,10 @@ def _json_errors() -> Iterator[None]:
         yield
     except RecursionError:
         raise _RowError("nested too deeply") from None
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise _RowError(f"not JSON: {error}") from None
+    except ValueError:  # of Python's limit, in words for programmers
+        raise _RowError("not JSON: a number of too many digits") from None
 
 
 def _delimiter(head: bytes) -> tuple[str, bool]:
