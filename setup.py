@@ -16,10 +16,11 @@ def kernel(path: Path) -> Extension:
     Python's own flags ask for: loops over blocks are a quarter slower with it, and none overflows (`make overflow`).
     """
     name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+    folders = [folder for folder in (path.parent, path.parent / "treesitter") if folder.is_dir()]
     return Extension(
         name,
         [str(path.relative_to(ROOT))],
-        include_dirs=[numpy.get_include(), str(path.parent.relative_to(ROOT))],
+        include_dirs=[numpy.get_include(), *(str(folder.relative_to(ROOT)) for folder in folders)],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=["-O3", "-ffp-contract=off", "-fno-wrapv"],
     )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
+import runpy
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,6 +154,30 @@ def test_only_remote_rooms_open_connections() -> None:
         }
         names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert not names & network, path
+
+
+def test_kernels_include_nothing_that_a_machine_may_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever C asks for by a path of its own lies where `setup.py` tells the compiler to look: in this project."""
+    root = SRC.parents[1]
+    made: list[Any] = []
+    monkeypatch.setattr("setuptools.setup", lambda ext_modules: made.extend(ext_modules))
+    monkeypatch.setattr("Cython.Build.cythonize", lambda modules, **_: modules)
+    runpy.run_path(str(root / "setup.py"))
+    assert made
+    asked = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
+    missing = []
+    for kernel in made:
+        family = (root / kernel.sources[0]).parent
+        told = [root / folder for folder in kernel.include_dirs]
+        for path in (*family.rglob("*.h"), *family.glob("treesitter/*.c")):
+            if path.name.startswith("wasm"):
+                continue  # compiled to nothing
+            missing += [
+                f"{kernel.name}: {path.relative_to(SRC)} asks for {name}"
+                for name in asked.findall(path.read_text("utf8"))
+                if not any((folder / name).is_file() for folder in (path.parent, *told))
+            ]
+    assert missing == []
 
 
 def test_a_source_distribution_can_be_built() -> None:
