@@ -37,7 +37,7 @@ _LABELS: Final = {
     **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j"), "cp932"),
     **dict.fromkeys(("euc-kr", "ks_c_5601-1987", "ksc5601", "korean"), "cp949"),
 }
-"""What files hold that declare these, by the Encoding Standard of browsers: larger sets, equal in what the old ones hold."""
+"""What files hold that declare these, by the Encoding Standard of browsers: larger sets that took their place."""
 
 
 def marked_encoding(data: bytes) -> str | None:
