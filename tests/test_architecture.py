@@ -160,7 +160,7 @@ def test_kernels_include_nothing_that_a_machine_may_lack(monkeypatch: pytest.Mon
     """Whatever C asks for by a path of its own lies where `setup.py` tells the compiler to look: in this project."""
     root = SRC.parents[1]
     made: list[Any] = []
-    monkeypatch.setattr("setuptools.setup", lambda ext_modules: made.extend(ext_modules))
+    monkeypatch.setattr("setuptools.setup", lambda ext_modules: made.extend(list(ext_modules)))
     monkeypatch.setattr("Cython.Build.cythonize", lambda modules, **_: modules)
     runpy.run_path(str(root / "setup.py"))
     assert made
