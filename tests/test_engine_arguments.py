@@ -144,6 +144,18 @@ def test_read_options(option: dict[str, Any], rule: str) -> None:
         ReadOptions(**option)
 
 
+def test_ids(engine: Engine) -> None:
+    """They are named as the caller knows them."""
+    bad: Any
+    for bad in (7, None, b"a"):
+        with pytest.raises(ArgumentError, match=f"^id must be a string, got {bad!r}"):
+            engine.get(bad)
+        with pytest.raises(ArgumentError, match=f"^each of ids must be a string, got {bad!r}"):
+            engine.delete(["a", bad])
+    with pytest.raises(ArgumentError, match=r"^ids must be a list of document ids, got b'ab'"):
+        engine.delete(b"ab")  # type: ignore[arg-type]
+
+
 def test_snippets_of_no_query(engine: Engine) -> None:
     """A query is a string here, too."""
     engine.add([Document("some words", id="a")])

@@ -24,6 +24,7 @@ from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.searching import Fusion, Searchers, as_fusion, check_legs, check_query
 from sleuth.settings import IndexSettings
 from sleuth.store.columns import ColumnsLeg
+from sleuth.store.record import check_text
 from sleuth.store.store import Store
 from sleuth.types import Document, Ranking, RetrievedItem
 
@@ -214,10 +215,11 @@ class Engine(Answering):
         Returns:
             The ids that were there.
         """
-        if isinstance(ids, str) or not isinstance(ids, Iterable):
+        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
             raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
+        names = [check_text(id, "each of ids") for id in ids]
         with self._store.writer(timeout=timeout) as writer:
-            return writer.delete(ids)
+            return writer.delete(names)
 
     def retrieve(
         self,
@@ -343,7 +345,7 @@ class Engine(Answering):
     def get(self, id: str) -> list[RetrievedItem]:
         """The passage, or all passages of the document, with this id, in order; empty where there is neither."""
         with self._store.reader() as snapshot:
-            key = snapshot.key_of(id)
+            key = snapshot.key_of(check_text(id, "id"))
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
         return [RetrievedItem.trusted(row.id, row.text, row.metadata, None) for row in rows]
 
