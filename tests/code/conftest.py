@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -118,10 +119,17 @@ def write(root: Path, files: dict[str, str | bytes]) -> None:
         path.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
+def need_git() -> None:
+    """Skip a test where it cannot be run."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+
+
 class Git:
     """A repository that tests commit into."""
 
     def __init__(self, root: Path) -> None:
+        need_git()
         self.root = root
         root.mkdir(parents=True, exist_ok=True)
         self("init", "-q", "-b", "main")

@@ -10,12 +10,13 @@ import pytest
 from sleuth.code.git import GONE
 from sleuth.code.objects import Objects
 from sleuth.errors import CodeError
-from tests.code.conftest import SHOP, Git
+from tests.code.conftest import SHOP, Git, need_git
 
 
 @pytest.fixture(params=["sha1", "sha256"])
 def repository(request: pytest.FixtureRequest, tmp_path: Path) -> Git:
     """A repository of either kind of names."""
+    need_git()
     root = tmp_path / "repository"
     root.mkdir()
     subprocess.run(["git", "-C", str(root), "init", "-q", f"--object-format={request.param}"], check=True)

@@ -10,7 +10,7 @@ from sleuth.code import CodeStorage, index_path
 from sleuth.code.diff import compare
 from sleuth.code.record import MAX_BYTES, TOO_LARGE
 from sleuth.codebase import open_code
-from sleuth.errors import UnknownSnapshotError
+from sleuth.errors import CodeError, UnknownSnapshotError
 from tests.code.conftest import SHOP, Git, write
 
 
@@ -115,3 +115,16 @@ def test_revisions_that_name_no_commit(storage: CodeStorage, git: Git) -> None:
             index_path(storage, git.root, revision=wrong)
     message = git("log", "-1", "--format=%s").strip()
     assert index_path(storage, git.root, revision=f":/{message}").snapshot == commit
+
+
+def test_a_plain_folder_needs_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where git is not installed a folder is indexed all the same; a repository is refused with what to do."""
+    write(tmp_path / "folder", dict(SHOP))
+    write(tmp_path / "repository", dict(SHOP) | {".git": "gitdir: elsewhere\n"})
+    write(tmp_path / "bare", {"HEAD": "ref: refs/heads/main\n", "objects/info/packs": ""})
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    with open_code(tmp_path / "index", create=True) as storage:
+        assert index_path(storage, tmp_path / "folder", workers=1).files == len(SHOP)
+        for name in ("repository", "repository/shop", "bare"):
+            with pytest.raises(CodeError, match="in a repository: install git"):
+                index_path(storage, tmp_path / name, workers=1)

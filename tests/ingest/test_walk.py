@@ -16,6 +16,7 @@ from sleuth.errors import ArgumentError
 from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
 from sleuth.ingest.ignore import Rules
 from sleuth.ingest.records import SkipKind
+from tests.code.conftest import need_git
 
 
 def make(root: Path, *names: str) -> None:
@@ -170,6 +171,7 @@ def test_ignores_what_git_ignores(
     for name, lines in nested.items():
         if (root / name).is_dir():
             (root / name / ".gitignore").write_text("\n".join(lines) + "\n")
+    need_git()
     git = ["git", "-c", "core.excludesFile=/dev/null", "-C", str(root)]
     subprocess.run([*git, "init", "-q"], check=True)
     command = [*git, "ls-files", "-z", "--others", "--exclude-standard"]

@@ -19,6 +19,10 @@ GONE = "000000"
 """The mode of a file that a commit does not have."""
 
 
+class _NoGitError(CodeError):
+    """Git cannot be run."""
+
+
 class Entry(NamedTuple):
     """A file of a tree: mode ("100644", "120000" a link, "160000" a submodule), object id in hex, path."""
 
@@ -28,12 +32,23 @@ class Entry(NamedTuple):
 
 
 def root_of(path: Path) -> Path | None:
-    """The top of the worktree that `path` is in, or the bare repository itself; None outside git."""
+    """The top of the worktree that `path` is in, or the bare repository itself; None outside git.
+
+    Raises:
+        CodeError: git cannot be run, and this is a repository.
+    """
     if (path / ".git" / "HEAD").is_file():
         return path.resolve()
     # One call for all three: the last fails in a bare repository, after the others have been answered.
     asked = ("rev-parse", "--is-bare-repository", "--absolute-git-dir", "--show-toplevel")
-    answers = _run(path, *asked, check=False).splitlines()
+    try:
+        answers = _run(path, *asked, check=False).splitlines()
+    except _NoGitError:
+        folder = path.resolve()
+        bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir()
+        if bare or any((above / ".git").exists() for above in (folder, *folder.parents)):
+            raise
+        return None
     if len(answers) > 1 and answers[0] == b"true":
         return Path(os.fsdecode(answers[1]))
     if len(answers) == 3:
@@ -261,8 +276,9 @@ def start(
             env=_environment(),
         )
     except OSError as error:
-        raise CodeError(
-            f"git cannot be run: {error.strerror}; install git or index a plain folder"
+        raise _NoGitError(
+            f"git cannot be run ({error.strerror}), and {where} is in a repository: "
+            "install git, or index a copy that is in none"
         ) from error
 
 
