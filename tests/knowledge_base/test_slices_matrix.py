@@ -159,8 +159,8 @@ def test_nothing_leaks_in_a_thousand_calls(
         list(pool.map(call, range(1000)))
         after = settled(threads, opened)
     assert after[0] <= threads
-    # Connections are kept to be used again: at most one per caller and slice of the two clients of a server that answers,
-    # both ends of each in this process. A leak in each call that fails would be eight hundred.
+    # Connections are kept to be used again: at most one per caller and slice of the two clients of a server that
+    # answers, both ends of each in this process. A leak in each call that fails would be eight hundred.
     assert after[1] <= opened + 2 * 2 * 16 * 2
 
 
