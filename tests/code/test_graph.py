@@ -238,7 +238,8 @@ def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Pa
 
 def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> None:
     """A module of the standard library is not a file of that name inside a package; below src it is found."""
-    write(
+    snapshot = open_project(
+        storage,
         tmp_path / "plain",
         {
             "src/app/__init__.py": "",
@@ -246,9 +247,6 @@ def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> 
             "src/app/use.py": "import json\nfrom app import json as own\njson.dumps(1)\nown.dumps(2)\n",
         },
     )
-    report = index_path(storage, tmp_path / "plain")
-    repository = storage.repository(report.repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
     found = resolved(snapshot, "src/app/use.py")
     assert found["json.dumps"] == ""
     assert found["own.dumps"] == "src/app/json.py:dumps"
@@ -256,7 +254,8 @@ def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> 
 
 def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
     """Classes that inherit from each other, imports in a circle and names defined by themselves are survived."""
-    write(
+    snapshot = open_project(
+        storage,
         tmp_path / "round",
         {
             "a.py": "from b import B\nclass A(B):\n    def f(self, x: 'X'):\n        X = X.y()\n        self.g()\n        x.h()\n",
@@ -266,9 +265,6 @@ def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
             "e.py": "class E(E):\n    e: E = E.e.e()\n    def go(self, E: E):\n        E = E.e()\n        return E.e.x()\n",
         },
     )
-    report = index_path(storage, tmp_path / "round")
-    repository = storage.repository(report.repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
     assert resolved(snapshot, "a.py")["B"] == "b.py:B"
     assert resolved(snapshot, "c.py")["name"] == ""
     assert resolved(snapshot, "e.py")

@@ -363,21 +363,25 @@ cdef class Vocabulary:
             start = end
         return count
 
+    cdef int64_t encode_alone(self, Scratch* s, bytes text) except -1:
+        """`encode_text`, which gives the lock away only where that costs less than taking it back."""
+        cdef const uint8_t* p = text
+        cdef int64_t count, n = len(text)
+        if n <= BRIEF:
+            count = self.encode_text(s, p, n)
+        else:
+            with nogil:
+                count = self.encode_text(s, p, n)
+        if count < 0:
+            raise MemoryError
+        return count
+
     def encode(self, bytes text):
         """Token ids of a text in UTF-8, shape (m,), int32."""
         cdef Reader reader = self.take()
-        cdef const uint8_t* p = text
-        cdef int64_t count, n = len(text)
-        cdef int32_t[::1] view
-        if n > BRIEF:
-            with nogil:
-                count = self.encode_text(&reader.scratch, p, n)
-        else:
-            count = self.encode_text(&reader.scratch, p, n)
-        if count < 0:
-            raise MemoryError
+        cdef int64_t count = self.encode_alone(&reader.scratch, text)
         ids = np.empty(count, np.int32)
-        view = ids
+        cdef int32_t[::1] view = ids
         if count:
             memcpy(&view[0], reader.scratch.ids, count * sizeof(int32_t))
         self._spare.append(reader)
@@ -385,33 +389,20 @@ cdef class Vocabulary:
 
     def embed(self, bytes text, const uint16_t[:, ::1] table):
         """What `read` gives one text, from a table of halves: shape (dimension,), float32."""
-        cdef int64_t count, n = len(text)
-        cdef const uint8_t* p = text
+        cdef int64_t count, i, j, dimension = table.shape[1]
         cdef Reader reader
         if table.shape[0] != self.size:
             raise ValueError("table must fit the vocabulary")
-        vector = np.zeros(table.shape[1], np.float32)
+        vector = np.zeros(dimension, np.float32)
         cdef float[::1] out = vector
         reader = self.take()
-        if n > BRIEF:
-            with nogil:
-                count = self.embed_text(&reader.scratch, p, n, table, &out[0])
-        else:
-            count = self.embed_text(&reader.scratch, p, n, table, &out[0])
-        self._spare.append(reader)
-        if count < 0:
-            raise MemoryError
-        return vector
-
-    cdef int64_t embed_text(self, Scratch* s, const uint8_t* p, int64_t n, const uint16_t[:, ::1] table,
-                            float* out) noexcept nogil:
-        """Adds up the vectors of a text's tokens, scaled to length 1; how many there are, or -1."""
-        cdef int64_t count = self.encode_text(s, p, n), i, j
+        count = self.encode_alone(&reader.scratch, text)
         for i in range(count):
-            for j in range(table.shape[1]):
-                out[j] += widen(table[s.ids[i], j])
-        scale_row(out, table.shape[1])
-        return count
+            for j in range(dimension):
+                out[j] += widen(table[reader.scratch.ids[i], j])
+        scale_row(&out[0], dimension)
+        self._spare.append(reader)
+        return vector
 
     def read(self, list texts, int64_t most, const float[:, ::1] table=None, float[:, ::1] out=None):
         """The tokens of texts, and where a table is given the sums of their vectors. Releases the GIL.

@@ -263,7 +263,9 @@ def to_json(value: Mapping[str, Any] | None, argument: str) -> str | None:
         return None
     try:
         text = _JSON.encode(value)
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ArgumentError(f"{argument} must be nested less deeply than a thousand times") from None
+    except (TypeError, ValueError) as error:
         raise ArgumentError(f"{argument} must be JSON values, got {_short(value)} ({error})") from error
     return check_text(text, argument)
 
