@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from benchmarks.code_collections import COMMITS, Given, Task, beir, swebench, swebench_blobs
 from benchmarks.code_peers import semble_places
-from sleuth.code.indexing import index_source
-from sleuth.code.query import read_query
-from sleuth.code.ranking import WEIGHTS, rank_files
-from sleuth.code.snapshot import Snapshot
-from sleuth.code.storage import CodeStorage
-from sleuth.codebase import open_code
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import WEIGHTS, rank_files
+from sleuth.code.snapshots.indexing import index_source
+from sleuth.code.snapshots.snapshot import Snapshot
+from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.engine.codebase import open_code
 
 Floats = NDArray[np.float32]
 SETS = (*(f"commit_{name}" for name in COMMITS), "cosqa", "swebench_dev")
@@ -159,7 +159,7 @@ def peer_rows(name: str, work: Path) -> None:
 
     from benchmarks.code_speed import code_tokens
     from sleuth.code import CodeRetriever
-    from sleuth.codebase import default_embedder
+    from sleuth.engine.codebase import default_embedder
 
     files, tasks = beir(name, suffix=".py" if name == "cosqa" else "")
     tokens = [code_tokens(f"{path} {text}") for path, text in files]

@@ -15,12 +15,12 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from sleuth.code.indexing import index_source
-from sleuth.code.parse import Reference
-from sleuth.code.record import FileRow
-from sleuth.code.snapshot import Snapshot
-from sleuth.code.sources import FolderSource
-from sleuth.codebase import open_code
+from sleuth.code.parsing.parse import Reference
+from sleuth.code.repository.sources import FolderSource
+from sleuth.code.snapshots.indexing import index_source
+from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.snapshot import Snapshot
+from sleuth.engine.codebase import open_code
 
 
 def truth(script: object, line: int, column: int, root: Path) -> tuple[str, int] | str:

@@ -15,7 +15,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-BASE = {"errors", "types", "results", "protocols", "lazy", "clean"}
+BASE = {"errors", "types", "results", "protocols", "lazy"}
 GROUND = BASE | {"filters", "settings", "text", "store"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
@@ -24,24 +24,21 @@ INTERNAL = {"store", "lexical", "dense", "text"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "lazy": set(),
-    "clean": set(),
     "types": {"errors"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},
     "filters": {"errors"},
     "settings": BASE,
-    "address": BASE,
-    "retry": BASE,
-    "timed": BASE | {"retry"},
+    "remote": BASE,
     "text": BASE,
     "store": BASE | {"filters"},
-    **{family: GROUND | {"compose", "address", "retry", "timed"} for family in FAMILIES},
-    "compose": BASE | {"filters"},
-    "answer": BASE | {"filters"},
+    **{family: GROUND | {"compose", "remote"} for family in FAMILIES},
+    "compose": BASE | {"filters", "text"},
+    "answer": BASE | {"filters", "text"},
     "evaluate": BASE | {"filters"},
     "ingest": GROUND - {"filters"},
-    "hooks": BASE | {"plugins"},
-    "plugins": BASE | {"hooks"},
+    "hooks": BASE,
+    "manager": BASE | {"hooks"},
 }
 
 

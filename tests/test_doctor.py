@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from sleuth import doctor
+from sleuth.engine import doctor
 
 ROOT = Path(__file__).parents[1]
 

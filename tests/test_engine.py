@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
+from sleuth.engine.expansion import join
+from sleuth.engine.search import Fusion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
-from sleuth.expansion import join
 from sleuth.ingest.jobs import IndexInterrupted, IndexProgress
-from sleuth.searching import Fusion
 
 DOCUMENTS = [
     Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),

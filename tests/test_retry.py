@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth import retry
-from sleuth.retry import Again, Deadline, RetryBudget
+from sleuth.remote import retry
+from sleuth.remote.retry import Again, Deadline, RetryBudget
 
 
 class Failing:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sleuth.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine as Engine
+    from sleuth.engine.engine import Engine as Engine
     from sleuth.errors import ArgumentError as ArgumentError
     from sleuth.errors import FilterError as FilterError
     from sleuth.errors import RetrievalError as RetrievalError

@@ -23,7 +23,7 @@ class IndexSettings:
         title_weight, heading_weight: how often a word of the title or the section heading counts, in words of the
             text; 0 leaves them out.
         k1, b: BM25's saturation of term frequency (0 or more) and strength of length normalisation (0 to 1).
-        embedder: what makes vectors, by its spelling (`sleuth.embedders`); "" for none.
+        embedder: what makes vectors, by its spelling (`sleuth.engine.embedders`); "" for none.
     """
 
     analyzer: str = "english"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sleuth.answer import assemble, build_prompt
 from sleuth.answer.prompt import make_mark
-from sleuth.clean import clean_text
+from sleuth.text.clean import clean_text
 from tests.answer.conftest import item
 
 QUESTION = "How often are tokens refilled?"

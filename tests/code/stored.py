@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
-from sleuth.code.languages import LANGUAGES
-from sleuth.code.shelf import Shelf
-from sleuth.codebase import open_code
+from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.snapshots.shelf import Shelf
+from sleuth.engine.codebase import open_code
 from sleuth.lexical.leg import field_arrays
 from sleuth.lexical.postings import FieldPostings
 from tests.code.conftest import SHOP, write

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk, cut_text
-from sleuth.code.parse import LineIndex, parse_source
+from sleuth.code.parsing.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk, cut_text
+from sleuth.code.parsing.parse import LineIndex, parse_source
 from tests.code.conftest import SHOP
 from tests.code.test_parse import SOURCES
 

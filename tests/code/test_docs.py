@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sleuth.code.filters import KEYS
-from sleuth.code.languages import LANGUAGES
-from sleuth.code.ranking import MEANING, WEIGHTS
+from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.search.filters import KEYS
+from sleuth.code.search.ranking import MEANING, WEIGHTS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "code.md").read_text("utf-8")
 

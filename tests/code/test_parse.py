@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.analyse import analyse, decode, is_minified
-from sleuth.code.imports import imports_of
-from sleuth.code.labels import category_of
-from sleuth.code.languages import LANGUAGES, grammar, language_of, languages_named
-from sleuth.code.parse import Detail, LineIndex, parse_source
-from sleuth.code.patterns import compile_patterns, read_patterns
-from sleuth.code.queries import CAPTURES
-from sleuth.code.syntax import cut_lines, pack_rows, unpack_rows
+from sleuth.code.parsing.analyse import analyse, decode, is_minified
+from sleuth.code.parsing.imports import imports_of
+from sleuth.code.parsing.labels import category_of
+from sleuth.code.parsing.languages import LANGUAGES, grammar, language_of, languages_named
+from sleuth.code.parsing.parse import Detail, LineIndex, parse_source
+from sleuth.code.parsing.patterns import compile_patterns, read_patterns
+from sleuth.code.parsing.queries import CAPTURES
+from sleuth.code.parsing.syntax import cut_lines, pack_rows, unpack_rows
 from sleuth.errors import ArgumentError, CodeError
 
 SOURCES = {

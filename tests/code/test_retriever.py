@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, render_context
-from sleuth.code.query import read_query
-from sleuth.code.ranking import WEIGHTS, rank_files
-from sleuth.code.signals import best_of
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import WEIGHTS, rank_files
+from sleuth.code.search.signals import best_of
 from sleuth.errors import ArgumentError, EmbeddingError, RetrievalError
 from sleuth.types import Explanation
 

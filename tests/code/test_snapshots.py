@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
-from sleuth.code.diff import compare
-from sleuth.code.indexing import index_source
-from sleuth.code.sources import WorktreeSource, source_at
-from sleuth.codebase import open_code
+from sleuth.code.repository.sources import WorktreeSource, source_at
+from sleuth.code.snapshots.diff import compare
+from sleuth.code.snapshots.indexing import index_source
+from sleuth.engine.codebase import open_code
 from sleuth.errors import (
     ArgumentError,
     CodeError,
@@ -180,7 +180,7 @@ def test_a_killed_run_leaves_the_last_snapshot(tmp_path: Path, git: Git) -> None
         done = index_path(storage, git.root)
     killed = git.commit({f"m{i}.py": "def f():\n" + "    x = 1\n" * 300 for i in range(400)})
     code = (
-        "from sleuth.code import index_path\nfrom sleuth.codebase import open_code\n"
+        "from sleuth.code import index_path\nfrom sleuth.engine.codebase import open_code\n"
         f"index_path(open_code({str(index)!r}), {str(git.root)!r}, workers=1)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
@@ -314,7 +314,7 @@ def test_small_segments_answer_as_files_do(
     git.commit({**SHOP})
     first = index_path(storage, git.root)
     assert not list((storage.path / "code").glob("*.seg"))
-    monkeypatch.setattr("sleuth.code.shelf.SMALL", 0)
+    monkeypatch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
     with open_code(tmp_path / "files", create=True) as other:
         second = index_path(other, git.root)
         assert list((other.path / "code").glob("*.seg"))
@@ -358,7 +358,7 @@ def test_missing_segments_are_said(
     storage: CodeStorage, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An index whose files are gone says so and how to mend it; it does not answer with less."""
-    monkeypatch.setattr("sleuth.code.shelf.SMALL", 0)
+    monkeypatch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
     git.commit({"a.py": "def a(): pass\n"})
     report = index_path(storage, git.root)
     for segment in (storage.path / "code").glob("*.seg"):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.languages import LANGUAGES
-from sleuth.code.parse import trees_of
+from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.parsing.parse import trees_of
 from tests.code.test_parse import SOURCES
 
 tree_sitter = pytest.importorskip("tree_sitter", reason="tree-sitter is the oracle of this file")

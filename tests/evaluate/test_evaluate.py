@@ -14,11 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from sleuth import Document, Engine
+from sleuth.engine.search import Fusion
 from sleuth.errors import EvaluationError, SleuthError
 from sleuth.evaluate.collections import open_collection, read_qrels
 from sleuth.evaluate.measures import compare, randomisation_p, score
 from sleuth.evaluate.runs import best_passages, document_of, make_run, read_run, write_run
-from sleuth.searching import Fusion
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.eval import search
 from sleuth.types import Ranking, RetrievedItem

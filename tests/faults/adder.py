@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from sleuth.errors import SleuthError
-from sleuth.store import building
+from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.store.writing import Writer
 from tests.store.words import SumsLeg, put

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import StoreError
-from sleuth.store import building
+from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.store.words import SumsLeg, contents, faults, put

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sleuth.plugins import load_plugins, unload_plugins
 
 from sleuth.errors import ArgumentError, PluginError
 from sleuth.hooks import Morpheus
-from sleuth.plugins import load_plugins, unload_plugins
 
 HOOK = """
 from sleuth.hooks import hook, plugin

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sleuth import retry
 from sleuth.knowledge_base import clients
+from sleuth.remote import retry
 from sleuth.testing.aws import BedrockServer
 
 KB, DS = "KB12345678", "DS12345678"

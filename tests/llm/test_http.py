@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError, GenerationError
 from sleuth.llm import Ollama
 from sleuth.llm.http import AnswerError, error_message, parse, read_all, read_lines
-from sleuth.retry import Deadline
+from sleuth.remote.retry import Deadline
 
 
 class _Socket:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth import retry
 from sleuth.lexical import retrieve_local_docs
+from sleuth.remote import retry
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web import fuse, merge, search_web, tavily
 

@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
-from sleuth.store.alignment import align
+from sleuth.store.catalogue.alignment import align
 from sleuth.store.legs import SegmentView, pack, unpack
 
 

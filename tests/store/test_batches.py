@@ -10,7 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.store import building, codebook, record, writing
+from sleuth.store import writing
+from sleuth.store.catalogue import building
+from sleuth.store.record import codebook
+from sleuth.store.record import layout as record
 from sleuth.store.store import Store, content_hash
 from sleuth.types import Chunk
 from tests.store.words import SumsLeg, faults, put, read

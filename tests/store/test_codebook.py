@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import codebook
+from sleuth.store.record import codebook
+from sleuth.store.record.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook, decode_all
 from sleuth.store.store import Store, content_hash
-from sleuth.store.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook, decode_all
 from tests.store.words import SumsLeg, faults, read
 
 RNG = random.Random(3)

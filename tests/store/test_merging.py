@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.store import merging
-from sleuth.store.scan import ranks_of
+from sleuth.store.catalogue import merging
+from sleuth.store.record.scan import ranks_of
 from sleuth.store.scratch import IN_MEMORY
 from sleuth.store.store import Store
 from tests.store.words import SumsLeg, contents, faults, put, read

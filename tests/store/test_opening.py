@@ -11,7 +11,8 @@ from unittest.mock import Mock
 import pytest
 
 from sleuth.errors import FormatVersionError, IndexNotFoundError, StoreError
-from sleuth.store import opening, record
+from sleuth.store.health import opening
+from sleuth.store.record import layout as record
 from sleuth.store.store import Store
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import scan
+from sleuth.store.record import scan
 from sleuth.store.store import Store, content_hash
 from sleuth.types import Chunk
 from tests.store.words import put

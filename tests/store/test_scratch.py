@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import StoreError
-from sleuth.store import scratch, segments
+from sleuth.store import scratch
+from sleuth.store.catalogue import segments
 from sleuth.store.legs import SegmentData
 from sleuth.store.scratch import Scratch
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import segments
+from sleuth.store.catalogue import segments
 from sleuth.store.legs import SegmentData
 
 dtypes = st.one_of(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.engine import Engine
+from sleuth.engine.importing import import_chroma
 from sleuth.errors import ArgumentError, EmbedderMismatchError
-from sleuth.importing import import_chroma
 from sleuth.testing.ollama import OllamaServer
 from sleuth.types import Document
 from tests.surfaces.test_cli import sleuth

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sleuth import retry
+from sleuth.remote import retry
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.web import robots, tavily
 

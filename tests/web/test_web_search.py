@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth import retry
 from sleuth.errors import ArgumentError, WebError
+from sleuth.remote import retry
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web import tavily
 from sleuth.web.search import WebSearch, asearch_web, search_web

@@ -10,10 +10,10 @@ from sleuth.answer.context import Order, Passage, assemble
 from sleuth.answer.extract import Analyze, choose, plain_words, score_sentences
 from sleuth.answer.prompt import REFUSAL, build_prompt
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
-from sleuth.clean import clean_text
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder, Generator
 from sleuth.results import SearchResult
+from sleuth.text.clean import clean_text
 from sleuth.types import RetrievedItem
 
 EXTRACTIVE_NOTE = "No language model is configured. These sentences answer best:"

@@ -5,32 +5,32 @@ from typing import TYPE_CHECKING
 from sleuth.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sleuth.code.context import RetrievedContext as RetrievedContext
-    from sleuth.code.context import render_context as render_context
-    from sleuth.code.indexing import IndexReport as IndexReport
-    from sleuth.code.indexing import index_path as index_path
-    from sleuth.code.navigate import Navigator as Navigator
-    from sleuth.code.repomap import repository_map as repository_map
-    from sleuth.code.retriever import CodeRetriever as CodeRetriever
-    from sleuth.code.retriever import GraphStorage as GraphStorage
-    from sleuth.code.snapshot import Snapshot as Snapshot
-    from sleuth.code.storage import CodeStorage as CodeStorage
-    from sleuth.code.vectors import EmbeddingProvider as EmbeddingProvider
-    from sleuth.code.walker import GraphWalker as GraphWalker
+    from sleuth.code.graph.navigate import Navigator as Navigator
+    from sleuth.code.graph.repomap import repository_map as repository_map
+    from sleuth.code.graph.walker import GraphWalker as GraphWalker
+    from sleuth.code.search.context import RetrievedContext as RetrievedContext
+    from sleuth.code.search.context import render_context as render_context
+    from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
+    from sleuth.code.search.retriever import GraphStorage as GraphStorage
+    from sleuth.code.search.vectors import EmbeddingProvider as EmbeddingProvider
+    from sleuth.code.snapshots.indexing import IndexReport as IndexReport
+    from sleuth.code.snapshots.indexing import index_path as index_path
+    from sleuth.code.snapshots.snapshot import Snapshot as Snapshot
+    from sleuth.code.snapshots.storage import CodeStorage as CodeStorage
 
 _HOMES = {
-    "CodeRetriever": "sleuth.code.retriever",
-    "CodeStorage": "sleuth.code.storage",
-    "EmbeddingProvider": "sleuth.code.vectors",
-    "GraphStorage": "sleuth.code.retriever",
-    "GraphWalker": "sleuth.code.walker",
-    "IndexReport": "sleuth.code.indexing",
-    "Navigator": "sleuth.code.navigate",
-    "RetrievedContext": "sleuth.code.context",
-    "Snapshot": "sleuth.code.snapshot",
-    "index_path": "sleuth.code.indexing",
-    "render_context": "sleuth.code.context",
-    "repository_map": "sleuth.code.repomap",
+    "CodeRetriever": "sleuth.code.search.retriever",
+    "CodeStorage": "sleuth.code.snapshots.storage",
+    "EmbeddingProvider": "sleuth.code.search.vectors",
+    "GraphStorage": "sleuth.code.search.retriever",
+    "GraphWalker": "sleuth.code.graph.walker",
+    "IndexReport": "sleuth.code.snapshots.indexing",
+    "Navigator": "sleuth.code.graph.navigate",
+    "RetrievedContext": "sleuth.code.search.context",
+    "Snapshot": "sleuth.code.snapshots.snapshot",
+    "index_path": "sleuth.code.snapshots.indexing",
+    "render_context": "sleuth.code.search.context",
+    "repository_map": "sleuth.code.graph.repomap",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the same names, once

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.hashing import content_hash
-from sleuth.store.record import check_text, to_json
+from sleuth.store.record.layout import check_text, to_json
 from sleuth.text.chunkers import Chunker
 from sleuth.types import Chunk, Document
 

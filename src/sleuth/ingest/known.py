@@ -16,8 +16,8 @@ from sleuth.types import Document
 
 if TYPE_CHECKING:
     from sleuth.ingest.jobs import IndexReport
+    from sleuth.store.record.values import StoredDocument
     from sleuth.store.store import Store
-    from sleuth.store.values import StoredDocument
 
 _ROWS = frozenset({"csv", "tsv", "json", "jsonl"})
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from sleuth import retry
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
 from sleuth.knowledge_base.errors import is_conflict, is_outage
+from sleuth.remote import retry
 
 T = TypeVar("T")
 

@@ -8,13 +8,13 @@ from functools import partial
 from math import isfinite
 from typing import Any
 
-from sleuth import retry
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, as_filter, is_bedrock, to_bedrock
 from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, explain, is_outage, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
+from sleuth.remote import retry
 from sleuth.types import PartReport
 
 MAX_RESULTS = 100

@@ -15,8 +15,8 @@ from http.client import HTTPResponse
 from threading import local
 from typing import Any
 
-from sleuth.retry import Deadline
-from sleuth.timed import TimedSocket
+from sleuth.remote.retry import Deadline
+from sleuth.remote.timed import TimedSocket
 
 MAX_BYTES = 64_000_000
 POOL = 64

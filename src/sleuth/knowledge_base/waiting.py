@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sleuth import retry
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client
 from sleuth.knowledge_base.ingestion import (
@@ -14,6 +13,7 @@ from sleuth.knowledge_base.ingestion import (
     UNKNOWN,
     batch_check_document_statuses,
 )
+from sleuth.remote import retry
 
 RUNNING_JOBS = ("STARTING", "IN_PROGRESS", "STOPPING")
 RUNNING_DOCUMENTS = ("STARTING", "PENDING", "IN_PROGRESS", "DELETING", "DELETE_IN_PROGRESS", UNKNOWN)

@@ -18,9 +18,9 @@ from io import BufferedIOBase, BytesIO
 from time import monotonic
 from typing import Any
 
-from sleuth import retry
-from sleuth.address import checked_address
 from sleuth.errors import ArgumentError, RemoteError
+from sleuth.remote import retry
+from sleuth.remote.address import checked_address
 
 LIMIT = 64 * 1024 * 1024
 """Bytes: an answer longer than this is cut off as endless. 1,000 vectors of 4,096 numbers take about 50

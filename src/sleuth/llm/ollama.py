@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from sleuth import retry
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
@@ -29,6 +28,7 @@ from sleuth.llm.http import (
     is_timeout,
 )
 from sleuth.llm.vectors import close, unit, vector, vectors
+from sleuth.remote import retry
 
 
 class _Default(str):

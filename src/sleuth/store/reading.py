@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.batch import merge_metadata
+from sleuth.store.catalogue.manifest import Loaded, occupied
 from sleuth.store.legs import Rows, SegmentView
-from sleuth.store.manifest import Loaded, occupied
-from sleuth.store.record import Connection, check_text, from_json, select_in
-from sleuth.store.scan import rows_between
-from sleuth.store.values import Counts, Row, StoredDocument
+from sleuth.store.record.batch import merge_metadata
+from sleuth.store.record.layout import Connection, check_text, from_json, select_in
+from sleuth.store.record.scan import rows_between
+from sleuth.store.record.values import Counts, Row, StoredDocument
 from sleuth.types import RetrievedItem
 
 T = TypeVar("T")

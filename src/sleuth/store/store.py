@@ -24,18 +24,20 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexLockedError, StoreError
-from sleuth.store import manifest, mark, mending, merging, opening, record, segments
-from sleuth.store.batch import content_hash
-from sleuth.store.codebook import Codebooks
+from sleuth.store.catalogue import manifest, mark, merging, segments
+from sleuth.store.catalogue.lock import WriterLock
+from sleuth.store.catalogue.manifest import SegmentMissingError, Views
+from sleuth.store.catalogue.merging import Merges
+from sleuth.store.catalogue.pool import Pool
+from sleuth.store.health import mending, opening
+from sleuth.store.health.opening import LOCK, RECORD, SEGMENTS
 from sleuth.store.legs import Leg
-from sleuth.store.lock import WriterLock
-from sleuth.store.manifest import SegmentMissingError, Views
-from sleuth.store.merging import Merges
-from sleuth.store.opening import LOCK, RECORD, SEGMENTS
-from sleuth.store.pool import Pool
 from sleuth.store.reading import Snapshot
-from sleuth.store.record import Connection
-from sleuth.store.values import Finding, Repair, Status
+from sleuth.store.record import layout as record
+from sleuth.store.record.batch import content_hash
+from sleuth.store.record.codebook import Codebooks
+from sleuth.store.record.layout import Connection
+from sleuth.store.record.values import Finding, Repair, Status
 
 if TYPE_CHECKING:
     from sleuth.store.writing import Writer
@@ -368,7 +370,7 @@ class Store:
 
     def status(self) -> Status:
         """Counts, sizes, versions, per leg; costs milliseconds."""
-        from sleuth.store import checking
+        from sleuth.store.health import checking
 
         with self._connection() as connection:
             connection.execute("BEGIN")
@@ -383,7 +385,7 @@ class Store:
         Returns:
             Findings, the worst first; only "ok" ones for a healthy index.
         """
-        from sleuth.store import checking
+        from sleuth.store.health import checking
 
         return checking.check(self.path, self._connection, self._views, full=full)
 
@@ -392,7 +394,7 @@ class Store:
 
         Documents of which the record has lost a part are removed, and named, so that adding them again restores them.
         """
-        from sleuth.store import checking
+        from sleuth.store.health import checking
 
         with self._writing(timeout) as writer:
             told = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import StoreError
-from sleuth.store import mark, record, rows
-from sleuth.store.batch import Batch
-from sleuth.store.building import Built, Flight, Prepared
-from sleuth.store.codebook import LEARNING_REST
-from sleuth.store.manifest import Views
-from sleuth.store.merging import Merges
-from sleuth.store.record import Connection, DocumentValues
-from sleuth.store.segments import sync_folder
-from sleuth.store.values import Known
+from sleuth.store.catalogue import mark
+from sleuth.store.catalogue.building import Built, Flight, Prepared
+from sleuth.store.catalogue.manifest import Views
+from sleuth.store.catalogue.merging import Merges
+from sleuth.store.catalogue.segments import sync_folder
+from sleuth.store.record import layout as record
+from sleuth.store.record import rows
+from sleuth.store.record.batch import Batch
+from sleuth.store.record.codebook import LEARNING_REST
+from sleuth.store.record.layout import Connection, DocumentValues
+from sleuth.store.record.values import Known
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

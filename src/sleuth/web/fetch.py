@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from sleuth.errors import ArgumentError, MissingPackageError, WebError
-from sleuth.retry import Deadline
+from sleuth.remote.retry import Deadline
 from sleuth.web import robots
 from sleuth.web.addresses import Address, Network, require_public, resolve
 from sleuth.web.http import USER_AGENT, Response, port_of, request, split

@@ -16,8 +16,8 @@ from functools import cache
 from urllib.parse import SplitResult, quote, urlsplit
 
 from sleuth.errors import WebError
-from sleuth.retry import Deadline
-from sleuth.timed import TimedSocket
+from sleuth.remote.retry import Deadline
+from sleuth.remote.timed import TimedSocket
 from sleuth.web.addresses import Address
 
 USER_AGENT = "sleuth/0.1 (retrieval library)"

@@ -11,9 +11,9 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from sleuth.address import checked_address
 from sleuth.errors import ArgumentError, WebError
-from sleuth.retry import Deadline
+from sleuth.remote.address import checked_address
+from sleuth.remote.retry import Deadline
 from sleuth.web.cache import WebCache
 from sleuth.web.keys import KEY_NAME, find_key, setting
 from sleuth.web.tavily import BASE_URL, MAX_RESULTS, Hit, Tavily

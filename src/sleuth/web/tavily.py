@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
-from sleuth import retry
 from sleuth.errors import WebError
+from sleuth.remote import retry
 from sleuth.web.addresses import resolve
 from sleuth.web.http import BrokenConnectionError, Response, port_of, request, split
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from sleuth.lexical import LexicalLeg, LexicalSearcher
-from sleuth.store import building, codebook
+from sleuth.store.catalogue import building
 from sleuth.store.columns import ColumnsLeg
 from sleuth.store.legs import Leg
 from sleuth.store.reading import Snapshot
+from sleuth.store.record import codebook
 from sleuth.store.store import FORMAT, Store, content_hash
 from sleuth.types import Chunk
 

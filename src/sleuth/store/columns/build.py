@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from sleuth.filters import leaves
 from sleuth.filters.match import comparable
 from sleuth.filters.tree import fits_int64
-from sleuth.store.batch import Table
 from sleuth.store.columns.column import (
     BARE,
     FALSE,
@@ -34,6 +33,7 @@ from sleuth.store.columns.column import (
     narrowest,
     utf8,
 )
+from sleuth.store.record.batch import Table
 
 _Number = TypeVar("_Number", bound=np.generic)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.clean import clean_text
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, passages_of, print_json, styled
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine
+    from sleuth.engine.engine import Engine
     from sleuth.results import SearchResult
     from sleuth.types import Document
 
@@ -102,7 +102,7 @@ def summarize(
 ) -> None:
     """Say in bullet points what documents say."""
     from sleuth.answer.summary import summarize_docs
-    from sleuth.answering import as_generator
+    from sleuth.engine.answering import as_generator
     from sleuth.llm.generator import LLMGenerator
 
     if bool(documents) == bool(about):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth import errors
-from sleuth.clean import clean_text
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sleuth.engine import Engine
+    from sleuth.engine.engine import Engine
     from sleuth.types import RetrievedItem
 
 IndexOption = Annotated[
@@ -98,7 +98,7 @@ def index_path(option: Path | None) -> Path:
 
 def open_index(option: Path | None) -> Engine:
     """The engine over an index that exists."""
-    from sleuth.engine import Engine
+    from sleuth.engine.engine import Engine
 
     engine = Engine.open(index_path(option))
     for repair in engine.repairs:

@@ -10,7 +10,7 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, index_path, print_json
 
 if TYPE_CHECKING:
-    from sleuth.doctor import Finding
+    from sleuth.engine.doctor import Finding
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -33,7 +33,7 @@ def doctor(
     index: IndexOption = None,
 ) -> None:
     """Check the index and the environment; say what to do about each problem."""
-    from sleuth.doctor import examine, mend
+    from sleuth.engine.doctor import examine, mend
 
     path = index_path(index)
     findings = [*(mend(path) if repair else []), *examine(path, full=full)]

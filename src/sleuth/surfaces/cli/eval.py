@@ -16,7 +16,7 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import JsonOption, console, print_json
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine
+    from sleuth.engine.engine import Engine
     from sleuth.evaluate.collections import Collection
     from sleuth.evaluate.measures import Comparison, Scores
     from sleuth.evaluate.runs import Run
@@ -62,10 +62,10 @@ def evaluate(
     json: JsonOption = False,
 ) -> None:
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
+    from sleuth.engine.search import check_legs
     from sleuth.evaluate.collections import open_collection
     from sleuth.evaluate.measures import compare, parse_measures, score
     from sleuth.evaluate.runs import read_run, write_run
-    from sleuth.searching import check_legs
 
     wanted = [name.strip() for name in re.split(r",(?![^()]*\))", measures)]
     parse_measures(wanted)
@@ -100,7 +100,7 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
         ArgumentError: names the option and its value.
         MissingPackageError: matplotlib, where something is to be plotted.
     """
-    from sleuth.searching import as_fusion
+    from sleuth.engine.search import as_fusion
 
     if run and not run.is_file():
         raise ArgumentError(f"--run must be a TREC run that exists, got {str(run)!r}")
@@ -123,7 +123,7 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
 
 def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
     """A configuration, as it is named in tables."""
-    from sleuth.searching import as_fusion
+    from sleuth.engine.search import as_fusion
 
     name = str(as_fusion(fusion))
     return legs[0] if legs and len(legs) == 1 else name
@@ -157,7 +157,7 @@ def search(
     judged: Collection, legs: Sequence[str] | None, fusion: str | None, k: int, analyzer: str | None
 ) -> Run:
     """Bring the index of the collection up to date, and rank documents for every query."""
-    from sleuth.engine import Engine
+    from sleuth.engine.engine import Engine
     from sleuth.evaluate.runs import make_run
 
     err = console(stderr=True)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from sleuth.clean import clean_text
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
@@ -27,6 +26,7 @@ from sleuth.surfaces.cli.common import (
     index_path,
     print_json,
 )
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -102,7 +102,7 @@ def index(
     folder: IndexOption = None,
 ) -> None:
     """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced."""
-    from sleuth.engine import Engine
+    from sleuth.engine.engine import Engine
     from sleuth.ingest.jobs import IndexInterrupted, present, roots_of
     from sleuth.ingest.options import ReadOptions
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.clean import clean_text
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, open_index, print_json
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,7 +12,7 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import JsonOption, print_json, styled
 
 if TYPE_CHECKING:
-    from sleuth.hooks import PluginInfo
+    from sleuth.hooks.registry import PluginInfo
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -31,8 +31,8 @@ def plugins(
     json: JsonOption = False,
 ) -> None:
     """List plugins with their hooks; one that does not load is listed with its error."""
-    from sleuth.hooks import Morpheus
-    from sleuth.plugins import load_plugins
+    from sleuth.hooks.plugins import load_plugins
+    from sleuth.hooks.registry import Morpheus
 
     found = load_plugins(Morpheus(), folder=folder, activate=False)
     if json:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.clean import clean_text
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
@@ -23,9 +22,10 @@ from sleuth.surfaces.cli.common import (
     print_json,
     styled,
 )
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine
+    from sleuth.engine.engine import Engine
     from sleuth.types import Explanation, RetrievedItem
 
 OPEN, CLOSE = "\ue000", "\ue001"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.clean import clean_text
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import JsonOption, console, print_json
+from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine
+    from sleuth.engine.engine import Engine
     from sleuth.protocols import Retriever
     from sleuth.web import Hit
 
@@ -51,7 +51,7 @@ def with_web(engine: Engine, *, deadline: float = 30.0) -> Retriever:
 
 def add_web(engine: Engine) -> None:
     """Makes an engine's answers come from the web too: a hook before the built-in retriever."""
-    from sleuth.manager import RETRIEVE, retrieve_hook
+    from sleuth.manager.manager import RETRIEVE, retrieve_hook
 
     engine.hooks.on(RETRIEVE, retrieve_hook(with_web(engine)), priority=1, plugin="web")
 

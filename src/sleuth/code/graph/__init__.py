@@ -1,0 +1,1 @@
+"""Definitions, references and modules as a graph, resolved at a snapshot."""

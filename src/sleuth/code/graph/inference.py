@@ -1,0 +1,104 @@
+"""What type has this variable? Read from annotations and from what it is assigned, within one function or class.
+
+A reading of the text, not of the tree: it serves for all languages with types before or after the name, and says
+nothing where it finds nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sleuth.code.parsing.queries import CONTAINERS
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+_TYPE = r"(?P<type>[\"']?(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*)"
+_BEFORE_NAME = frozenset({"java", "csharp", "c", "cpp", "php", "go"})
+_WRAPPERS = re.compile(
+    r"^(?:Optional|Annotated|ClassVar|Final|Type|type|Rc|Arc|Box|Option|Promise|Awaitable)$"
+)
+
+
+def type_of(snapshot: Snapshot, file: FileRow, symbol: int, name: str) -> str:
+    """The type that a variable, or a member written `self.name`, has inside a definition; "" where unknown."""
+    symbols = snapshot.detail(file).symbols
+    member = re.match(r"(?:self|this|\$this)(?:\.|->)(\w+)$", name)
+    if member is None:
+        if not name.lstrip("$").isidentifier():
+            return ""
+        at = symbol
+        while at >= 0 and symbols[at].kind not in CONTAINERS:
+            found = _in_text(snapshot.lines(file, symbols[at].start, symbols[at].end), name, file.language)
+            if found:
+                return found
+            at = symbols[at].parent
+        return ""
+    at = symbol
+    while at >= 0 and symbols[at].kind not in CONTAINERS:
+        at = symbols[at].parent
+    if at < 0:
+        return ""
+    text = snapshot.lines(file, symbols[at].start, symbols[at].end)
+    return _of_member(text, member[1], file.language)
+
+
+def _of_member(text: str, name: str, language: str) -> str:
+    escaped = re.escape(name)
+    declared = re.search(
+        rf"(?:\bself\.|\bthis\.|->|^\s+(?:[a-z]+\s+)*){escaped}\??\s*:\s*(?P<all>[^=\n;,)]+)", text, re.M
+    )
+    if declared and (found := _named_type(declared["all"])):
+        return found
+    made = re.search(rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*(?:new\s+|await\s+)?{_TYPE}\s*[(\[]", text)
+    if made:
+        return made["type"].strip("\"'")
+    given = re.search(
+        rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*\$?(?P<from>[a-z_]\w*)\s*(?:$|[;#])", text, re.M
+    )
+    if given:
+        return _in_text(text, given["from"], language)
+    return _in_text(text, name, language) if language in _BEFORE_NAME else ""
+
+
+def _in_text(text: str, name: str, language: str) -> str:
+    escaped = re.escape(name)
+    declared = re.search(rf"(?<![\w.$]){escaped}\??\s*:\s*(?P<all>[&*]*(?:mut\s+)?[^=\n;,)]+)", text)
+    if declared and (found := _named_type(declared["all"])):
+        return found
+    made = re.search(
+        rf"(?<![\w.$]){escaped}\s*:?=\s*(?:new\s+|await\s+|&)?{_TYPE}(?:::new)?(?:<[^>\n]*>)?\s*[({{]", text
+    ) or re.search(rf"\bwith\s+{_TYPE}\s*\([^\n]*\)\s+as\s+{escaped}\b", text)
+    if made:
+        return made["type"].strip("\"'")
+    if language in _BEFORE_NAME:
+        if language == "go":
+            typed = re.search(rf"(?<![\w.]){escaped}\s+\*?{_TYPE}", text)
+        else:
+            typed = re.search(rf"{_TYPE}(?:<[^>\n]*>)?[\s*&]+{escaped}\s*[;=,):]", text)
+        if typed:
+            return typed["type"]
+    return ""
+
+
+def _named_type(annotation: str) -> str:
+    """The first class that an annotation names: `Foo | None` and `Optional[Foo]` are Foo; of `list[Foo]` nothing."""
+    for part in annotation.strip().strip("\"'&* ").removeprefix("mut ").split("|"):
+        match = re.match(r"\s*[\"']?((?:[A-Za-z_]\w*(?:\.|::))*[A-Za-z_]\w*)\s*([\[<])?", part)
+        if match is None:
+            continue
+        name, inner = match[1], match[2]
+        if inner and _WRAPPERS.match(name.rpartition(".")[2]):
+            return _named_type(part.strip()[match.end() - match.start() :].strip(" \"'"))
+        last = name.rpartition(".")[2].rpartition("::")[2]
+        if (last[:1].isupper() and last not in ("None", "Any")) or (
+            last.startswith("_") and last[1:2].isupper()
+        ):
+            return (
+                ""
+                if inner and last in ("Sequence", "Iterable", "Iterator", "Mapping", "Dict", "List")
+                else name
+            )
+    return ""

@@ -1,0 +1,159 @@
+"""Which files of a snapshot does an import mean?"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sleuth.code.graph.places import module_steps
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.imports import Import
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+_SCRIPT = (
+    "",
+    ".ts",
+    ".tsx",
+    ".js",
+    ".jsx",
+    ".mjs",
+    ".cjs",
+    ".d.ts",
+    "/index.ts",
+    "/index.tsx",
+    "/index.js",
+    "/index.jsx",
+)
+_MOST = 40
+
+
+def files_of(  # noqa: PLR0911 - one way per language
+    snapshot: Snapshot, file: FileRow, item: Import
+) -> tuple[list[int], str]:
+    """Positions of the files that may define what an import brings in, and the name to look for in them.
+
+    The name is "" where the import means a module as a whole.
+    """
+    language = file.language
+    if language == "python":
+        return _python(snapshot, file, item)
+    if language in ("javascript", "typescript", "tsx"):
+        return _script(snapshot, file, item.module), item.name
+    if language == "go":
+        return _folder(snapshot, item.module), ""
+    if language in ("java", "kotlin", "scala"):
+        exact = _dotted(snapshot, file, f"{item.module}.{item.name}")
+        return exact or _folder(snapshot, item.module.replace(".", "/")), item.name
+    if language == "rust":
+        return _rust(snapshot, file, item)
+    if language == "ruby":
+        return _ending(snapshot, file, item.module.lstrip("./"), (".rb",)), "*"
+    if language == "php":
+        return _dotted(snapshot, file, f"{item.module}.{item.name}".replace("\\", ".").strip(".")), item.name
+    if language in ("c", "cpp", "bash"):
+        return _ending(snapshot, file, item.module.lstrip("./"), ("",)), "*"
+    return [], item.name
+
+
+def nearest(snapshot: Snapshot, file: FileRow, found: Sequence[int]) -> list[int]:
+    """Those that share the longest path with a file: of two modules of one name, the one next door is meant."""
+    if len(found) < 2:
+        return list(found)
+    shared = [_shared(snapshot.files[i].path, file.path) for i in found]
+    most = max(shared)
+    return [i for i, n in zip(found, shared, strict=True) if n == most]
+
+
+def _shared(a: str, b: str) -> int:
+    """How many characters two paths begin with in common."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _dotted(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
+    steps = module.split(".")
+    found = snapshot.modules.get(".".join(steps[-8:]), [])
+    return nearest(snapshot, file, [i for i in found if snapshot.files[i].language == file.language])
+
+
+def _python(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
+    module = item.module
+    if module.startswith("."):
+        up = len(module) - len(module.lstrip("."))
+        folder = file.path.split("/")[:-1]
+        if up - 1 > len(folder):
+            return [], item.name
+        base = folder[: len(folder) - up + 1]
+        rest = module[up:].split(".") if module[up:] else []
+        path = "/".join([*base, *rest])
+        inside = _module_file(snapshot, f"{path}/{item.name}" if path else item.name) if item.name else []
+        return (inside, "") if inside else (_module_file(snapshot, path), item.name)
+    if item.name and (inside := _absolute(snapshot, file, f"{module}.{item.name}")):
+        return inside, ""
+    return _absolute(snapshot, file, module), item.name
+
+
+def _absolute(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
+    """Files of an absolute import: `json` is not `app/json.py` where `app` is a package."""
+    steps = len(module.split("."))
+    found = []
+    for i in snapshot.modules.get(".".join(module.split(".")[-8:]), []):
+        row = snapshot.files[i]
+        above = "/".join(module_steps(row.path)[:-steps])
+        if row.language == "python" and not (above and f"{above}/__init__.py" in snapshot.by_path):
+            found.append(i)
+    return nearest(snapshot, file, found)
+
+
+def _module_file(snapshot: Snapshot, path: str) -> list[int]:
+    candidates = (f"{path}.py", f"{path}/__init__.py" if path else "__init__.py", f"{path}.pyi")
+    return [snapshot.by_path[c] for c in candidates if c in snapshot.by_path][:1]
+
+
+def _script(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
+    if module.startswith("."):
+        base = posixpath.normpath(posixpath.join(posixpath.dirname(file.path), module))
+        stems = (base, base.removesuffix(".js"), base.removesuffix(".jsx"))
+        names = (stem + ending for stem in stems for ending in _SCRIPT)
+        return [snapshot.by_path[name] for name in names if name in snapshot.by_path][:1]
+    rest = module.lstrip("@~").strip("/")
+    if "/" not in rest:
+        return []
+    for ending in _SCRIPT:
+        found = snapshot.endings.get("/".join((rest + ending).split("/")[-5:]), [])
+        if found:
+            return nearest(snapshot, file, found)
+    return []
+
+
+def _folder(snapshot: Snapshot, path: str) -> list[int]:
+    """Files right in the folder whose path ends like this one; more steps in common are better."""
+    steps = [s for s in path.split("/") if s]
+    for size in range(len(steps), 0, -1):
+        found = snapshot.in_folder.get("/".join(steps[-size:]), [])
+        if found:
+            return found[:_MOST]
+        if size <= 1:
+            break
+    return []
+
+
+def _rust(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
+    steps = [s for s in item.module.split("::") if s not in ("crate", "self", "super", "")]
+    for path, name in ((".".join([*steps, item.name]), ""), (".".join(steps), item.name)):
+        if path and (found := snapshot.modules.get(path, [])):
+            return nearest(snapshot, file, found), name
+    return [], item.name
+
+
+def _ending(snapshot: Snapshot, file: FileRow, module: str, endings: Sequence[str]) -> list[int]:
+    parts = posixpath.normpath(module).split("/")
+    while parts and parts[0] == "..":
+        parts.pop(0)
+    for ending in endings:
+        found = snapshot.endings.get("/".join(parts[-5:]) + ending, [])
+        if found:
+            return nearest(snapshot, file, found)
+    return []

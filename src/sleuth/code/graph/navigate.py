@@ -1,0 +1,206 @@
+"""What does an agent need to move around in code? Files, folders, definitions, uses and consequences."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sleuth.code.graph.walker import GraphWalker, describe
+from sleuth.code.search.filters import is_below
+from sleuth.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A definition that a change may touch.
+
+    Attributes:
+        hops: how many uses away it is from the change; 1 uses it directly.
+        confidence: of the weakest link on the way.
+        through: qualified name of the definition one hop nearer.
+    """
+
+    name: str
+    type: str
+    file_path: str
+    line: int
+    hops: int
+    confidence: float
+    through: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Navigator:
+    """Reads one snapshot. Paths are relative to the repository's root; lines are 1-based and inclusive."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._walker = GraphWalker(snapshot)
+
+    def read_file(self, path: str, start_line: int = 1, end_line: int | None = None) -> str:
+        """Lines of a file, as they were at the snapshot; all of it by default, its last newline included.
+
+        Raises:
+            ArgumentError: no such file, or lines that are out of order.
+        """
+        file = self._snapshot.file(path)
+        if start_line < 1 or (end_line is not None and end_line < start_line):
+            raise ArgumentError(f"lines must be from 1 on and in order, got {start_line} to {end_line}")
+        if start_line == 1 and end_line is None:
+            return self._snapshot.source(file).decode("utf-8", "surrogatepass")
+        return self._snapshot.lines(file, start_line, end_line or file.lines)
+
+    def list_directory(self, path: str = "") -> list[dict[str, Any]]:
+        """What is right in a folder: folders first, each with its number of files, then files.
+
+        Raises:
+            ArgumentError: no such folder.
+        """
+        prefix = path.strip("/").removeprefix("./")
+        prefix = "" if prefix == "." else prefix
+        folders: dict[str, int] = {}
+        files: list[dict[str, Any]] = []
+        for row in (*self._snapshot.files, *self._snapshot.skipped):
+            if not is_below(row.path, prefix) or row.path == prefix:
+                continue
+            rest = row.path[len(prefix) + 1 :] if prefix else row.path
+            name, slash, _ = rest.partition("/")
+            if slash:
+                folders[name] = folders.get(name, 0) + 1
+            else:
+                files.append(
+                    {
+                        "name": name,
+                        "type": "file",
+                        "language": row.language,
+                        "lines": row.lines,
+                        "skipped": row.skip,
+                    }
+                )
+        if prefix and not folders and not files:
+            raise ArgumentError(f"path must be a folder of the snapshot, got {path!r}")
+        listed = [{"name": name, "type": "folder", "files": n} for name, n in sorted(folders.items())]
+        return listed + sorted(files, key=lambda f: str(f["name"]))
+
+    def find_definition(self, name: str) -> list[dict[str, Any]]:
+        """Where a name, or a dotted name whose last steps match, is defined; code before tests."""
+        found = sorted(
+            self._snapshot.definitions(name),
+            key=lambda d: (d.file.category != "code", d.file.path, d.symbol.line),
+        )
+        return [
+            describe(d.file, d.symbol)
+            | {
+                "signature": d.symbol.signature,
+                "doc": d.symbol.doc,
+                "end_line": d.symbol.end,
+                "labels": list(d.symbol.labels),
+            }
+            for d in found
+        ]
+
+    def find_references(self, name: str) -> list[dict[str, Any]]:
+        """Every use of a name, with its role and, where it is known, the definition that is meant, by path and line.
+
+        A name with dots counts only uses that mean that definition.
+        """
+        last = name.rpartition(".")[2]
+        wanted = {(d.file.key, d.index) for d in self._snapshot.definitions(name)} if "." in name else None
+        found = []
+        for i in self._snapshot.files_with("uses", last):
+            file = self._snapshot.files[i]
+            detail = self._snapshot.detail(file)
+            names = {last, *(item.alias for item in detail.imports if item.name == last)}
+            for reference in detail.references:
+                if reference.name not in names:
+                    continue
+                resolved = self._snapshot.resolver.resolve(file, reference)
+                target = resolved.definition if resolved is not None else None
+                if wanted is not None and (target is None or (target.file.key, target.index) not in wanted):
+                    continue
+                inside = detail.symbols[reference.symbol].qualified if reference.symbol >= 0 else ""
+                found.append(
+                    {
+                        "file_path": file.path,
+                        "line": reference.line,
+                        "role": reference.role,
+                        "inside": inside,
+                        "definition": describe(target.file, target.symbol) if target is not None else None,
+                        "confidence": resolved.confidence if resolved is not None else 0.0,
+                    }
+                )
+        return sorted(found, key=lambda r: (r["file_path"], r["line"]))
+
+    def callers(self, name: str) -> list[dict[str, Any]]:
+        """Definitions that call or instantiate what the name means."""
+        found = [c for d in self._known(name) for c in self._walker.callers(d)]
+        return sorted(found, key=lambda c: (c["file_path"], c["line"]))
+
+    def impact(self, name: str, hops: int = 2) -> list[Touched]:
+        """What a change of this definition may touch: what uses it, what uses that, and so on; nearest first.
+
+        Args:
+            hops: how far to go, 1 or more.
+
+        Raises:
+            ArgumentError: nothing of that name is defined, or hops below 1.
+        """
+        if isinstance(hops, bool) or not isinstance(hops, int) or hops < 1:
+            raise ArgumentError(f"hops must be an int of 1 or more, got {hops!r}")
+        from sleuth.code.snapshots.snapshot import Definition
+
+        start = self._known(name)
+        seen = {(d.file.key, d.index) for d in start}
+        queue: deque[tuple[Definition, int, float]] = deque((d, 0, 1.0) for d in start)
+        out: list[Touched] = []
+        while queue:
+            definition, distance, sure = queue.popleft()
+            for file, reference, confidence in self._walker.uses(definition):
+                key = (file.key, reference.symbol)
+                if key in seen:
+                    continue
+                seen.add(key)
+                weakest = min(sure, confidence)
+                symbol = (
+                    self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
+                )
+                found = describe(file, symbol)
+                out.append(
+                    Touched(
+                        found["name"],
+                        found["type"],
+                        file.path,
+                        found["line"],
+                        distance + 1,
+                        weakest,
+                        definition.symbol.qualified,
+                    )
+                )
+                if symbol is not None and distance + 1 < hops:
+                    queue.append((Definition(file, reference.symbol, symbol), distance + 1, weakest))
+        return sorted(out, key=lambda t: (t.hops, -t.confidence, t.file_path, t.line))
+
+    def _known(self, name: str) -> list[Definition]:
+        found = self._snapshot.definitions(name)
+        if not found:
+            import difflib
+
+            last = name.rpartition(".")[2].lower()
+            names = {
+                s.name
+                for row in self._snapshot.files[:2_000]
+                for s in self._snapshot.detail(row).symbols
+                if s.name[:1].lower() == last[:1]
+            }
+            near = difflib.get_close_matches(name.rpartition(".")[2], sorted(names), 3, 0.6)
+            raise ArgumentError(
+                f"name must be defined in the snapshot, got {name!r}; near it: {', '.join(near) or 'nothing'}"
+            )
+        return found

@@ -1,0 +1,341 @@
+"""Which definition does a name mean? By scope, import and class, with how sure that is.
+
+    0.95  defined in the scope around the use, or a member of the class around it
+    0.9   brought in by an import that names it, or a member of a class or module that is known by name or annotation
+    0.85  a member of a base class
+    0.8   in a file that is imported whole, or of the same package where the language shares those
+    0.5   the only definition of this name in the repository; 0.35 where it is a method of an unknown object
+
+Below that nothing is said: two guesses are none.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import threading
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from sleuth.code.graph.inference import type_of
+from sleuth.code.graph.modules import files_of, nearest
+from sleuth.code.parsing.parse import Reference
+from sleuth.code.parsing.queries import CONTAINERS
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.imports import Import
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+
+_SELF = frozenset({"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"})
+_SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala", "csharp"})
+_BARE_MEMBERS = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "cpp", "php"})
+_COMMON = """
+append extend items keys values join split strip format encode decode lower upper startswith endswith update
+add remove pop copy sort index count replace read write close open get set put push length size map filter
+reduce forEach toString equals hashCode contains isEmpty log error warn info debug then catch require new
+println printf len make string int float bool str
+"""
+_BUILTIN = frozenset(dir(builtins)) | frozenset(_COMMON.split())
+_FAMILIES = {
+    "cpp": "c", "typescript": "javascript", "tsx": "javascript", "kotlin": "java", "scala": "java"
+}  # fmt: skip
+"""Languages whose files use each other's definitions, by the one that stands for all of them."""
+_DEPTH = 4
+_REMEMBERED = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A definition that a name means, and how sure that is, in (0, 1]."""
+
+    definition: Definition
+    confidence: float
+
+
+class Resolver:
+    """Resolves references at one snapshot; remembers what it looked up. Safe to share between threads."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._by_name = lru_cache(maxsize=20_000)(snapshot.definitions)
+        self._targets = lru_cache(maxsize=50_000)(self._imported)
+        self._known: dict[tuple[int, Reference], Resolved | None] = {}
+        self._local = threading.local()
+        self._places: dict[int, dict[str, list[int]]] = {}
+        self._types = lru_cache(maxsize=50_000)(partial(type_of, snapshot))
+
+    def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """What a reference in a file means; None where that is not known."""
+        key = (file.key, reference)
+        found = self._known.get(key, self)
+        if not isinstance(found, Resolver):
+            return found
+        under_way = self._under_way()
+        if key in under_way:
+            return None  # a name that is defined by itself, as in `x = x.y()`
+        under_way.add(key)
+        try:
+            found = self._find(file, reference)
+        finally:
+            under_way.discard(key)
+        if not under_way:
+            # What was found on the way to something else may have been cut short by a circle.
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
+    def _under_way(self) -> set[tuple[int, Reference]]:
+        """What this thread is resolving."""
+        found: set[tuple[int, Reference]] | None = getattr(self._local, "under_way", None)
+        if found is None:
+            found = self._local.under_way = set()
+        return found
+
+    def _find(self, file: FileRow, reference: Reference) -> Resolved | None:
+        name, qualifier = reference.name, reference.qualifier
+        if reference.role == "import":
+            return self._import_itself(file, reference)
+        if not qualifier:
+            return self._bare(file, reference)
+        head = qualifier.removesuffix("()")
+        if qualifier in _SELF or head in ("super", "self.class"):
+            return self._member_around(file, reference)
+        owner = self._owner(file, head, reference)
+        if owner is not None:
+            return owner
+        if name in _BUILTIN or self._is_foreign(file, head):
+            return None
+        found = [d for d in self._by_name(name) if d.symbol.kind in ("method", "function", "property")]
+        return self._only(file, found, 0.35)
+
+    def _is_foreign(self, file: FileRow, head: str) -> bool:
+        """Whether a qualifier begins with a name that is imported from outside the repository."""
+        first = re.split(r"\W", head, maxsplit=1)[0]
+        return any(
+            first in (item.alias, item.module.partition(".")[0] if not item.name else "")
+            and not files_of(self._snapshot, file, item)[0]
+            for item in self._snapshot.detail(file).imports
+        )
+
+    def _import_itself(self, file: FileRow, reference: Reference) -> Resolved | None:
+        for item in self._snapshot.detail(file).imports:
+            if item.line == reference.line and reference.name in (item.name, item.module):
+                for found in self._targets(file, item):
+                    return Resolved(found, 0.9)
+        return None
+
+    def _bare(self, file: FileRow, reference: Reference) -> Resolved | None:
+        return (
+            self._in_scope(file, reference)
+            or self._brought_in(file, reference.name)
+            or self._nearby(file, reference)
+            or self._globally(file, reference.name)
+        )
+
+    def _in_scope(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """A definition in the scopes around the use, innermost first."""
+        symbols = self._snapshot.detail(file).symbols
+        here = self._by_place(file).get(reference.name)
+        scope = reference.symbol
+        while here:
+            for i in here:
+                symbol = symbols[i]
+                seen_from_inside = (
+                    scope < 0
+                    or symbols[scope].kind not in CONTAINERS
+                    or symbols[scope].kind == "module"
+                    or file.language in _BARE_MEMBERS
+                    or reference.line == symbol.line
+                )
+                if symbol.parent == scope and seen_from_inside and (i != reference.symbol or scope < 0):
+                    return Resolved(self._definition(file, i), 0.95)
+            if scope < 0:
+                break
+            scope = symbols[scope].parent
+        return None
+
+    def _by_place(self, file: FileRow) -> dict[str, list[int]]:
+        """Places of a file's symbols by name."""
+        found = self._places.get(file.key)
+        if found is None:
+            if len(self._places) >= _REMEMBERED // 100:
+                self._places.clear()
+            found = self._places[file.key] = {}
+            for i, symbol in enumerate(self._snapshot.detail(file).symbols):
+                found.setdefault(symbol.name, []).append(i)
+        return found
+
+    def _brought_in(self, file: FileRow, name: str) -> Resolved | None:
+        """What the imports of a file bring in under a name."""
+        imports = self._snapshot.detail(file).imports
+        for item in imports:
+            if item.alias == name and (targets := self._targets(file, item)):
+                return Resolved(targets[0], 0.9)
+        for item in imports:
+            if item.name == "*":
+                found = self._inside(files_of(self._snapshot, file, item)[0], name)
+                if found:
+                    return Resolved(found[0], 0.8)
+        return None
+
+    def _nearby(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """What the language lets files of a folder, or members of a class, see without an import."""
+        if file.language in _SHARED_FOLDER:
+            folder = file.path.rpartition("/")[0]
+            for found in self._by_name(reference.name):
+                if found.file.path.rpartition("/")[0] == folder and _speak_alike(file, found.file):
+                    return Resolved(found, 0.8)
+        if file.language in _BARE_MEMBERS and reference.symbol >= 0:
+            return self._member_around(file, reference)
+        return None
+
+    def _globally(self, file: FileRow, name: str) -> Resolved | None:
+        if name in _BUILTIN or file.language == "python":
+            # Python has no names without a definition or an import: what is left is a local or a builtin.
+            return None
+        return self._only(file, [d for d in self._by_name(name) if d.symbol.kind != "attribute"], 0.5)
+
+    def _only(self, file: FileRow, found: list[Definition], confidence: float) -> Resolved | None:
+        same = [d for d in found if _speak_alike(file, d.file)]
+        if file.category != "test":
+            same = [d for d in same if d.file.category != "test"] or same
+        return Resolved(same[0], confidence) if len(same) == 1 else None
+
+    def _member_around(self, file: FileRow, reference: Reference) -> Resolved | None:
+        detail = self._snapshot.detail(file)
+        at = reference.symbol
+        while at >= 0:
+            if detail.symbols[at].kind in CONTAINERS:
+                start = self._definition(file, at)
+                skip = reference.qualifier.startswith("super")
+                return self._member(start, reference.name, _DEPTH, own=not skip)
+            at = detail.symbols[at].parent
+        if file.language == "go" or reference.symbol < 0:
+            return None
+        qualified = detail.symbols[reference.symbol].qualified.rpartition(".")[0]
+        for definition in self._by_name(qualified.rpartition(".")[2]) if qualified else ():
+            if definition.symbol.kind in CONTAINERS and _speak_alike(file, definition.file):
+                return self._member(definition, reference.name, _DEPTH)
+        return None
+
+    def _member(self, owner: Definition, name: str, depth: int, *, own: bool = True) -> Resolved | None:
+        """A member of a class, or of its bases."""
+        if own:
+            wanted = f"{owner.symbol.qualified}.{name}"
+            detail = self._snapshot.detail(owner.file)
+            for i, symbol in enumerate(detail.symbols):
+                if symbol.name == name and symbol.qualified == wanted:
+                    return Resolved(self._definition(owner.file, i), 0.95 if depth == _DEPTH else 0.85)
+            if owner.file.language in ("go", "cpp", "rust"):
+                tail = f"{owner.symbol.name}.{name}"
+                elsewhere = [
+                    d
+                    for d in self._by_name(name)
+                    if f".{d.symbol.qualified}".endswith(f".{tail}") and _speak_alike(owner.file, d.file)
+                ]
+                if elsewhere:
+                    return Resolved(self._snapshot_nearest(owner.file, elsewhere), 0.85)
+        if depth <= 0:
+            return None
+        for reference in self._snapshot.detail(owner.file).references:
+            if reference.role == "inheritance" and reference.symbol == owner.index:
+                base = self.resolve(
+                    owner.file, reference._replace(role="reference", symbol=owner.symbol.parent)
+                )
+                if base is not None and base.definition.symbol.kind in CONTAINERS:
+                    found = self._member(base.definition, name, depth - 1)
+                    if found is not None:
+                        return found
+        return None
+
+    def _owner(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
+        """A member of the class or module that the qualifier names."""
+        steps = [s for s in re.split(r"\.|::|->|\\", re.sub(r"\(.*\)$|^new ", "", head)) if s]
+        if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
+            return None
+        for item in self._snapshot.detail(file).imports:
+            module = item.module if not item.name else ""
+            dotted = module and head.startswith(module) and (item.alias == module)
+            if item.alias == steps[0] or dotted:
+                targets = files_of(self._snapshot, file, item)
+                if not targets[1] or targets[1] == "*":
+                    whole = head in (item.alias, module)
+                    found = self._behind(file, targets[0], reference.name, 3 if whole else 0)
+                    if found:
+                        return Resolved(found[0], 0.9)
+        typed = self._class_of(file, reference, ".".join(steps[:2]) if steps[0] in _SELF else steps[0])
+        rest = steps[2:] if steps[0] in _SELF else steps[1:]
+        if typed is None and steps[0] not in _SELF:
+            typed = self._bare(file, Reference(steps[0], "", "reference", reference.line, reference.symbol))
+        if typed is None or typed.confidence < 0.5:
+            return None
+        at: Definition = typed.definition
+        for step in rest:
+            inner = self._member(at, step, 1)
+            if inner is None:
+                return None
+            at = inner.definition
+        if at.symbol.kind not in CONTAINERS:
+            return None
+        found_member = self._member(at, reference.name, _DEPTH)
+        return None if found_member is None else Resolved(found_member.definition, min(0.9, typed.confidence))
+
+    def _class_of(self, file: FileRow, reference: Reference, name: str) -> Resolved | None:
+        """The class of a variable, or of a member of the object around."""
+        if reference.symbol < 0:
+            return None
+        written = self._types(file, reference.symbol, name)
+        if not written:
+            return None
+        qualifier, _, last = written.replace("::", ".").rpartition(".")
+        found = self.resolve(file, Reference(last, qualifier, "reference", reference.line, reference.symbol))
+        return found if found is not None and found.definition.symbol.kind in CONTAINERS else None
+
+    def _imported(self, file: FileRow, item: Import, depth: int = 3) -> list[Definition]:
+        """What an import means: a definition, or through a re-export the one behind it."""
+        positions, name = files_of(self._snapshot, file, item)
+        if name in ("", "*"):
+            return []
+        return self._behind(file, positions, item.alias if name == "default" else name, depth)
+
+    def _behind(self, file: FileRow, positions: list[int], wanted: str, depth: int) -> list[Definition]:
+        """Definitions of a name at the top of these files, or else behind what they bring in under it."""
+        found = self._inside(positions, wanted)
+        if found or depth <= 0:
+            return found
+        for i in positions[:3]:
+            row = self._snapshot.files[i]
+            for inner in self._snapshot.detail(row).imports:
+                if row.key != file.key and (inner.alias == wanted or inner.name == "*"):
+                    chosen = inner if inner.name != "*" else inner._replace(name=wanted, alias=wanted)
+                    found = self._imported(row, chosen, depth - 1)
+                    if found:
+                        return found
+        return []
+
+    def _inside(self, positions: list[int], name: str) -> list[Definition]:
+        """Definitions of a name at the top of these files."""
+        keys = {self._snapshot.files[i].key for i in positions}
+        if not keys:
+            return []
+        found = [d for d in self._by_name(name) if d.file.key in keys]
+        return [d for d in found if d.symbol.parent < 0 or d.file.language not in ("python", "javascript")]
+
+    def _snapshot_nearest(self, file: FileRow, found: list[Definition]) -> Definition:
+        positions = [self._snapshot.by_path[d.file.path] for d in found]
+        best = nearest(self._snapshot, file, positions)[0]
+        return next(d for d in found if d.file.path == self._snapshot.files[best].path)
+
+    def _definition(self, file: FileRow, index: int) -> Definition:
+        from sleuth.code.snapshots.snapshot import Definition
+
+        return Definition(file, index, self._snapshot.detail(file).symbols[index])
+
+
+def _speak_alike(one: FileRow, other: FileRow) -> bool:
+    """Whether one file can use what the other defines, by their languages."""
+    a, b = one.language, other.language
+    return a == b or _FAMILIES.get(a, a) == _FAMILIES.get(b, b)

@@ -1,0 +1,202 @@
+"""What surrounds a piece of code? Its container, what it uses, who uses it, and what stands beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sleuth.code.parsing.parse import Reference, Symbol
+from sleuth.code.parsing.queries import CONTAINERS
+from sleuth.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+
+EXPANSIONS = ("callers", "callees", "siblings", "implementations", "tests")
+_PLAIN = re.compile(r"[\w.$:@\\>-]+$")
+_LANGUAGE_WORDS = """
+self this cls super print len range str int float bool list dict set tuple isinstance issubclass getattr
+setattr hasattr enumerate zip sorted repr type iter next min max sum any all map filter open vars id object
+property staticmethod classmethod require echo printf make append cap panic string error
+"""
+_LANGUAGE_NAMES = frozenset(_LANGUAGE_WORDS.split())
+_MOST = 20
+
+
+class GraphWalker:
+    """Walks the graph of one snapshot: contains, calls, instantiates, inherits, imports."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def parent(self, file: FileRow, symbol: int, *, inside: bool) -> dict[str, Any] | None:
+        """The container of a definition, or where `inside` the definition itself: what a part of it stands in."""
+        symbols = self._snapshot.detail(file).symbols
+        at = symbol if inside else (symbols[symbol].parent if symbol >= 0 else -1)
+        if at < 0:
+            return None
+        found = symbols[at]
+        kind = "class" if found.kind == "impl" else found.kind
+        return {"type": kind, "name": found.name, "line": found.line}
+
+    def outgoing(self, file: FileRow, first: int, last: int) -> list[dict[str, Any]]:
+        """Names that lines `first` to `last` use, once per role, with their definitions where they are known."""
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for reference in self.references_in(file, first, last):
+            name = full_name(reference)
+            if name and (name, reference.role) not in found and reference.name not in _LANGUAGE_NAMES:
+                found[name, reference.role] = self._described(file, reference, name)
+        return list(found.values())
+
+    def references_in(self, file: FileRow, first: int, last: int) -> list[Reference]:
+        """References between two lines, in order."""
+        return self._snapshot.detail(file).references_between(first, last)
+
+    def _described(self, file: FileRow, reference: Reference, name: str) -> dict[str, Any]:
+        out: dict[str, Any] = {"name": name, "role": reference.role}
+        resolved = self._snapshot.resolver.resolve(file, reference)
+        if resolved is not None:
+            definition = resolved.definition
+            if reference.role == "instantiation" and definition.symbol.kind in ("function", "method"):
+                out["role"] = "call"
+            elif reference.role == "call" and definition.symbol.kind in ("class", "struct"):
+                out["role"] = "instantiation"
+            out["file_path"] = definition.file.path
+            out["line"] = definition.symbol.line
+            out["confidence"] = resolved.confidence
+        return out
+
+    def related(self, definition: Definition, kinds: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+        """What stands around a definition, by kind of relation.
+
+        Args:
+            kinds: among `EXPANSIONS`.
+        """
+        out: dict[str, list[dict[str, Any]]] = {}
+        for kind in kinds:
+            if kind not in EXPANSIONS:
+                raise ArgumentError(f"expand must be among {', '.join(EXPANSIONS)}, got {kind!r}")
+            out[kind] = getattr(self, kind)(definition)[:_MOST]
+        return out
+
+    def uses(self, definition: Definition) -> list[tuple[FileRow, Reference, float]]:
+        """References that mean a definition, with how sure that is, in order of path and line."""
+        symbol = definition.symbol
+        found = []
+        for i in self._snapshot.files_with("uses", symbol.name):
+            file = self._snapshot.files[i]
+            detail = self._snapshot.detail(file)
+            names = {symbol.name, *(item.alias for item in detail.imports if item.name == symbol.name)}
+            for reference in detail.references:
+                if reference.name not in names:
+                    continue
+                resolved = self._snapshot.resolver.resolve(file, reference)
+                if resolved is not None and same(resolved.definition, definition):
+                    found.append((file, reference, resolved.confidence))
+        return sorted(found, key=lambda use: (use[0].path, use[1].line))
+
+    def callers(self, definition: Definition) -> list[dict[str, Any]]:
+        """Definitions that call or instantiate this one."""
+        found: dict[tuple[str, int], dict[str, Any]] = {}
+        for file, reference, confidence in self.uses(definition):
+            if reference.role not in ("call", "instantiation"):
+                continue
+            symbol = self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
+            key = (file.path, reference.symbol)
+            found.setdefault(key, describe(file, symbol) | {"at": reference.line, "confidence": confidence})
+        return list(found.values())
+
+    def callees(self, definition: Definition) -> list[dict[str, Any]]:
+        """Definitions in the repository that this one uses."""
+        symbol = definition.symbol
+        out = self.outgoing(definition.file, symbol.start, symbol.end)
+        return [d for d in out if "file_path" in d and d["role"] in ("call", "instantiation")]
+
+    def siblings(self, definition: Definition) -> list[dict[str, Any]]:
+        """Other definitions in the same container."""
+        symbols = self._snapshot.detail(definition.file).symbols
+        return [
+            describe(definition.file, s)
+            for i, s in enumerate(symbols)
+            if s.parent == definition.symbol.parent
+            and i != definition.index
+            and s.kind not in ("constant", "attribute")
+        ]
+
+    def implementations(self, definition: Definition) -> list[dict[str, Any]]:
+        """Classes that inherit from this one; for a method, the same method of those."""
+        symbol = definition.symbol
+        if symbol.kind not in CONTAINERS:
+            if symbol.parent < 0:
+                return []
+            from sleuth.code.snapshots.snapshot import Definition
+
+            owner = Definition(
+                definition.file, symbol.parent, self._snapshot.detail(definition.file).symbols[symbol.parent]
+            )
+            return [
+                describe(d.file, d.symbol)
+                for heir in self._heirs(owner)
+                for d in self._snapshot.definitions(symbol.name)
+                if d.symbol.qualified == f"{heir.symbol.qualified}.{symbol.name}"
+                and d.file.key == heir.file.key
+            ]
+        return [describe(d.file, d.symbol) for d in self._heirs(definition)]
+
+    def _heirs(self, definition: Definition) -> list[Definition]:
+        from sleuth.code.snapshots.snapshot import Definition
+
+        found = []
+        for file, reference, _ in self.uses(definition):
+            if reference.role == "inheritance" and reference.symbol >= 0:
+                symbol = self._snapshot.detail(file).symbols[reference.symbol]
+                found.append(Definition(file, reference.symbol, symbol))
+        return found
+
+    def tests(self, definition: Definition) -> list[dict[str, Any]]:
+        """Tests that use this definition, or where none does by name, those of files that are named after its file."""
+        direct = [c for c in self.callers(definition) if self._is_test(c["file_path"])]
+        if direct:
+            return direct
+        stem = definition.file.path.rpartition("/")[2].rpartition(".")[0].strip("_")
+        named = [
+            row
+            for row in self._snapshot.files
+            if row.category == "test"
+            and re.fullmatch(
+                rf"(?:tests?_)?{re.escape(stem)}(?:_?[tT]ests?|\.test|\.spec|_spec)?",
+                row.path.rpartition("/")[2].rpartition(".")[0],
+            )
+        ]
+        return [{"file_path": row.path, "line": 1, "name": "", "type": "file"} for row in named]
+
+    def _is_test(self, path: str) -> bool:
+        return self._snapshot.file(path).category == "test"
+
+
+def same(a: Definition, b: Definition) -> bool:
+    """Whether two definitions are one."""
+    return a.file.key == b.file.key and a.index == b.index
+
+
+def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:
+    """A definition for people and JSON; the file's top where there is none."""
+    if symbol is None:
+        return {"name": "", "type": "module", "file_path": file.path, "line": 1}
+    return {"name": symbol.qualified, "type": symbol.kind, "file_path": file.path, "line": symbol.line}
+
+
+def full_name(reference: Reference) -> str:
+    """A used name as it is written, such as `stripe.charge`; the last part alone where what precedes it is long."""
+    if reference.role == "import":
+        return (
+            reference.name
+            if not reference.qualifier
+            else f"{reference.qualifier.rstrip('.')}.{reference.name}"
+        )
+    qualifier = reference.qualifier
+    if not qualifier or not _PLAIN.match(qualifier) or len(qualifier) > 40:
+        return reference.name
+    return f"{qualifier}.{reference.name}"

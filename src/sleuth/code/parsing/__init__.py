@@ -1,0 +1,1 @@
+"""Source files into definitions, references, imports and chunks."""

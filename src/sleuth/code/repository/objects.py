@@ -1,0 +1,138 @@
+"""What do git's objects hold? One run of git answers for as many as are asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from sleuth.code.repository.git import GONE, Entry, start, text_of
+from sleuth.errors import CodeError, UnknownSnapshotError
+
+_AT_ONCE = 64
+"""Objects asked for before the first is read: so few that neither pipe fills while the other side waits."""
+_ANSWER = re.compile(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n")
+_PIECE = 1 << 20
+_FOLDER = b"40000"
+
+
+class Objects:
+    """The objects of a repository. What it runs ends with `close`, or with this object."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._process: subprocess.Popen[bytes] | None = None
+        self._end: Callable[[], object] = object
+
+    def close(self) -> None:
+        """End what runs; the next question starts it anew."""
+        self._end()
+        self._process = None
+
+    def commit(self, revision: str) -> str:
+        """The commit that a branch, tag, or abbreviated id names.
+
+        Raises:
+            UnknownSnapshotError: none does; says how to list them.
+        """
+        name = re.sub(r"[\n\0]", "?", revision)  # no name holds one
+        for spelling in (f"{name}^{{commit}}", name):  # `:/text` takes all that follows for the text
+            with suppress(CodeError):
+                id, kind, _ = next(self._answers([spelling], 0))
+                if kind == "commit":
+                    return id
+        raise UnknownSnapshotError(
+            f"revision must be a commit, branch or tag of {self.root}, got {revision!r}; "
+            "`git branch -a` and `git tag` list them"
+        )
+
+    def read(self, names: Iterable[str], most: int | None = None) -> Iterator[bytes]:
+        """Contents of objects, in the order asked for.
+
+        Args:
+            most: bytes of each that are of interest: of a larger one, a few more are given.
+
+        Raises:
+            CodeError: git does not have one, as in a partial clone.
+        """
+        return (content for _, _, content in self._answers(names, most))
+
+    def differences(self, before: str, after: str) -> list[Entry]:
+        """The files that two commits do not have alike, as the second has them; mode `GONE` where it has none.
+
+        Raises:
+            CodeError: git does not have all of their folders.
+        """
+        entry = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % (len(after) // 2), re.DOTALL)
+        found: dict[bytes, Entry] = {}
+        level = {b"": [f"{before}^{{tree}}", f"{after}^{{tree}}"]}
+        while level:
+            held = self.read([name for names in level.values() for name in names if name])
+            below: dict[bytes, list[str]] = {}
+            for folder, names in level.items():
+                old, new = ({*entry.findall(next(held))} if name else set() for name in names)
+                for side, others in enumerate((old - new, new - old)):
+                    for mode, name, id in others:
+                        path = folder + name
+                        if mode == _FOLDER:
+                            below.setdefault(path + b"/", ["", ""])[side] = id.hex()
+                        else:
+                            found[path] = Entry(mode.decode() if side else GONE, id.hex(), text_of(path))
+            level = below
+        return list(found.values())
+
+    def _answers(self, names: Iterable[str], most: int | None = None) -> Iterator[tuple[str, str, bytes]]:
+        """The id, the kind and the content of each."""
+        asked = iter(names)
+        while group := list(islice(asked, _AT_ONCE)):
+            asking, answers = self._pipes()
+            left = len(group)
+            try:
+                asking.write(b"".join([os.fsencode(name) + b"\n" for name in group]))
+                asking.flush()
+                for name in group:
+                    answer = _ANSWER.fullmatch(answers.readline())
+                    if answer is None:
+                        raise CodeError(f"git at {self.root} has no {name}; `git fetch --refetch` brings it")
+                    size = int(answer[3])
+                    content = answers.read(size if most is None else min(size, most + 1))
+                    unread = size + 1 - len(content)
+                    while unread:
+                        unread -= len(answers.read(min(unread, _PIECE)))
+                    left -= 1
+                    yield answer[1].decode(), answer[2].decode(), content
+            except OSError as error:
+                raise CodeError(f"git at {self.root} broke off: {error}") from error
+            finally:
+                if left:  # an answer that was not read would be taken for the next one
+                    self.close()
+
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        """Into git and out of it; starts it where it does not run."""
+        if self._process is None:
+            pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+            self._process = start(self.root, "cat-file", "--batch", **pipes)
+            self._end = weakref.finalize(self, _end, self._process)
+        into, out = self._process.stdin, self._process.stdout
+        if into is None or out is None:
+            raise CodeError(f"git at {self.root} gave no pipes")
+        return into, out
+
+
+def commit_named(path: str, name: str) -> str | None:
+    """The commit that git knows by a name such as `HEAD~3`; None where git knows none."""
+    try:
+        return Objects(Path(path)).commit(name) if Path(path).is_dir() else None
+    except CodeError:
+        return None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.communicate()

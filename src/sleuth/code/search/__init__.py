@@ -1,0 +1,1 @@
+"""Ranked code for a query."""

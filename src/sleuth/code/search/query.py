@@ -1,0 +1,192 @@
+"""What kind of question is this, and what does it name?
+
+A query may be a few words, an identifier, a piece of code, a stack trace or a long report. One reading serves all: its
+title, its prose, and the things it names by path, module, frame or identifier.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from sleuth.code.search.phrases import Pair, pairs_of
+from sleuth.text.analyzers import get_analyzer
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
+_SENTENCE = re.compile(r"(?<=[^.]{12})(?:\. |  )")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|#|->)[A-Za-z_]\w*)*")
+_STEPS = re.compile(r"\.|::|#|->")
+_FILE = re.compile(
+    r"[\w\-./\\@+]*[\w\-]+\.(?:pyx?|pyi|rb|go|java|scala|[cm]?[jt]sx?|c|h|cc|cpp|hpp|rs|kts?|cs|php|sh|md|rst|toml|ya?ml|json)\b"
+)
+_WORD = re.compile(r"[A-Za-z_$][\w$]*|[0-9]+|[^\W\d_a-zA-Z]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+_FRAMES = (
+    re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>[\w<>]+))?'),
+    re.compile(r"\bat (?P<name>[\w$.<>]+) ?\((?P<path>[\w\-./$]+\.\w+):(?P<line>\d+)(?::\d+)?\)"),
+    re.compile(
+        r"(?P<path>[\w\-./]+\.(?:rb|go|rs|cs|php|ts|js)):(?P<line>\d+)(?::\d+)?(?::in [`'](?P<name>[^'`]+)')?"
+    ),
+)
+_MAX_TITLE = 200
+_MAX_TEXT = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line of a stack trace."""
+
+    path: str
+    line: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query, read.
+
+    Attributes:
+        kind: words, identifier, code, trace or report: what it looks like as a whole.
+        terms: of all of it, by token, each weighing 1 + log(times); `title` and `prose` of those parts alone.
+        compounds: neighbouring words written as one, which is how identifiers join them.
+        pairs: neighbouring words of the title, as stems.
+        names: dotted names it mentions, with how often.
+        plain_names: those of them that look like identifiers and not like words.
+        told_names: those of them that stand in the prose, outside code that was pasted, with how often.
+        files: paths that it mentions.
+        frames: of stack traces, in the order of the text.
+        wants_tests: whether it asks for tests; `wants_docs` for documentation.
+    """
+
+    text: str
+    kind: str
+    terms: Mapping[str, float]
+    title: Mapping[str, float]
+    prose: Mapping[str, float]
+    compounds: Mapping[str, float]
+    pairs: tuple[Pair, ...]
+    names: Mapping[str, int]
+    plain_names: frozenset[str]
+    told_names: Mapping[str, int]
+    files: tuple[str, ...]
+    frames: tuple[Frame, ...]
+    wants_tests: bool
+    wants_docs: bool
+
+
+@lru_cache(maxsize=64)
+def read_query(text: str) -> Query:
+    """Read a query; its first 60,000 characters count."""
+    text = text[:_MAX_TEXT]
+    title = title_of(text)
+    prose = prose_of(text)
+    names = Counter(_DOTTED.findall(text))
+    frames = tuple(frames_of(text))
+    words = set(re.findall(r"[a-z]+", title.lower()))
+    return Query(
+        text,
+        _kind(text, names, frames),
+        weigh(text),
+        weigh(title),
+        weigh(prose),
+        _compounds(text),
+        _pairs(title),
+        dict(names),
+        frozenset(n for n in names if _names_something(n, text)),
+        {n: times for n, times in Counter(_DOTTED.findall(prose)).items() if _names_something(n, prose)},
+        tuple(dict.fromkeys(_FILE.findall(text))),
+        frames,
+        bool(words & {"test", "tests", "testing", "spec", "specs", "unittest"}),
+        bool(words & {"doc", "docs", "documentation", "readme", "changelog", "guide", "tutorial"}),
+    )
+
+
+def title_of(text: str) -> str:
+    """The first line, or its first sentence."""
+    first = text.strip().split("\n", 1)[0].strip()
+    end = _SENTENCE.search(first)
+    return (first[: end.start()] if end else first)[:_MAX_TITLE]
+
+
+def prose_of(text: str) -> str:
+    """The text without blocks of code, transcripts and traces."""
+    lines = _FENCE.sub(" ", text).split("\n")
+    return "\n".join(line for line in lines if not line.startswith(("    ", "\t", ">>>", "In [", "...")))
+
+
+def weigh(text: str) -> dict[str, float]:
+    """Terms of a text, each weighing 1 + log(times)."""
+    counted = Counter(get_analyzer("code-english").tokens(text))
+    return {token: 1.0 + math.log(times) for token, times in counted.items()}
+
+
+def frames_of(text: str) -> list[Frame]:
+    """Lines of stack traces of Python, Java, JavaScript, Ruby and Go."""
+    found = [
+        (m.start(), Frame(m["path"].replace("\\", "/"), int(m["line"]), m["name"] or ""))
+        for pattern in _FRAMES
+        for m in pattern.finditer(text)
+    ]
+    return [frame for _, frame in sorted(found, key=lambda f: f[0])]
+
+
+def parts_of(name: str) -> list[str]:
+    """The steps of a dotted name."""
+    return [part for part in _STEPS.split(name) if part]
+
+
+def looks_like_identifier(word: str) -> bool:
+    """Whether people write such a word in code only: an underscore or a capital inside."""
+    return "_" in word.strip("_") or bool(re.search(r"[a-z][A-Z]", word))
+
+
+def _names_something(name: str, text: str) -> bool:
+    return (
+        looks_like_identifier(name)
+        or len(parts_of(name)) > 1
+        or name[0].isupper()
+        or f"`{name}" in text
+        or f"{name}(" in text
+        or text.strip() == name
+    )
+
+
+def _words(text: str) -> list[str]:
+    """Its words in lower case, identifiers in parts."""
+    return [part.lower() for word in _WORD.findall(text) for part in _PART.findall(word)]
+
+
+def _pairs(text: str) -> tuple[Pair, ...]:
+    analyzer = get_analyzer("code-english")
+    return pairs_of([next(iter(analyzer.tokens(word)), None) for word in _words(text)])
+
+
+def _compounds(text: str) -> dict[str, float]:
+    parts = _words(text)[:4_000]
+    joined = Counter(a + b for a, b in pairwise(parts))
+    joined.update(a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False))
+    analyzer = get_analyzer("code-english")
+    out: dict[str, float] = {}
+    for word, times in joined.items():
+        for token in analyzer.tokens(word):
+            out[token] = max(out.get(token, 0.0), 1.0 + math.log(times))
+    return out
+
+
+def _kind(text: str, names: Mapping[str, int], frames: tuple[Frame, ...]) -> str:
+    stripped = text.strip()
+    if len(frames) > 1 or stripped.startswith("Traceback"):
+        return "trace"
+    if stripped in names and " " not in stripped:
+        return "identifier"
+    if len(stripped) > 600 or stripped.count("\n") > 8:
+        return "report"
+    signs = sum(stripped.count(c) for c in "(){}[];=<>")
+    if signs >= 2 and signs * 12 > len(stripped):
+        return "code"
+    return "words"

@@ -1,0 +1,118 @@
+"""In what order do files and chunks answer? Signals, weighed.
+
+The weights were learned by `benchmarks/code_quality.py --fit` over all its collections together, each counting the same
+(the table is in docs/code.md): a softmax over the candidates of a query, the weights 0 and more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.parsing.labels import CATEGORIES
+from sleuth.code.search.signals import Scores, Signals
+
+if TYPE_CHECKING:
+    from sleuth.code.search.query import Query
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+WEIGHTS: dict[str, float] = {
+    "title": 1.91,
+    "prose": 1.64,
+    "compounds": 0.57,
+    "chunks": 2.96,
+    "path": 1.87,
+    "names": 0.67,
+    "defines": 0.34,
+    "told": 0.77,
+    "named": 0.87,
+    "size": 0.74,
+    "folder": 0.90,
+    "phrases": 2.08,
+}
+
+MEANING = 1.5
+"""What the vector leg counts among the signals: a tenth of all others (docs/code.md)."""
+
+CATEGORY_FACTORS = {"code": 1.0, "test": 0.6, "docs": 0.7, "config": 0.8, "generated": 0.5}
+"""What a file counts that is not what people mostly ask for; 1 where the query asks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFiles:
+    """Files, scored.
+
+    Attributes:
+        scores: shape (n,), in [0, 1]; 0 where nothing speaks for a file.
+        shares: by signal, what it adds to each file's score before the category counts; shape (n,).
+        factors: what the category makes of it, shape (n,).
+    """
+
+    scores: NDArray[np.float32]
+    shares: dict[str, NDArray[np.float32]]
+    factors: NDArray[np.float32]
+    signals: Signals
+
+
+def rank_files(
+    snapshot: Snapshot,
+    query: Query,
+    allowed: NDArray[np.bool_] | None = None,
+    meaning: Scores | None = None,
+) -> RankedFiles:
+    """Score all files that may answer.
+
+    Args:
+        meaning: of the vector leg, scaled as signals are; None where there is none.
+    """
+    weights = WEIGHTS if meaning is None else WEIGHTS | {"meaning": MEANING}
+    signals = Signals(snapshot, query, allowed)
+    n = len(snapshot.files)
+    if not n:
+        return RankedFiles(np.zeros(0, np.float32), {}, np.ones(0, np.float32), signals)
+    words = [name for name in signals.values if name != "size"]
+    found = np.zeros(n, bool)
+    for name in words:
+        found |= signals.values[name] > 0
+    signals.values["size"] = np.where(found, signals.values["size"], np.float32(0))
+    before = sum(weights.get(name, 0.0) * signals.values[name] for name in signals.values)
+    signals.values["folder"] = folder_coherence(snapshot, np.asarray(before, np.float32), found)
+    if meaning is not None:
+        signals.values["meaning"] = meaning
+    factors = _factors(snapshot, query)
+    so_far = sum(weights.get(name, 0.0) * values for name, values in signals.values.items())
+    signals.read(query, np.asarray(so_far * factors, np.float32))
+    total = sum(weights.values())
+    shares = {
+        name: values * np.float32(weights.get(name, 0.0) / total) for name, values in signals.values.items()
+    }
+    scores = np.sum(list(shares.values()), axis=0) * factors
+    return RankedFiles(np.clip(scores, 0, 1).astype(np.float32), shares, factors, signals)
+
+
+def folder_coherence(snapshot: Snapshot, scores: Scores, found: NDArray[np.bool_]) -> Scores:
+    """How good the other files of a file's folder are: the cubes of their scores, over the root of their number."""
+    peak = float(scores.max())
+    if peak <= 0:
+        return np.zeros_like(scores)
+    cubes = (scores / peak) ** 3
+    folder = snapshot.folders
+    total = np.bincount(folder, cubes)
+    size = np.bincount(folder)
+    others = (total[folder] - cubes) / np.sqrt(np.maximum(1, size[folder] - 1))
+    others = np.where(found, others, 0)
+    most = float(others.max())
+    return (others / most if most > 0 else others).astype(np.float32)
+
+
+def _factors(snapshot: Snapshot, query: Query) -> NDArray[np.float32]:
+    factors = dict(CATEGORY_FACTORS)
+    if query.wants_tests:
+        factors["test"] = 1.0
+    if query.wants_docs:
+        factors["docs"] = 1.0
+    by_number = np.array([factors[name] for name in CATEGORIES], np.float32)
+    return by_number[snapshot.categories]

@@ -1,0 +1,420 @@
+"""Which code answers this query? Search, fuse, and expand by the graph."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.graph.walker import GraphWalker
+from sleuth.code.search.context import RetrievedContext
+from sleuth.code.search.filters import CodeFilter, read_filter
+from sleuth.code.search.query import Query, parts_of, read_query
+from sleuth.code.search.ranking import RankedFiles, rank_files
+from sleuth.errors import ArgumentError, RetrievalError, StoreError
+from sleuth.types import Explanation, PartReport
+
+if TYPE_CHECKING:
+    from sleuth.code.search.vectors import EmbeddingProvider
+    from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo
+    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+
+STRATEGIES = ("hybrid", "vector", "keyword")
+RANK_CONSTANT = 60
+LEG_WEIGHTS = {"keyword": 1.0, "vector": 0.001}
+"""Of reciprocal ranks. In a hybrid search the keyword leg already counts meaning among its signals, which measured
+better than ranks do; what the vector leg alone finds comes after what both find (docs/code.md)."""
+CHUNKS_PER_FILE = 3
+_POOL = 20
+_NEAREST = 3_000
+
+
+@runtime_checkable
+class GraphStorage(Protocol):
+    """Where a retriever finds repositories and their snapshots. `CodeStorage` is the embedded one.
+
+    Contract: `repository` and `snapshot` raise `UnknownRepositoryError` and `UnknownSnapshotError` that list what there
+    is; `snapshot` gives completed ones only; what `open_snapshot` gives never changes.
+    """
+
+    def repository(self, name: str) -> Repository:
+        """The repository of an id, path or URL."""
+        ...
+
+    def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
+        """The completed snapshot of a name, or the newest."""
+        ...
+
+    def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
+        """What can be read at that snapshot."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A chunk, ranked: position of its file, its place in it, a score in [0, 1] and why."""
+
+    file: int
+    chunk: int
+    score: float
+    explanation: Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Chunks and their cosine with a query, 0 at least: positions of files, places in them, scores; shapes (m,)."""
+
+    positions: NDArray[np.int64]
+    places: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+class CodeRetriever:
+    """Answers queries with code in its context. Safe to share between threads.
+
+    Attributes:
+        last_report: what each leg of the last call did; a failed one is named here.
+    """
+
+    def __init__(self, storage: GraphStorage, embedding_provider: EmbeddingProvider | None) -> None:
+        """A retriever over a storage.
+
+        Args:
+            embedding_provider: text to vectors; None where only the strategy "keyword" is used.
+        """
+        self.storage = storage
+        self.embedding_provider = embedding_provider
+        self.last_report: tuple[PartReport, ...] = ()
+
+    def retrieve(  # noqa: PLR0917 - the order is specified
+        self,
+        query: str,
+        repo_id: str,
+        snapshot_id: str | None = None,
+        limit: int = 10,
+        strategy: str = "hybrid",
+        filters: dict[str, Any] | None = None,
+        *,
+        expand: Sequence[str] = (),
+        explain: bool = True,
+    ) -> list[RetrievedContext]:
+        """The best pieces of code for a query, best first, ties by path and line.
+
+        Args:
+            query: a question, identifiers, code, a stack trace or a whole report.
+            repo_id: a repository's UUID; its path or URL does as well.
+            snapshot_id: a commit, branch, tag or content id that was indexed; the newest completed one for None.
+            limit: 0 or more; a limit above what there is gives all there is.
+            strategy: "hybrid", "vector" or "keyword".
+            filters: by `path_prefix`, `language`, `exclude_language`, `category`, `exclude_category`, `labels`.
+            expand: relations to add to each hit: callers, callees, siblings, implementations, tests.
+            explain: attach how each score comes about.
+
+        Raises:
+            ArgumentError: a query, limit or strategy that breaks its rule, or a strategy that needs an embedder.
+            UnknownRepositoryError, UnknownSnapshotError: list what there is.
+            FilterError: an unknown key or value.
+            RetrievalError: every leg failed.
+            IndexDamagedError: the index on disk does not read.
+        """
+        self._check(query, limit, strategy)
+        repository = self.storage.repository(repo_id)
+        snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
+        allowed = read_filter(snapshot, filters)
+        if not query.strip() or limit == 0:
+            self.last_report = ()
+            return []
+        found = self._search(snapshot, query, limit, strategy, allowed)
+        walker = GraphWalker(snapshot)
+        return [self._context(snapshot, walker, hit, expand, explain=explain) for hit in found[:limit]]
+
+    def _check(self, query: str, limit: int, strategy: str) -> None:
+        if not isinstance(query, str):
+            raise ArgumentError(f"query must be a string, got {query!r}")
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+            raise ArgumentError(f"limit must be an int of 0 or more, got {limit!r}")
+        if strategy not in STRATEGIES:
+            raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
+        if strategy != "keyword" and self.embedding_provider is None:
+            raise ArgumentError(
+                f"embedding_provider must be given for strategy {strategy!r}, got None; "
+                "pass one to CodeRetriever or use strategy='keyword'"
+            )
+
+    def _search(
+        self, snapshot: Snapshot, query: str, limit: int, strategy: str, allowed: CodeFilter
+    ) -> list[_Found]:
+        pool = max(2 * limit, _POOL)
+        reports: dict[str, PartReport] = {}
+        failure: Exception | None = None
+        vectors: Similar | None = None
+        answers: dict[str, list[_Found]] = {}
+        if strategy != "keyword":
+            began = time.perf_counter()
+            try:
+                vectors = self._similar(snapshot, query, allowed)
+                answers["vector"] = _nearest(snapshot, vectors, pool, allowed.labels)
+            except StoreError:
+                raise  # an index that is damaged is no matter of one leg
+            except Exception as error:  # noqa: BLE001 - reported; raised where no other leg answers
+                failure = error
+                reports["vector"] = _failed("vector", error, began)
+            else:
+                reports["vector"] = _answered("vector", answers["vector"], began)
+        if strategy != "vector":
+            began = time.perf_counter()
+            meaning = None if vectors is None else _by_file(snapshot, vectors)
+            try:
+                answers["keyword"] = keyword_search(snapshot, read_query(query), pool, allowed, meaning)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - as above
+                failure = error
+                reports["keyword"] = _failed("keyword", error, began)
+            else:
+                reports["keyword"] = _answered("keyword", answers["keyword"], began)
+        self.last_report = tuple(reports[name] for name in sorted(reports))
+        if not answers:
+            raise RetrievalError(
+                f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in self.last_report)}",
+                context={"query": query, "k": limit, "strategy": strategy},
+            ) from failure
+        return next(iter(answers.values())) if len(answers) == 1 else fuse(snapshot, answers)
+
+    def _similar(self, snapshot: Snapshot, query: str, allowed: CodeFilter) -> Similar:
+        """Cosines of the query's title and all chunks; those that may not answer have none."""
+        from sleuth.code.search.query import title_of
+        from sleuth.code.search.vectors import chunk_vectors, query_vector
+
+        provider = self.embedding_provider
+        if provider is None:
+            raise ArgumentError("embedding_provider must be given for vectors, got None")
+        positions, places, matrix = chunk_vectors(snapshot, provider)
+        if not len(matrix):
+            return Similar(positions, places, np.zeros(0, np.float32))
+        vector = query_vector(provider, title_of(query), matrix.shape[1])
+        scores = np.clip(matrix @ vector, 0.0, 1.0)
+        if allowed.files is not None:
+            scores = np.where(allowed.files[positions], scores, np.float32(0))
+        return Similar(positions, places, scores)
+
+    def _context(
+        self, snapshot: Snapshot, walker: GraphWalker, hit: _Found, expand: Sequence[str], *, explain: bool
+    ) -> RetrievedContext:
+        file = snapshot.files[hit.file]
+        detail = snapshot.detail(file)
+        chunk = detail.chunks[hit.chunk]
+        symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
+        inside = chunk.kind == "part" or (
+            chunk.kind == "outline" and symbol is not None and symbol.line < chunk.start
+        )
+        content = snapshot.lines(file, chunk.start, chunk.end)
+        digest = hashlib.sha1(content.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+        context = RetrievedContext(
+            file.path,
+            content,
+            chunk.start,
+            chunk.end,
+            min(1.0, hit.score),
+            list(symbol.labels) if symbol is not None else ["module_code"],
+            walker.parent(file, chunk.symbol, inside=inside),
+            walker.outgoing(file, chunk.start, chunk.end),
+            id=f"{file.path}:{chunk.start}-{chunk.end}@{digest[:12]}",
+            repo=snapshot.repository.id,
+            snapshot=snapshot.info.id,
+            language=file.language,
+            symbol=symbol.qualified if symbol is not None else "",
+            signature=symbol.signature if symbol is not None else "",
+            explanation=hit.explanation if explain else None,
+        )
+        if expand:
+            definition = _definition(snapshot, file, chunk.symbol)
+            context.related = (
+                walker.related(definition, expand) if definition is not None else {k: [] for k in expand}
+            )
+        return context
+
+
+def _failed(name: str, error: Exception, began: float) -> PartReport:
+    return PartReport(name, "failed", time.perf_counter() - began, 0, f"{type(error).__name__}: {error}")
+
+
+def _answered(name: str, found: Sequence[_Found], began: float) -> PartReport:
+    return PartReport(name, "ok", time.perf_counter() - began, len(found))
+
+
+def _nearest(snapshot: Snapshot, similar: Similar, pool: int, labels: frozenset[str]) -> list[_Found]:
+    """The chunks nearest in meaning."""
+    found: list[_Found] = []
+    for at in np.argsort(-similar.scores, kind="stable").tolist():
+        score = float(similar.scores[at])
+        if score <= 0 or len(found) >= pool:
+            break
+        file, chunk = int(similar.positions[at]), int(similar.places[at])
+        if _has_label(snapshot, file, chunk, labels):
+            why = Explanation("vector", score, "cosine of query and chunk, 0 at least")
+            found.append(_Found(file, chunk, score, why))
+    return _ordered(snapshot, found)
+
+
+def _by_file(snapshot: Snapshot, similar: Similar) -> NDArray[np.float32]:
+    """The best cosine of each file among the nearest chunks, from 0 for the worst of those to 1 for the best."""
+    out = np.zeros(len(snapshot.files), np.float32)
+    if not len(similar.scores):
+        return out
+    nearest = np.argsort(-similar.scores, kind="stable")[:_NEAREST]
+    scores = similar.scores[nearest]
+    low, high = float(scores[-1]), float(scores[0])
+    if high > 0:
+        scaled = (scores - low) / (high - low) if high > low else np.ones_like(scores)
+        np.maximum.at(out, similar.positions[nearest], scaled)
+    return out
+
+
+def keyword_search(
+    snapshot: Snapshot,
+    query: Query,
+    pool: int,
+    allowed: CodeFilter,
+    meaning: NDArray[np.float32] | None = None,
+) -> list[_Found]:
+    """The best chunks by the signals of `signals.py`: files first, then the chunks that speak for them."""
+    ranked = rank_files(snapshot, query, allowed.files, meaning)
+    order = np.argsort(-ranked.scores, kind="stable")
+    files = [int(i) for i in order[: max(pool, 10)] if ranked.scores[i] > 0]
+    by_file = _chunks_by_file(snapshot, ranked, files)
+    found: list[_Found] = []
+    for file in files:
+        found += _best_chunks(
+            snapshot, query, ranked, file, chunks=by_file.get(file, []), labels=allowed.labels
+        )
+    return _ordered(snapshot, found)[:pool]
+
+
+def _chunks_by_file(
+    snapshot: Snapshot, ranked: RankedFiles, files: list[int]
+) -> dict[int, list[tuple[int, float]]]:
+    keys, scores = ranked.signals.chunk_keys, ranked.signals.chunk_scores
+    out: dict[int, list[tuple[int, float]]] = {}
+    positions = snapshot.positions_of_chunks(keys)
+    chosen = np.zeros(len(snapshot.files), bool)
+    chosen[files] = True
+    at = chosen[positions]
+    places = keys[at] - snapshot.firsts[positions[at]]
+    for position, place, score in zip(
+        positions[at].tolist(), places.tolist(), scores[at].tolist(), strict=True
+    ):
+        out.setdefault(position, []).append((place, score))
+    return out
+
+
+def _best_chunks(
+    snapshot: Snapshot,
+    query: Query,
+    ranked: RankedFiles,
+    file: int,
+    *,
+    chunks: list[tuple[int, float]],
+    labels: frozenset[str],
+) -> list[_Found]:
+    """At most three chunks of a file; the first has the file's score, the others their share of it."""
+    detail = snapshot.detail(snapshot.files[file])
+    asked = {part for name in query.plain_names for part in parts_of(name)}
+    scored: dict[int, float] = dict(chunks[:50])
+    peak = max(scored.values(), default=1.0)
+    for place, chunk in enumerate(detail.chunks):
+        symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
+        if symbol is not None and symbol.name in asked and chunk.kind != "part":
+            whole = 0.6 if chunk.start <= symbol.line <= chunk.end else 0.1
+            scored[place] = scored.get(place, 0.0) + peak * whole
+    if not scored and detail.chunks:
+        scored = {_first_definition(detail.chunks): peak}
+    kept = [(p, s) for p, s in scored.items() if _has_label(snapshot, file, p, labels)]
+    if not kept and labels:
+        kept = [(p, peak / 10) for p in range(len(detail.chunks)) if _has_label(snapshot, file, p, labels)]
+    kept.sort(key=lambda item: (-item[1], item[0]))
+    best = kept[0][1] if kept else 1.0
+    base = float(ranked.scores[file])
+    why = _explain(ranked, file)
+    return [
+        _Found(file, place, base * (0.5 + 0.5 * score / best), _scaled(why, score / best))
+        for place, score in kept[:CHUNKS_PER_FILE]
+    ]
+
+
+def _first_definition(chunks: Sequence[Any]) -> int:
+    return next((i for i, chunk in enumerate(chunks) if chunk.symbol >= 0), 0)
+
+
+def _explain(ranked: RankedFiles, file: int) -> Explanation:
+    factor = float(ranked.factors[file])
+    parts = tuple(
+        Explanation(
+            name,
+            float(share[file]) * factor,
+            "weight share * raw / best raw * category factor",
+            {"raw": float(ranked.signals.values[name][file]) * ranked.signals.peaks.get(name, 1.0)},
+        )
+        for name, share in sorted(ranked.shares.items(), key=lambda item: -item[1][file])
+        if share[file] > 0
+    )
+    return Explanation(
+        "file", float(ranked.scores[file]), "sum of signals", {"category factor": factor}, parts
+    )
+
+
+def _scaled(file: Explanation, share: float) -> Explanation:
+    value = file.value * (0.5 + 0.5 * share)
+    return Explanation("keyword", value, "file * (1/2 + 1/2 * chunk share)", {"chunk share": share}, (file,))
+
+
+def fuse(snapshot: Snapshot, answers: Mapping[str, Sequence[_Found]]) -> list[_Found]:
+    """Reciprocal rank fusion with a weight per leg, scaled so that the first of every leg has 1."""
+    total = sum(LEG_WEIGHTS[name] for name in answers) / (RANK_CONSTANT + 1)
+    parts: dict[tuple[int, int], list[Explanation]] = {}
+    for name, found in answers.items():
+        for rank, hit in enumerate(found, 1):
+            value = LEG_WEIGHTS[name] / (RANK_CONSTANT + rank) / total
+            facts: dict[str, float | int | str] = {
+                "rank": rank,
+                "score": hit.score,
+                "weight": LEG_WEIGHTS[name],
+            }
+            formula = "weight / (60 + rank), of all legs' first"
+            parts.setdefault((hit.file, hit.chunk), []).append(
+                Explanation(name, value, formula, facts, (hit.explanation,))
+            )
+    fused = [
+        _Found(
+            file,
+            chunk,
+            sum(p.value for p in why),
+            Explanation("hybrid", sum(p.value for p in why), "sum", {}, tuple(why)),
+        )
+        for (file, chunk), why in parts.items()
+    ]
+    return _ordered(snapshot, fused)
+
+
+def _ordered(snapshot: Snapshot, found: Sequence[_Found]) -> list[_Found]:
+    """Best first; equal scores by path and line."""
+    return sorted(found, key=lambda hit: (-hit.score, snapshot.files[hit.file].path, hit.chunk))
+
+
+def _has_label(snapshot: Snapshot, file: int, place: int, labels: frozenset[str]) -> bool:
+    if not labels:
+        return True
+    detail = snapshot.detail(snapshot.files[file])
+    symbol = detail.chunks[place].symbol
+    return symbol >= 0 and not labels.isdisjoint(detail.symbols[symbol].labels)
+
+
+def _definition(snapshot: Snapshot, file: FileRow, symbol: int) -> Definition | None:
+    from sleuth.code.snapshots.snapshot import Definition
+
+    return Definition(file, symbol, snapshot.detail(file).symbols[symbol]) if symbol >= 0 else None

@@ -1,0 +1,208 @@
+"""What speaks for a file? Each signal has one reason, and a scale on which its best file is 1.
+
+title, prose    the words of that part of the query, over whole files (BM25)
+chunks          the three best chunks, weighing 1, 1/2, 1/3: many weak passages do not beat a good one (BM25)
+path, names     words of the path; words of the names that the file defines
+compounds       neighbouring words of the query written as one identifier (`leader election`, `leaderElection`)
+defines         identifiers of the query that are defined here, the rarer the better
+told            those of the prose alone: code that is pasted names much that is the reader's own
+named           paths, modules, qualified names and stack frames of the query that mean this file
+size            long files are changed more often: log of their lines, where anything else speaks for them
+folder          the other files of its folder are good too
+phrases         neighbouring words of the title stand together in it; of the best files by all else. Its best file has
+                the root of the share of the pairs that it holds: where few stand anywhere, they say little
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.search.phrases import READ, phrase_scores
+from sleuth.code.search.query import Query, parts_of
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.snapshot import Snapshot
+    from sleuth.store.legs import Bitmap
+
+Scores = NDArray[np.float32]
+"""One number per file of a snapshot, shape (n,), 0 and more."""
+
+FILE_POOL = 1_000
+CHUNK_POOL = 2_000
+_SHARES = (1.0, 1 / 2, 1 / 3)
+_MAX_NAMES = 200
+
+
+class Signals:
+    """The signals of one query at one snapshot.
+
+    Attributes:
+        values: by name, scaled so that the best file has 1.
+        peaks: by name, the raw score of that file.
+        chunk_keys, chunk_scores: the chunks found, best first.
+    """
+
+    def __init__(self, snapshot: Snapshot, query: Query, allowed: NDArray[np.bool_] | None) -> None:
+        """Compute them.
+
+        Args:
+            allowed: which files may answer, shape (n,); None for all.
+        """
+        self._snapshot = snapshot
+        self._allowed = allowed
+        self._n = len(snapshot.files)
+        self.values: dict[str, Scores] = {}
+        self.peaks: dict[str, float] = {}
+        self.chunk_keys = np.zeros(0, np.int64)
+        self.chunk_scores = np.zeros(0, np.float32)
+        if self._n:
+            self._compute(query)
+
+    def _compute(self, query: Query) -> None:
+        snapshot = self._snapshot
+        searcher, views = snapshot.file_words
+        masks = None if self._allowed is None else snapshot.bitmaps(views, snapshot.keys[self._allowed])
+        words = {
+            "title": {"body": query.title},
+            "prose": {"body": query.prose},
+            "compounds": {"body": query.compounds},
+            "path": {"path": query.terms},
+            "names": {"names": query.title},
+        }
+        for name, terms in words.items():
+            self._keep(name, self._search(searcher, terms, masks))
+        self._keep("chunks", self._chunks(query))
+        self._keep("defines", self._defines({name: query.names[name] for name in query.plain_names}))
+        self._keep("told", self._defines(query.told_names))
+        self._keep("named", named(snapshot, query))
+        self._keep("size", np.log1p(snapshot.line_counts))
+
+    def read(self, query: Query, scores: Scores) -> None:
+        """Adds the signal that needs the texts of files: of those that are best by `scores`, shape (n,)."""
+        best = np.argsort(-scores, kind="stable")[:READ]
+        best = best[scores[best] > 0]
+        found = np.zeros(self._n, np.float32)
+        if query.pairs:
+            snapshot = self._snapshot
+            found[best] = phrase_scores(query.pairs, [snapshot.source(snapshot.files[i]) for i in best])
+        self._keep("phrases", found)
+        root = np.float32(math.sqrt(self.peaks["phrases"]))
+        self.values["phrases"] *= root
+        self.peaks["phrases"] = float(root)
+
+    def _keep(self, name: str, scores: Scores) -> None:
+        if self._allowed is not None:
+            scores = np.where(self._allowed, scores, np.float32(0))
+        peak = float(scores.max())
+        self.peaks[name] = peak
+        self.values[name] = (scores / peak if peak > 0 else scores).astype(np.float32)
+
+    def _search(
+        self,
+        searcher: object,
+        terms: Mapping[str, Mapping[str, float]],
+        masks: Sequence[Bitmap | None] | None,
+    ) -> Scores:
+        out = np.zeros(self._n, np.float32)
+        terms = {field: tokens for field, tokens in terms.items() if tokens}
+        if terms:
+            hits = searcher.search(terms, FILE_POOL, allowed=masks)  # type: ignore[attr-defined]
+            out[np.searchsorted(self._snapshot.keys, hits.keys)] = hits.scores
+        return out
+
+    def _chunks(self, query: Query) -> Scores:
+        snapshot = self._snapshot
+        if not query.terms or not len(snapshot.chunk_keys):
+            return np.zeros(self._n, np.float32)
+        searcher, views = snapshot.chunk_words
+        masks = None
+        if self._allowed is not None:
+            from sleuth.code.snapshots.shelf import ranges
+
+            keys = np.sort(ranges(snapshot.firsts[self._allowed], snapshot.counts[self._allowed]))
+            masks = snapshot.bitmaps(views, keys)
+        hits = searcher.search({"context": query.terms}, CHUNK_POOL, allowed=masks)
+        self.chunk_keys, self.chunk_scores = hits.keys, hits.scores
+        return best_of(snapshot.positions_of_chunks(hits.keys), hits.scores, self._n)
+
+    def _defines(self, names: Mapping[str, int]) -> Scores:
+        """Sum over identifiers of idf / sqrt(df): a name that everybody defines says little."""
+        out = np.zeros(self._n, np.float32)
+        seen: dict[str, float] = {}
+        for name, times in names.items():
+            for part in parts_of(name):
+                seen[part] = max(seen.get(part, 0.0), 1.0 + math.log(times))
+        for part, weight in sorted(seen.items())[:_MAX_NAMES]:
+            found = self._snapshot.files_with("defines", part)
+            if found:
+                out[found] += weight * math.log1p(self._n / len(found)) / math.sqrt(len(found))
+        return out
+
+
+def best_of(positions: NDArray[np.int64], scores: NDArray[np.float32], n: int) -> Scores:
+    """The best chunks of each file, summed with falling shares.
+
+    Args:
+        positions, scores: of chunks, best first, shape (m,).
+        n: files.
+    """
+    order = np.argsort(positions, kind="stable")
+    files = positions[order]
+    first = np.flatnonzero(np.r_[True, files[1:] != files[:-1]]) if len(files) else np.zeros(0, np.int64)
+    place = np.arange(len(files)) - np.repeat(first, np.diff(np.r_[first, len(files)]))
+    out = np.zeros(n, np.float32)
+    for rank, share in enumerate(_SHARES):
+        at = place == rank
+        out[files[at]] += np.float32(share) * scores[order][at]
+    return out
+
+
+def named(snapshot: Snapshot, query: Query) -> Scores:
+    """Files that the query means by path, module, qualified name or stack frame; several meant share the credit."""
+    out = np.zeros(len(snapshot.files), np.float32)
+    for mention in query.files:
+        _credit(
+            out,
+            _ending_with(snapshot, [p for p in re.split(r"[\\/]", mention) if p not in ("", ".", "..")]),
+            5,
+        )
+    for name in query.names:
+        parts = parts_of(name)
+        if len(parts) > 1:
+            for end in range(len(parts), 1, -1):
+                modules = snapshot.modules.get(".".join(parts[:end]), ())
+                if modules:
+                    _credit(out, modules, 3)
+                    break
+            for a, b in pairwise(parts):
+                both = set(snapshot.files_with("defines", a)) & set(snapshot.files_with("defines", b))
+                _credit(out, sorted(both), 5)
+    for place, frame in enumerate(query.frames):
+        found = _ending_with(snapshot, [p for p in frame.path.split("/") if p])
+        if len(found) == 1:
+            out[found[0]] += (place + 1) / len(query.frames)
+    return out
+
+
+def _credit(out: Scores, found: Sequence[int], most: int) -> None:
+    """One point among these files, unless there are too many to mean any."""
+    if 0 < len(found) <= most:
+        out[list(found)] += 1.0 / len(found)
+
+
+def _ending_with(snapshot: Snapshot, parts: list[str]) -> list[int]:
+    """Files whose path shares the most last parts with a mention, at least one."""
+    found: list[int] = []
+    for size in range(1, len(parts) + 1):
+        longer = snapshot.endings.get("/".join(parts[-size:]), [])
+        if not longer:
+            break
+        found = longer
+    return found

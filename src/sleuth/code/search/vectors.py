@@ -1,0 +1,138 @@
+"""What does each chunk mean, as a vector? Embedded once per file version and embedder, and kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+_BATCH = 512
+_MAX_CHARACTERS = 4_000
+_guard = threading.Lock()
+
+
+@runtime_checkable
+class EmbeddingProvider(Protocol):
+    """Text to vectors, as `sleuth.protocols.Embedder`; a provider without a fingerprint is known by its class."""
+
+    def embed_query(self, text: str) -> Sequence[float] | NDArray[np.floating[Any]]:
+        """One vector."""
+        ...
+
+    def embed_documents(
+        self, texts: list[str]
+    ) -> Sequence[Sequence[float]] | NDArray[np.floating[Any]] | Sequence[NDArray[np.floating[Any]]]:
+        """One vector per text, in order."""
+        ...
+
+
+def fingerprint(provider: EmbeddingProvider) -> str:
+    """What tells vectors of one provider from those of another."""
+    given = getattr(provider, "fingerprint", None) or getattr(provider, "model", None)
+    return str(given or f"{type(provider).__module__}.{type(provider).__qualname__}")
+
+
+def chunk_vectors(
+    snapshot: Snapshot, provider: EmbeddingProvider
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Vectors of all chunks of a snapshot; those of files that have none yet are made and kept.
+
+    Returns:
+        (positions of files, places of chunks in them, unit vectors), shapes (m,), (m,) and (m, dimension).
+    """
+    name = fingerprint(provider)
+    with _guard:
+        kept = snapshot.vectors.get(name)
+        if kept is None:
+            kept = snapshot.vectors[name] = _load(snapshot, provider, name)
+    return kept
+
+
+def _load(
+    snapshot: Snapshot, provider: EmbeddingProvider, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    storage = snapshot.storage
+    files = [(i, row) for i, row in enumerate(snapshot.files) if row.chunks]
+    known = storage.vectors(name, [row.key for _, row in files])
+    missing = [row for _, row in files if row.key not in known]
+    for start in range(0, len(missing), 200):
+        made = _embed(snapshot, provider, missing[start : start + 200])
+        storage.add_vectors(name, made)
+        known.update(made)
+    if not files:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
+    positions = np.repeat([i for i, _ in files], [row.chunks for _, row in files]).astype(np.int64)
+    places = np.concatenate([np.arange(row.chunks) for _, row in files])
+    matrix = np.concatenate([known[row.key] for _, row in files]).astype(np.float32)
+    return positions, places, _unit(matrix)
+
+
+def _embed(
+    snapshot: Snapshot, provider: EmbeddingProvider, rows: Sequence[FileRow]
+) -> dict[int, NDArray[np.float16]]:
+    texts: list[str] = []
+    for row in rows:
+        texts += texts_of(snapshot, row)
+    vectors: list[Any] = []
+    for start in range(0, len(texts), _BATCH):
+        vectors += list(provider.embed_documents(texts[start : start + _BATCH]))
+    if len(vectors) != len(texts):
+        raise EmbeddingError(
+            f"the embedder gave {len(vectors)} vectors for {len(texts)} texts", service=fingerprint(provider)
+        )
+    matrix = np.asarray(vectors, np.float32)
+    if matrix.ndim != 2 or not np.isfinite(matrix).all():
+        raise EmbeddingError(
+            "the embedder gave vectors of different lengths, or not finite", service=fingerprint(provider)
+        )
+    out: dict[int, NDArray[np.float16]] = {}
+    at = 0
+    for row in rows:
+        out[row.key] = _unit(matrix[at : at + row.chunks]).astype(np.float16)
+        at += row.chunks
+    return out
+
+
+def texts_of(snapshot: Snapshot, row: FileRow) -> list[str]:
+    """What is embedded of each chunk: its place and name, then the code."""
+    detail = snapshot.detail(row)
+    out = []
+    for chunk in detail.chunks:
+        symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
+        head = f"{row.path} {symbol.qualified} {symbol.doc}" if symbol else row.path
+        out.append(f"{head}\n{snapshot.lines(row, chunk.start, chunk.end)}"[:_MAX_CHARACTERS])
+    return out
+
+
+def query_vector(provider: EmbeddingProvider, query: str, dimension: int) -> NDArray[np.float32]:
+    """The unit vector of a query, shape (dimension,).
+
+    Raises:
+        EmbeddingError: the provider gave another length than it gave for the chunks, or numbers that are not finite.
+    """
+    vector = np.asarray(provider.embed_query(query), np.float32)
+    if not np.isfinite(vector).all():
+        raise EmbeddingError(
+            "the embedder gave a vector that is not finite for a query", service=fingerprint(provider)
+        )
+    if vector.shape != (dimension,):
+        raise EmbeddingError(
+            f"the embedder gave {vector.shape} for a query where chunks have {dimension} numbers",
+            service=fingerprint(provider),
+        )
+    unit: NDArray[np.float32] = _unit(vector[None, :])[0]
+    return unit
+
+
+def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return (matrix / np.where(norms > 0, norms, 1)).astype(np.float32)

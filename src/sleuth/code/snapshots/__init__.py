@@ -1,0 +1,1 @@
+"""The storage of code: file versions, snapshots and their segments."""

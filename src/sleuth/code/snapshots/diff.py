@@ -1,0 +1,63 @@
+"""What changed between two snapshots?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotDiff:
+    """Paths that differ, each list in order.
+
+    Attributes:
+        renamed: (old, new) pairs of one content whose old path is gone and whose new one was not there.
+    """
+
+    added: list[str]
+    removed: list[str]
+    changed: list[str]
+    renamed: list[tuple[str, str]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {
+            "added": self.added,
+            "removed": self.removed,
+            "changed": self.changed,
+            "renamed": [list(pair) for pair in self.renamed],
+        }
+
+
+def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
+    """From one snapshot to another."""
+    before = {row.path: row for row in (*old.files, *old.skipped)}
+    after = {row.path: row for row in (*new.files, *new.skipped)}
+    gone = sorted(before.keys() - after.keys())
+    come = sorted(after.keys() - before.keys())
+    by_hash: dict[str, list[str]] = {}
+    for path in gone:
+        if not _is_unread(before[path]):
+            by_hash.setdefault(before[path].hash, []).append(path)
+    renamed = [(by_hash[after[path].hash].pop(0), path) for path in come if by_hash.get(after[path].hash)]
+    left, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
+    return SnapshotDiff(
+        [p for p in come if p not in arrived],
+        [p for p in gone if p not in left],
+        sorted(p for p in before.keys() & after.keys() if _differ(before[p], after[p])),
+        renamed,
+    )
+
+
+def _differ(old: FileRow, new: FileRow) -> bool:
+    """Whether they are known to: a link of a worktree is not read, that of a commit is."""
+    told = old.skip != new.skip or _is_unread(old) == _is_unread(new)
+    return told and old.hash != new.hash
+
+
+def _is_unread(row: FileRow) -> bool:
+    return row.hash.startswith(("skip ", "size-"))

@@ -1,0 +1,235 @@
+"""How does a version of a repository become a snapshot?
+
+Files whose path and content are known cost nothing. The rest are taken apart in worker threads, which parse without the
+interpreter's lock, and committed in batches; then the snapshot is, in one transaction.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sleuth.code.parsing.analyse import Analysed, analyse_many
+from sleuth.code.parsing.labels import category_of
+from sleuth.code.parsing.languages import language_of
+from sleuth.code.repository.sources import DiskSource, Listed, Source, Version, source_at
+from sleuth.code.snapshots.memory import Times, keep_times, read_times
+from sleuth.code.snapshots.shelf import Batch
+from sleuth.code.snapshots.storage import CodeStorage
+
+_BATCH_BYTES = 400_000
+_COMMIT_FILES = 4_000
+_COUNTED_AT_ONCE = 50
+_ALONE = 4
+"""Fewer new files than this are not worth starting workers."""
+_FEW = 32
+"""So many new files are begun in order of size, so that no large one is the last."""
+
+
+@dataclass(slots=True)
+class IndexReport:
+    """What an indexing run did.
+
+    Attributes:
+        repository, snapshot: their ids; `names` are the branches and tags of the snapshot.
+        files: listed by the snapshot; `added` of them were new to the index.
+        chunks: of the new files.
+        skipped: (path, reason) of files that are not searched.
+        seconds: wall time.
+    """
+
+    repository: str
+    path: str
+    snapshot: str
+    names: tuple[str, ...] = ()
+    files: int = 0
+    added: int = 0
+    chunks: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"names": list(self.names)}
+
+
+def index_path(
+    storage: CodeStorage,
+    path: str | Path,
+    *,
+    revision: str | None = None,
+    changed: Collection[str | Path] | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    timeout: float = 10.0,
+) -> IndexReport:
+    """Index what is at `path`: a git worktree as it is, a commit of it, or a plain folder.
+
+    Args:
+        revision: a commit, branch or tag; read from git, the worktree is not touched.
+        changed: absolute paths: only they may differ from the last run of this storage object. Others are not looked at
+            then, except where that could miss something (`sources.DiskSource.listing_after`).
+        workers: threads that parse; one per core where None.
+        progress: called with (files done, files to do).
+        timeout: seconds to wait for another run.
+
+    Raises:
+        ArgumentError: a path that is no folder.
+        CodeError: an unknown revision, or git failed.
+        IndexLockedError: another run is at work; names it.
+    """
+    source = source_at(path, revision)
+    return index_source(storage, source, changed=changed, workers=workers, progress=progress, timeout=timeout)
+
+
+def index_source(
+    storage: CodeStorage,
+    source: Source,
+    *,
+    changed: Collection[str | Path] | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    timeout: float = 10.0,
+) -> IndexReport:
+    """`index_path` of any source."""
+    began = time.perf_counter()
+    with storage.writing(timeout):
+        root = str(source.root)
+        repository = storage.repository_at(root) or storage.add_repository(root, source.url)
+        before: Times = {}
+        if isinstance(source, DiskSource):
+            before = source.remembered = read_times(storage.connection, repository.id)
+            source.known = storage.known_files(repository.id)
+            source.without = storage.path.resolve()
+        source.recall = storage.memory.recall(repository.id)
+        version, listed = _listing(source, changed)
+        report = IndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
+        storage.begin(repository.id, version.id, version.commit, version.names)
+        try:
+            keys, batch = _analyse_new(storage, source, listed, report, workers=workers, progress=progress)
+            with storage.transaction() as connection:
+                keys += storage.add_files(repository.id, batch)
+                storage.complete(repository.id, version.id, version.names, np.array(keys, np.int64))
+                report.skipped = storage.skipped(repository.id, keys)
+                if isinstance(source, DiskSource):
+                    keep_times(connection, repository.id, before, source.seen)
+        except BaseException as error:
+            storage.memory.forget()
+            storage.fail(repository.id, version.id, f"{type(error).__name__}: {error}")
+            raise
+        storage.shelf.merge_all(storage)
+    report.seconds = time.perf_counter() - began
+    return report
+
+
+def _listing(source: Source, changed: Collection[str | Path] | None) -> tuple[Version, list[Listed]]:
+    found = None
+    if changed is not None and isinstance(source, DiskSource):
+        found = source.listing_after(changed)
+    return source.listing() if found is None else found
+
+
+def _analyse_new(
+    storage: CodeStorage,
+    source: Source,
+    listed: Sequence[Listed],
+    report: IndexReport,
+    *,
+    workers: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[int], Batch]:
+    """Keys of the listing's file versions that are kept, and the last batch, which is not yet."""
+    known = storage.known_files(report.repository)
+    held = source.recall.keys_of(listed, known)
+    keys = [key for key in held if key is not None]
+    new = [
+        (file, file.hash or f"skip {file.skip}")
+        for file, key in zip(listed, held, strict=True)
+        if key is None
+    ]
+    report.added = len(new)
+    pending = [(file, hash) for file, hash in new if not file.skip]
+    batch = storage.shelf.batch()
+    batch.add([(hash, _unread(file)) for file, hash in new if file.skip])
+    found: list[tuple[str, Analysed]] = []
+    done = 0
+    for some in _analysed(source, pending, workers or os.cpu_count() or 1):
+        found += some
+        done += len(some)
+        if len(found) >= _COUNTED_AT_ONCE or done == len(pending):
+            batch.add(found)
+            if done < len(pending):
+                storage.add_contents(found)
+            found = []
+        if len(batch.files) >= _COMMIT_FILES:
+            report.chunks += batch.chunks
+            keys += storage.add_files(report.repository, batch)
+            batch = storage.shelf.batch()
+        if progress is not None:
+            progress(done, len(pending))
+    report.chunks += batch.chunks
+    return keys, batch
+
+
+def _unread(file: Listed) -> Analysed:
+    """A file that is listed and not read."""
+    language = language_of(file.path)
+    name = language.name if language else ""
+    return Analysed(
+        file.path, name, category_of(file.path, name or None), "", 0, 0, file.skip, b"", b"", {}, {}
+    )
+
+
+def _analysed(
+    source: Source, pending: Sequence[tuple[Listed, str]], workers: int
+) -> Iterator[list[tuple[str, Analysed]]]:
+    """Files taken apart, in order; a bounded number of batches is under way at once."""
+    if workers < 2 or len(pending) < _ALONE:
+        for hashes, files in _batches(source, pending):
+            yield list(zip(hashes, analyse_many(files), strict=True))
+        return
+    with ThreadPoolExecutor(workers, "sleuth-parse") as executor:
+        if len(pending) <= _FEW:
+            few = list(_batches(source, pending, most=1))
+            sizes = [len(files[0][1]) for _, files in few]
+            order = sorted(range(len(few)), key=sizes.__getitem__, reverse=True)
+            begun = {i: executor.submit(analyse_many, few[i][1]) for i in order}
+            for i, (hashes, _) in enumerate(few):
+                yield list(zip(hashes, begun[i].result(), strict=True))
+            return
+        waiting: deque[tuple[list[str], Future[list[Analysed]]]] = deque()
+        for hashes, files in _batches(source, pending, most=max(1, len(pending) // (4 * workers))):
+            waiting.append((hashes, executor.submit(analyse_many, files)))
+            if len(waiting) > 2 * workers:
+                first, result = waiting.popleft()
+                yield list(zip(first, result.result(), strict=True))
+        while waiting:
+            first, result = waiting.popleft()
+            yield list(zip(first, result.result(), strict=True))
+
+
+def _batches(
+    source: Source, pending: Sequence[tuple[Listed, str]], most: int = 1_000
+) -> Iterator[tuple[list[str], list[tuple[str, bytes]]]]:
+    """What a worker is given at once: so many bytes, and at most so many files."""
+    hashes: list[str] = []
+    files: list[tuple[str, bytes]] = []
+    size = 0
+    contents = source.read([file for file, _ in pending])
+    for (file, hash), content in zip(pending, contents, strict=True):
+        hashes.append(hash)
+        files.append((file.path, content))
+        size += len(content)
+        if size >= _BATCH_BYTES or len(files) >= most:
+            yield hashes, files
+            hashes, files, size = [], [], 0
+    if files:
+        yield hashes, files

@@ -1,0 +1,92 @@
+"""Which repository, and which snapshot of it, does a name mean?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sleuth.code.repository.objects import commit_named
+from sleuth.errors import ArgumentError, UnknownRepositoryError, UnknownSnapshotError
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.record import Repository, SnapshotInfo
+
+
+def repository_named(name: str, known: Sequence[Repository], place: str) -> Repository:
+    """The repository of that id, path or URL.
+
+    Args:
+        place: the index that knows them, for the error.
+
+    Raises:
+        ArgumentError: a name that is no text, or empty.
+        UnknownRepositoryError: there is none; lists those there are.
+    """
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"repo_id must be a repository's id, path or URL, got {name!r}")
+    resolved = _resolved(name)
+    for repository in known:
+        if name in (repository.id, repository.path, repository.url) or resolved == repository.path:
+            return repository
+    listed = "; ".join(f"{r.id} ({r.path})" for r in known) or "none yet: `sleuth code index PATH` adds one"
+    raise UnknownRepositoryError(f"no repository {name!r} in {place}; known: {listed}")
+
+
+def _resolved(name: str) -> str | None:
+    """The path that a name means, or None for a URL and for what no path can be."""
+    if "://" in name:
+        return None
+    try:
+        return str(Path(name).expanduser().resolve())
+    except (ValueError, OSError, RuntimeError):  # a null byte, a loop of links, a home of nobody
+        return None
+
+
+def snapshot_named(name: str | None, repository: Repository, known: Sequence[SnapshotInfo]) -> SnapshotInfo:
+    """The completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
+
+    Args:
+        known: the snapshots of the repository, newest first.
+
+    Raises:
+        ArgumentError: a name that is no text.
+        UnknownSnapshotError: there is none, or it is not completed; lists those there are.
+    """
+    listed = ", ".join(
+        " ".join([s.id[:20], *s.names, *([s.status] if s.status != "completed" else [])]) for s in known[:20]
+    )
+    if name is None:
+        newest = _completed(known)
+        if newest is None:
+            raise UnknownSnapshotError(
+                f"{repository.path} has no completed snapshot yet ({listed or 'none begun'}); "
+                f"run `sleuth code index {repository.path}`"
+            )
+        return newest
+    if not isinstance(name, str):
+        raise ArgumentError(f"snapshot_id must be a commit, branch, tag, content id or None, got {name!r}")
+    matches = _matches(name, repository, known)
+    if not matches:
+        raise UnknownSnapshotError(f"no snapshot {name!r} of {repository.path}; known: {listed or 'none'}")
+    completed = _completed(matches)
+    if completed is None:
+        s = matches[0]
+        reason = f": {s.error}" if s.error else ""
+        raise UnknownSnapshotError(
+            f"snapshot {name!r} of {repository.path} is {s.status}{reason}; known: {listed}"
+        )
+    return completed
+
+
+def _completed(snapshots: Sequence[SnapshotInfo]) -> SnapshotInfo | None:
+    return next((s for s in snapshots if s.status == "completed"), None)
+
+
+def _matches(name: str, repository: Repository, known: Sequence[SnapshotInfo]) -> list[SnapshotInfo]:
+    exact = [s for s in known if s.id == name or name in s.names]
+    matches = exact or [s for s in known if len(name) >= 4 and s.id.startswith(name)]
+    if matches:
+        return matches
+    commit = commit_named(repository.path, name)
+    return [s for s in known if s.id == commit]

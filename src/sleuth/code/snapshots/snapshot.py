@@ -1,0 +1,233 @@
+"""What can be read at one snapshot? Files, contents, definitions, and searchers over exactly its rows."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.graph.places import Endings, Folders, Modules
+from sleuth.code.parsing.labels import CATEGORIES
+from sleuth.code.parsing.parse import Detail, LineIndex, Symbol
+from sleuth.code.search.words import WordLeg, WordSearcher
+from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo
+from sleuth.code.snapshots.shelf import ranges
+from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.errors import ArgumentError
+from sleuth.store.legs import Bitmap, SegmentView, pack
+
+if TYPE_CHECKING:
+    from sleuth.code.graph.resolve import Resolver
+
+_REMEMBERED = 4_096
+
+
+class Definition:
+    """A symbol and the file it stands in."""
+
+    __slots__ = ("file", "index", "symbol")
+
+    def __init__(self, file: FileRow, index: int, symbol: Symbol) -> None:
+        self.file = file
+        self.index = index
+        self.symbol = symbol
+
+    def __repr__(self) -> str:
+        return f"Definition({self.symbol.qualified} at {self.file.path}:{self.symbol.line})"
+
+
+class Snapshot:
+    """One completed snapshot, opened. Immutable; safe to share between threads.
+
+    Attributes:
+        files: its searchable file versions, in order of key.
+        skipped: the others, each with its reason.
+        keys: keys of `files`, ascending, shape (n,).
+        vectors: of its chunks, by embedder; filled by `sleuth.code.search.vectors`.
+        firsts, counts: of their chunks, shape (n,).
+    """
+
+    def __init__(self, storage: CodeStorage, repository: Repository, info: SnapshotInfo) -> None:
+        self.storage = storage
+        self.repository = repository
+        self.info = info
+        rows = storage.file_rows(storage.members(repository.id, info.id))
+        self.files = [row for row in rows if not row.skip]
+        self.skipped = [row for row in rows if row.skip]
+        self.keys = np.array([row.key for row in self.files], np.int64)
+        self.firsts = np.array([row.first_chunk for row in self.files], np.int64)
+        self.counts = np.array([row.chunks for row in self.files], np.int64)
+        self.vectors: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]] = {}
+        self._details: OrderedDict[int, Detail] = OrderedDict()
+        self._contents: OrderedDict[str, bytes] = OrderedDict()
+        self._guard = threading.Lock()
+
+    @cached_property
+    def by_path(self) -> dict[str, int]:
+        """Position in `files` by path."""
+        return {row.path: i for i, row in enumerate(self.files)}
+
+    @cached_property
+    def endings(self) -> Endings:
+        """Positions of files by the last one to five parts of their path."""
+        return Endings([row.path for row in self.files], 5)
+
+    @cached_property
+    def modules(self) -> Modules:
+        """Positions of files by the last parts of their path joined with dots, without extension."""
+        return Modules(self.files)
+
+    @cached_property
+    def in_folder(self) -> Folders:
+        """Positions of files by the last one to six parts of their folder's path."""
+        return Folders(self.files)
+
+    @cached_property
+    def resolver(self) -> Resolver:
+        """Resolves references at this snapshot."""
+        from sleuth.code.graph.resolve import Resolver
+
+        return Resolver(self)
+
+    @cached_property
+    def folders(self) -> NDArray[np.int64]:
+        """A number per file that is equal for files of one folder, shape (n,)."""
+        numbers: dict[str, int] = {}
+        found = [numbers.setdefault(row.path.rpartition("/")[0], len(numbers)) for row in self.files]
+        return np.array(found, np.int64)
+
+    @cached_property
+    def line_counts(self) -> NDArray[np.float32]:
+        """Lines of each file, shape (n,)."""
+        return np.array([row.lines for row in self.files], np.float32)
+
+    @cached_property
+    def categories(self) -> NDArray[np.int64]:
+        """The category of each file, as its place in `CATEGORIES`, shape (n,)."""
+        numbers = {name: i for i, name in enumerate(CATEGORIES)}
+        return np.array([numbers[row.category] for row in self.files], np.int64)
+
+    @cached_property
+    def file_words(self) -> tuple[WordSearcher, list[SegmentView]]:
+        """The searcher over whole files, and its segments."""
+        return self._searcher(self.storage.words.files, self.keys)
+
+    @cached_property
+    def chunk_words(self) -> tuple[WordSearcher, list[SegmentView]]:
+        """The searcher over chunks, and its segments."""
+        return self._searcher(self.storage.words.chunks, self.chunk_keys)
+
+    @cached_property
+    def chunk_keys(self) -> NDArray[np.int64]:
+        """Keys of all chunks, ascending."""
+        return np.sort(ranges(self.firsts, self.counts))
+
+    def _searcher(self, leg: WordLeg, live: NDArray[np.int64]) -> tuple[WordSearcher, list[SegmentView]]:
+        views = self.storage.shelf.views(self.storage.connection, leg, live)
+        return leg.searcher(views), views
+
+    def file_of_chunk(self, chunk: int) -> tuple[int, int]:
+        """Position in `files`, and the chunk's place in that file."""
+        order = self._chunk_order
+        i = int(order[np.searchsorted(self.firsts[order], chunk, "right") - 1])
+        return i, chunk - int(self.firsts[i])
+
+    @cached_property
+    def _chunk_order(self) -> NDArray[np.int64]:
+        some = np.flatnonzero(self.counts > 0)
+        return some[np.argsort(self.firsts[some], kind="stable")]
+
+    def positions_of_chunks(self, chunks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions in `files` of chunk keys."""
+        order = self._chunk_order
+        if not len(order):
+            return np.zeros(0, np.int64)
+        found: NDArray[np.int64] = order[np.searchsorted(self.firsts[order], chunks, "right") - 1]
+        return found
+
+    def bitmaps(self, views: Iterable[SegmentView], wanted: NDArray[np.int64]) -> list[Bitmap | None]:
+        """Per segment, the rows whose keys are in `wanted`, which ascends."""
+        return [pack(np.isin(view.keys, wanted)) for view in views]
+
+    def select(self, wanted: Callable[[FileRow], bool]) -> NDArray[np.bool_]:
+        """Which files a condition holds for, shape (n,)."""
+        return np.fromiter((wanted(row) for row in self.files), bool, len(self.files))
+
+    def detail(self, file: FileRow) -> Detail:
+        """What parsing found in a file."""
+        with self._guard:
+            found = self._details.get(file.key)
+        if found is None:
+            found = Detail.read(self.storage.detail(file.key), self.source(file), file.path)
+            with self._guard:
+                self._details[file.key] = found
+                if len(self._details) > _REMEMBERED:
+                    self._details.popitem(last=False)
+        return found
+
+    def source(self, file: FileRow) -> bytes:
+        """A file's text as UTF-8."""
+        with self._guard:
+            found = self._contents.get(file.hash)
+        if found is None:
+            found = self.storage.content(file.hash)
+            with self._guard:
+                self._contents[file.hash] = found
+                if len(self._contents) > 256:
+                    self._contents.popitem(last=False)
+        return found
+
+    def lines(self, file: FileRow, first: int, last: int) -> str:
+        """The text of lines `first` to `last`, without the newline after the last."""
+        source = self.source(file)
+        index = LineIndex(source)
+        last = min(last, len(index))
+        if first > last:
+            return ""
+        return source[index.start(first) : index.stop(last)].decode("utf-8", "surrogatepass")
+
+    def file(self, path: str) -> FileRow:
+        """The file at a path.
+
+        Raises:
+            ArgumentError: none there; names some that are near.
+        """
+        at = self.by_path.get(path)
+        if at is None:
+            skipped = next((row for row in self.skipped if row.path == path), None)
+            if skipped is not None:
+                raise ArgumentError(
+                    f"path must be a file that is indexed; {path!r} was left out: {skipped.skip}"
+                )
+            import difflib
+
+            near = difflib.get_close_matches(path, list(self.by_path), 3, 0.5)
+            raise ArgumentError(
+                f"path must be a file of the snapshot, got {path!r}; near it: {', '.join(near) or 'none'}"
+            )
+        return self.files[at]
+
+    def files_with(self, field: str, name: str) -> list[int]:
+        """Positions of files whose `defines` or `uses` hold a name, ascending."""
+        words = re.findall(r"\w+", name)  # `log::info` and `operator bool` are indexed by their words
+        if not words:
+            return []
+        hits = self.file_words[0].search({field: {words[-1]: 1.0}}, len(self.files))
+        return sorted(np.searchsorted(self.keys, hits.keys).tolist())
+
+    def definitions(self, name: str) -> list[Definition]:
+        """All definitions of a name, or of a dotted name whose last steps match, in order of path and line."""
+        last = name.rpartition(".")[2]
+        found = []
+        for i in self.files_with("defines", last):
+            row = self.files[i]
+            for index, symbol in self.detail(row).symbols_named(last):
+                if name == last or f".{symbol.qualified}".endswith(f".{name}"):
+                    found.append(Definition(row, index, symbol))
+        return sorted(found, key=lambda d: (d.file.path, d.symbol.line))

@@ -1,0 +1,219 @@
+"""What does an engine need beside retrieval to answer: hooks, plugins, and somebody who writes?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from sleuth.engine.embedders import CHEAP
+
+if TYPE_CHECKING:
+    from sleuth.filters import Filter
+    from sleuth.hooks.registry import Morpheus, PluginInfo
+    from sleuth.manager.manager import RetrievalManager, Synthesizer
+    from sleuth.manager.streaming import SearchStream
+    from sleuth.protocols import Embedder, Generator
+    from sleuth.results import ReturnMode, SearchResult
+    from sleuth.settings import IndexSettings
+    from sleuth.types import Ranking
+
+    Model = Generator | str | None
+
+PLUGINS_VARIABLE = "SLEUTH_PLUGINS"
+"""Names a folder of plugins. No folder is searched unless this or the caller says so."""
+
+CONTEXT = 8192
+"""Tokens that a model named by the user gets room for: 3,000 of passages, the rules, the answer, and as much
+again.
+"""
+
+
+class Answering:
+    """The part of `Engine` that turns passages into answers. Nothing of it is loaded before it is used."""
+
+    if TYPE_CHECKING:
+        settings: IndexSettings
+
+        def retrieve(
+            self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+        ) -> Ranking: ...
+
+        @property
+        def embedder(self) -> Embedder | None: ...
+
+    _model: Model = None
+
+    @property
+    def morpheus(self) -> Morpheus:
+        """The hooks: the built-in ones, and those of plugins that are installed or in the folder
+        $SLEUTH_PLUGINS.
+
+        They load when they are first asked for. Other threads wait for that; a plugin that asks while it is
+        activated gets what there is so far.
+        """
+        with self.__dict__.setdefault("_hooks_lock", RLock()):
+            registry: Morpheus | None = self.__dict__.get("_registry")
+            if registry is None:
+                from sleuth.hooks.plugins import load_plugins
+                from sleuth.hooks.registry import Morpheus
+                from sleuth.manager.manager import install_builtins
+
+                registry = self.__dict__["_registry"] = Morpheus()
+                taken = ("filter", "legs", "fusion", "explain")
+                install_builtins(registry, self, _Current(self), options=taken)
+                try:
+                    load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
+                except BaseException:  # the next call fails alike, and does not go on without them
+                    del self.__dict__["_registry"]
+                    raise
+            return registry
+
+    @property
+    def hooks(self) -> Morpheus:
+        """The same registry."""
+        return self.morpheus
+
+    @cached_property
+    def manager(self) -> RetrievalManager:
+        """Runs queries through the hooks."""
+        from sleuth.manager.manager import RetrievalManager
+
+        return RetrievalManager(self)
+
+    @property
+    def indiana_jones(self) -> RetrievalManager:
+        """The same manager."""
+        return self.manager
+
+    def load_plugins(self, folder: str | Path) -> list[PluginInfo]:
+        """Load the plugins of a folder; one that fails is listed with its error.
+
+        Raises:
+            ArgumentError: `folder` is no folder.
+        """
+        from sleuth.hooks.plugins import load_plugins
+
+        return load_plugins(self.morpheus, folder=folder, installed=False, instance=self)
+
+    def unload_plugins(self) -> None:
+        """Deactivate the plugins and remove their hooks; closing the engine does so.
+
+        Raises:
+            PluginError: a plugin failed to deactivate; the others were deactivated all the same.
+        """
+        registry: Morpheus | None = self.__dict__.get("_registry")
+        if registry is not None:
+            from sleuth.hooks.plugins import unload_plugins
+
+            unload_plugins(registry, self)
+
+    def use_model(self, model: Model) -> None:
+        """Who writes answers from now on: a generator, a name such as "llama3.1" or "openai:gpt-4o-mini", or
+        None.
+
+        With None, the best sentences of the passages are quoted instead.
+
+        Raises:
+            ArgumentError: an empty name.
+        """
+        self._model = as_generator(model)
+
+    def synthesizer(self, model: Model = None) -> Synthesizer:
+        """What writes an answer with this model; with None, with the engine's own."""
+        generator = as_generator(model if model is not None else self._model)
+        if generator is not None:
+            from sleuth.answer.synthesis import LLMSynthesizer
+
+            return LLMSynthesizer(generator)
+        from sleuth.answer.synthesis import ExtractiveSynthesizer
+        from sleuth.text.analyzers import get_analyzer
+
+        # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
+        embedder = self.embedder if self.settings.embedder in CHEAP else None
+        return ExtractiveSynthesizer(analyze=get_analyzer(self.settings.analyzer).tokens, embedder=embedder)
+
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        return_mode: ReturnMode | str = "minimal",
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+        model: Model = None,
+        **options: Any,
+    ) -> SearchResult:
+        """An answer to `query` from at most `k` passages, with citations.
+
+        Args:
+            return_mode: "with_items" keeps the passages in the result.
+            filter: which passages may answer.
+            model: who writes this answer, as of `use_model`.
+            options: reach the hooks; the engine's own takes `legs`, `fusion` and `explain`, as of `retrieve`.
+
+        Returns:
+            The answer; an empty query, nothing found and invalid arguments are told in `detail`, not raised.
+
+        Raises:
+            RetrievalError: retrieval, the model or a plugin failed; chained to the cause.
+        """
+        given = self._options(filter, model, options)
+        return self.manager.execute_search(query, k, return_mode, **given)
+
+    def stream_search(
+        self,
+        query: str,
+        k: int = 10,
+        return_mode: ReturnMode | str = "minimal",
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+        model: Model = None,
+        **options: Any,
+    ) -> SearchStream:
+        """`search` in pieces, for `for` and `async for`; `.result` is there once they are through."""
+        given = self._options(filter, model, options)
+        return self.manager.stream_search(query, k, return_mode, **given)
+
+    async def asearch(
+        self, query: str, k: int = 10, return_mode: ReturnMode | str = "minimal", **options: Any
+    ) -> SearchResult:
+        """`search`, without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.search, query, k, return_mode, **options)
+
+    def _options(self, filter: Any, model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
+        given = dict(options)
+        if filter is not None:
+            given["filter"] = filter
+        if model is not None:
+            given["synthesizer"] = self.synthesizer(model)
+        return given
+
+
+class _Current:
+    """Whatever writes the engine's answers at the time of a call."""
+
+    def __init__(self, engine: Answering) -> None:
+        self._engine = engine
+
+    def synthesize(
+        self, question: str, items: list[Any], *, on_text: Callable[[str], None] | None = None
+    ) -> SearchResult:
+        return self._engine.synthesizer().synthesize(question, items, on_text=on_text)
+
+
+def as_generator(model: Model) -> Generator | None:
+    """A generator, or the one that a name means.
+
+    Raises:
+        ArgumentError: an empty name.
+    """
+    if isinstance(model, str):
+        from sleuth.llm.choose import open_generator
+
+        return open_generator(model, context=CONTEXT)
+    return model

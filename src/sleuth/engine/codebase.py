@@ -1,0 +1,70 @@
+"""How does code search get its words? The lexical family's legs, given to the code family through its seam.
+
+from sleuth.engine.codebase import open_code
+from sleuth.code import CodeRetriever, index_path
+
+with open_code(".sleuth", create=True) as storage:
+    report = index_path(storage, "path/to/repository")
+    retriever = CodeRetriever(storage, None)
+    for hit in retriever.retrieve("where are tokens refilled", report.repository, strategy="keyword"):
+        print(hit.render())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sleuth.code.search.words import ANALYZERS, SOURCES, WordLeg
+from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+
+if TYPE_CHECKING:
+    from sleuth.protocols import Embedder
+    from sleuth.store.legs import SegmentView
+
+
+class _WordLeg(LexicalLeg):
+    """A lexical leg that also opens searchers."""
+
+    def __init__(self, name: str) -> None:
+        fields = {field: FieldSpec(ANALYZERS[name][field], SOURCES[name][field]) for field in ANALYZERS[name]}
+        super().__init__(fields)
+        self.name = name
+
+    def searcher(self, segments: Sequence[SegmentView]) -> LexicalSearcher:
+        return LexicalSearcher(self, segments)
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalWords:
+    """The word legs of code search, over the lexical family."""
+
+    files: WordLeg
+    chunks: WordLeg
+
+
+def code_words() -> LexicalWords:
+    """Fresh legs, with the fields that code search asks for."""
+    return LexicalWords(_WordLeg("files"), _WordLeg("chunks"))
+
+
+def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
+    """The code index in folder `path`.
+
+    Args:
+        create: make it where there is none.
+
+    Raises:
+        IndexNotFoundError: none there, and `create` is False.
+    """
+    return CodeStorage(path, code_words(), create=create)
+
+
+def default_embedder() -> Embedder:
+    """The embedder that needs no model to download."""
+    from sleuth.dense.wordllama import WordLlamaEmbedder
+
+    return WordLlamaEmbedder()

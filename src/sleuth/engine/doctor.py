@@ -1,0 +1,154 @@
+"""Is everything as it should be, and what mends it if not?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+import sys
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from sleuth.errors import IndexNotFoundError, SleuthError
+
+HOME = Path(__file__).parents[1]
+
+EXTRAS: dict[str, tuple[str, str]] = {
+    "pypdfium2": ("pdf", "PDF files are read"),
+    "mammoth": ("office", "Word documents are read"),
+    "trafilatura": ("html", "pages of the web are read as a reader would"),
+    "boto3": ("bedrock", "knowledge bases of AWS are searched and filled"),
+    "langchain_chroma": ("chroma", "a Chroma is searched and imported"),
+    "model2vec": ("models", "embedders model2vec:MODEL"),
+    "sentence_transformers": ("models", "embedders sentence-transformers:MODEL"),
+    "watchfiles": ("watch", "`sleuth code index --watch` sees what is saved"),
+    "ir_measures": ("eval", "`sleuth eval` measures rankings"),
+    "matplotlib": ("eval", "`sleuth eval` plots them"),
+}
+"""Optional packages: import name to the extra that brings it and what it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        level: "ok"; "info" for what is optional and absent; "warning" where nothing is lost; "error" where answers
+            may be missing or wrong.
+        remedy: what to do, as a command where there is one.
+    """
+
+    level: Literal["ok", "info", "warning", "error"]
+    subject: str
+    message: str
+    remedy: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return asdict(self)
+
+
+def examine(path: Path, *, full: bool = False) -> list[Finding]:
+    """Everything that `sleuth doctor` reports: environment, optional packages, and the index at `path`."""
+    return [*environment(), *optional_packages(), *models(), *plugins(), *index(path, full=full)]
+
+
+def mend(path: Path) -> list[Finding]:
+    """Check fully, mend what can be mended, and tell what was."""
+    from sleuth.engine.engine import Engine
+
+    with Engine.open(path) as engine:
+        done = [*engine.repairs, *engine.repair()]
+    return [Finding("warning", repair.what, repair.why) for repair in done]
+
+
+def environment() -> list[Finding]:
+    """Versions, and whether the compiled kernels load (each has a stub beside it)."""
+    import sleuth
+
+    found = [
+        Finding("ok", "sleuth", f"version {sleuth.__version__}"),
+        Finding("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        Finding("ok", "sqlite", sqlite3.sqlite_version),
+    ]
+    for stub in sorted(HOME.rglob("*.pyi")):
+        name = ".".join(("sleuth", *stub.relative_to(HOME).with_suffix("").parts))
+        try:
+            import_module(name)
+        except ImportError as error:
+            remedy = f"{sys.executable} -m pip install --force-reinstall sleuth"
+            found.append(Finding("error", name, f"the compiled kernel does not load: {error}", remedy))
+        else:
+            found.append(Finding("ok", name, "loads"))
+    return found
+
+
+def optional_packages() -> list[Finding]:
+    """Which extras are there, and the command for those that are not."""
+    found = []
+    for package, (extra, purpose) in EXTRAS.items():
+        if find_spec(package) is None:
+            found.append(
+                Finding(
+                    "info", package, f"not installed; with it, {purpose}", f"pip install 'sleuth[{extra}]'"
+                )
+            )
+        else:
+            found.append(Finding("ok", package, f"{_version(package)}: {purpose}"))
+    return found
+
+
+def models() -> list[Finding]:
+    """Whether an Ollama answers, and which models it has."""
+    from sleuth.llm.ollama import ollama_status
+
+    status = ollama_status()
+    if not status.running:
+        return [Finding("info", "ollama", f"{status.problem}; without it, answers quote sentences")]
+    listed = ", ".join(status.models) or "no models yet"
+    return [Finding("ok", "ollama", f"version {status.version} at {status.url}: {listed}")]
+
+
+def plugins() -> list[Finding]:
+    """Which plugins load, with the error of each that does not."""
+    from sleuth.engine.answering import PLUGINS_VARIABLE
+    from sleuth.errors import ArgumentError
+    from sleuth.hooks.plugins import load_plugins
+    from sleuth.hooks.registry import Morpheus
+
+    try:
+        found = load_plugins(Morpheus(), folder=os.environ.get(PLUGINS_VARIABLE) or None, activate=False)
+    except ArgumentError as error:
+        return [Finding("error", PLUGINS_VARIABLE, str(error))]
+    return [
+        Finding("error", info.name, f"the plugin from {info.origin} does not load: {info.error}")
+        if info.status == "failed"
+        else Finding("ok", info.name, f"plugin from {info.origin}")
+        for info in found
+    ]
+
+
+def index(path: Path, *, full: bool = False) -> list[Finding]:
+    """Whether the index opens, covers every passage in every leg and, with `full`, holds the bytes it was given."""
+    from sleuth.engine.engine import Engine
+
+    try:
+        with Engine.open(path) as engine:
+            repairs = [Finding("warning", repair.what, repair.why) for repair in engine.repairs]
+            checks = [Finding(f.level, f.subject, f.message, f.remedy) for f in engine.check(full=full)]
+            return [*repairs, *checks]
+    except IndexNotFoundError as error:
+        return [Finding("info", str(path), str(error).rpartition(": ")[0], "sleuth index PATH")]
+    except SleuthError as error:
+        return [Finding("error", str(path), str(error))]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "installed"

@@ -1,0 +1,164 @@
+"""Which embedder does an index use?
+
+An index records a *spelling*: "wordllama", the default, offline and without a download; "" for none; "ollama:MODEL" or
+"openai:MODEL"; "sentence-transformers:MODEL" or "model2vec:MODEL"; "custom:FINGERPRINT" for an object that its user
+gives on every opening.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sleuth.dense.leg import DenseLeg
+    from sleuth.protocols import Embedder
+    from sleuth.store.record.values import Finding
+    from sleuth.store.store import Store
+
+SERVICES = ("ollama", "openai")
+PACKAGES = ("sentence-transformers", "model2vec")
+CHEAP = ("wordllama",)
+"""Embedders so fast that vectors are made within the commit and need no cache."""
+
+
+def spelling_of(embedder: Embedder | str | None) -> str:
+    """How an embedder is written in the settings of an index."""
+    if embedder is None:
+        return "wordllama"
+    if isinstance(embedder, str):
+        return check_spelling(embedder)
+    if not hasattr(embedder, "fingerprint"):
+        raise ArgumentError(f"embedder must be an Embedder or its spelling, got {embedder!r}")
+    return f"custom:{embedder.fingerprint}"
+
+
+def check_spelling(spelling: str) -> str:
+    """The spelling, if it is one.
+
+    Raises:
+        ArgumentError: lists the spellings there are.
+    """
+    service, _, model = spelling.partition(":")
+    if spelling in ("", *CHEAP) or (service in (*SERVICES, *PACKAGES, "custom") and model):
+        return spelling
+    raise ArgumentError(
+        'embedder must be "wordllama", "" for none, "ollama:MODEL", "openai:MODEL", '
+        f'"sentence-transformers:MODEL" or "model2vec:MODEL", got {spelling!r}'
+    )
+
+
+def open_embedder(
+    spelling: str, given: Embedder | str | None = None, *, path: str = "", answers: bool = False
+) -> Embedder | None:
+    """The embedder of an index; None where it has none.
+
+    Args:
+        spelling: what the index was made with.
+        given: what its user asks for now; None for whatever the index has.
+        answers: whether to ask it for one vector, so that an embedder that gives none replaces none that does.
+
+    Raises:
+        EmbedderMismatchError: another one is asked for, or one that only its user can give is not.
+        EmbeddingError: it does not load, or does not answer.
+    """
+    if given is not None and spelling_of(given) != spelling:
+        raise EmbedderMismatchError(
+            f"embedder must be {spelling!r}, with which this index was made, got {spelling_of(given)!r}; "
+            f"to change it, embed everything again: {_command(given, path)}",
+            path=path,
+        )
+    service, _, model = spelling.partition(":")
+    if given is not None and not isinstance(given, str):
+        made: Embedder | None = given
+    elif service == "custom":
+        raise EmbedderMismatchError(
+            f"this index was made with the embedder {model!r}: open it with Engine.open(path, embedder=...)",
+            path=path,
+        )
+    else:
+        made = _make(service, model) if spelling else None
+    if answers and made is not None:
+        from sleuth.dense.embedding import embed_texts
+
+        embed_texts(made, ["text"])
+    return made
+
+
+def _command(given: Embedder | str, path: str) -> str:
+    """What changes the embedder of the index at `path`."""
+    if isinstance(given, str):
+        index = ["--index", path] if path else []
+        return shlex.join(["sleuth", "index", *index, "--re-embed", "--embedder", given])
+    return "Engine.open(path, embedder=..., re_embed=True)"
+
+
+def _make(service: str, model: str) -> Embedder:
+    if service in SERVICES:
+        from sleuth.llm.choose import open_embedder as open_remote
+
+        return open_remote(f"{service}:{model}")
+    if service in PACKAGES:
+        from sleuth.dense.packages import open_package
+
+        return open_package(service, model)
+    from sleuth.dense.wordllama import WordLlamaEmbedder
+
+    return WordLlamaEmbedder()
+
+
+def fill(store: Store, leg: DenseLeg, progress: Callable[[int, int], None] | None, *, timeout: float) -> int:
+    """Make the vectors that an index lacks, as long as those that it has; see `Engine.embed`."""
+    from sleuth.dense.leg import dimension_of
+
+    with store.reader() as snapshot:
+        leg.dimension = dimension_of(snapshot.segments("dense"))
+        total = snapshot.uncovered("dense") if progress else 0
+    done = 0
+
+    def batch(texts: int, _: int) -> None:
+        if progress:
+            progress(min(done + texts, total), total)
+
+    def segment(rows: int, tried: int) -> None:
+        nonlocal done, total
+        done, total = rows, max(total, tried)
+        batch(0, 0)
+
+    leg.progress = batch
+    return store.build("dense", segment, timeout=timeout)
+
+
+def mixed_vectors(store: Store) -> Iterator[Finding]:
+    """That the vectors of an index are of several lengths, if they are."""
+    from sleuth.dense.leg import dimension_of
+    from sleuth.store.record.values import Finding
+
+    try:
+        with store.reader() as snapshot:
+            dimension_of(snapshot.segments("dense"))
+    except EmbeddingError as error:
+        yield Finding("error", "dense", str(error), "sleuth index --re-embed")
+    except StoreError:
+        return  # the store's own check tells of it
+
+
+class RecordCache:
+    """Vectors kept in the record of an index, by embedder and content hash: `dense.embedding.EmbeddingCache`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+        """What there is of these."""
+        with self._store.reader() as snapshot:
+            return snapshot.embeddings(fingerprint, hashes)
+
+    def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
+        """Keeps these; committed at once, so that a run that is broken off goes on where it stopped."""
+        with self._store.writer() as writer:
+            writer.put_embeddings(fingerprint, vectors)

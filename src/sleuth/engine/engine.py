@@ -1,0 +1,498 @@
+"""How do the parts work together? The engine opens an index, adds to it, and answers from it.
+
+with Engine.open("index", create=True) as engine:
+    engine.add([Document("Tokens are refilled every second.", {"source": "limits.md"})])
+    for item in engine.retrieve("how often are tokens refilled", k=3):
+        print(item.score, item.id, item.text)
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sleuth.engine.answering import Answering
+from sleuth.engine.embedders import CHEAP, RecordCache, fill, mixed_vectors, open_embedder, spelling_of
+from sleuth.engine.expansion import Expansion, check_expansion, grow
+from sleuth.engine.search import Fusion, Searchers, as_fusion, check_legs, check_query
+from sleuth.errors import ArgumentError
+from sleuth.filters import as_filter
+from sleuth.lexical import FieldSpec, LexicalLeg
+from sleuth.settings import IndexSettings
+from sleuth.store.columns import ColumnsLeg
+from sleuth.store.record.layout import check_text
+from sleuth.store.store import Store
+from sleuth.types import Document, Ranking, RetrievedItem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sleuth.dense.leg import DenseLeg
+    from sleuth.filters import Filter
+    from sleuth.ingest.jobs import AddReport, IndexProgress, IndexReport
+    from sleuth.ingest.options import ReadOptions
+    from sleuth.protocols import Embedder
+    from sleuth.store.legs import Leg
+    from sleuth.store.reading import Snapshot
+    from sleuth.store.record.values import Finding, Repair, Row, StoredDocument
+    from sleuth.text.snippets import Snippet
+
+
+class Engine(Answering):
+    """An open index: adds documents and answers queries. Safe to share between threads.
+
+    Attributes:
+        path: the index folder.
+        settings: what the index was made with.
+        repairs: what was mended on opening; empty for a healthy index.
+    """
+
+    def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
+        """An engine over an open store; `Engine.open` is how users get one.
+
+        Args:
+            embedder: of an index whose settings name one.
+        """
+        self._store = store
+        self.path = store.path
+        self.settings = IndexSettings.from_dict(store.settings)
+        self._lexical = lexical_leg(self.settings)
+        self._dense = dense_leg(self.settings, embedder, store) if embedder else None
+        self._searchers: Searchers | None = None
+        self._opening = threading.Lock()
+        self._held = threading.local()
+        legs: list[Leg] = [self._lexical, ColumnsLeg(), *([self._dense] if self._dense else [])]
+        self._deferred = ("dense",) if self._dense and self.settings.embedder not in CHEAP else ()
+        self.repairs: tuple[Repair, ...] = tuple(store.attach(legs, deferred=self._deferred))
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        create: bool = False,
+        settings: IndexSettings | Mapping[str, Any] | None = None,
+        embedder: Embedder | str | None = None,
+        re_embed: bool = False,
+    ) -> Engine:
+        """Open the index in folder `path`.
+
+        Args:
+            create: make it where there is none.
+            settings: for a new index; an index that is there keeps its own, and other values are refused.
+            embedder: an `Embedder`, or its spelling: "wordllama" (the default: offline, nothing to download), "" for
+                words alone, "ollama:MODEL", "openai:MODEL", ... (see `sleuth.engine.embedders`).
+            re_embed: forget all vectors and take `embedder` from now on, or the index's own where None, as when a model
+                has changed under its name. `embed`, `add` and `index` make the new ones, and can be broken off.
+
+        Raises:
+            IndexNotFoundError: no index there, and `create` is False.
+            IndexDamagedError, FormatVersionError: an index that cannot be read; the message says what to do.
+            ArgumentError: a path that can be none; settings that are invalid, or not those of the index.
+            EmbedderMismatchError: another embedder than that of the index, without `re_embed`; names both.
+            EmbeddingError, MissingPackageError: the embedder does not load, or with `re_embed` gives no vector; no
+                index is made then, and one that is there stays as it is.
+        """
+        wanted = settings.to_dict() if isinstance(settings, IndexSettings) else settings
+        full = IndexSettings.from_dict({} if wanted is None else wanted)
+        wanted = wanted or {}
+        if embedder is not None and "embedder" not in wanted:
+            full = replace(full, embedder=spelling_of(embedder))
+        lexical_leg(full)  # an analyzer that there is not makes no index
+        made = None
+        if create and not Store.is_at(path):
+            made = open_embedder(full.embedder, embedder, path=str(path))
+        store = Store.open(path, create=create, settings=full.to_dict())
+        try:
+            check_settings({k: v for k, v in wanted.items() if not (re_embed and k == "embedder")}, store)
+            kept = chosen = IndexSettings.from_dict(store.settings).embedder
+            if re_embed and (embedder is not None or "embedder" in wanted):
+                chosen = full.embedder
+            if made is None or chosen != full.embedder:
+                made = open_embedder(chosen, embedder, path=str(store.path), answers=re_embed)
+            if re_embed:
+                known = made.fingerprint if made and chosen != kept else ""
+                store.remake("dense", {**store.settings, "embedder": chosen}, vectors_of=known)
+            return cls(store, made)
+        except BaseException:
+            store.close()
+            raise
+
+    def add(
+        self,
+        documents: Iterable[Document],
+        *,
+        progress: Callable[[AddReport], None] | None = None,
+        timeout: float = 10.0,
+    ) -> AddReport:
+        """Add documents; those whose id is there already are replaced, unchanged ones cost nothing.
+
+        Documents are committed in batches: what `progress` has reported stays, whatever happens later.
+
+        Args:
+            documents: any iterable; it is streamed.
+            progress: called after each commit.
+            timeout: seconds to wait for another writer.
+
+        Raises:
+            ArgumentError: a document that cannot be kept; names it. Batches before it are kept.
+            IndexLockedError: another writer did not finish in time; names it.
+        """
+        from sleuth.ingest.jobs import add_documents
+
+        if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
+            raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
+        report = add_documents(self._store, self.settings, documents, progress=progress, timeout=timeout)
+        self.embed(timeout=timeout)
+        return report
+
+    def index(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        options: ReadOptions | None = None,
+        prune: bool = False,
+        progress: Callable[[IndexProgress], None] | None = None,
+        embedding: Callable[[int, int], None] | None = None,
+        timeout: float = 10.0,
+    ) -> IndexReport:
+        """Read files and folders into the index: what changed is replaced, what did not costs nothing.
+
+        Args:
+            options: which files to read, and how.
+            prune: also delete documents below `paths` whose file is gone.
+            progress: called now and then while files are read.
+            embedding: called with passages done and to do, while vectors are made that commits do not wait for.
+            timeout: seconds to wait for another writer.
+
+        Raises:
+            ArgumentError: a path that does not exist.
+            IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
+            EmbeddingError: as `embed`; the files are read.
+        """
+        from sleuth.ingest.jobs import IndexInterrupted, index_paths
+
+        report = index_paths(
+            self._store,
+            self.settings,
+            paths,
+            options=options,
+            prune=prune,
+            progress=progress,
+            timeout=timeout,
+        )
+        try:
+            self.embed(progress=embedding, timeout=timeout)
+        except KeyboardInterrupt:
+            report.interrupted = True
+            raise IndexInterrupted(report) from None
+        return report
+
+    def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
+        """Make the vectors that are still to be made; `add` and `index` do so themselves, and can be broken off.
+
+        Args:
+            progress: called with passages done and passages to do.
+
+        Returns:
+            Passages embedded; 0 where the embedder is so fast that commits wait for it.
+
+        Raises:
+            EmbeddingError: the embedder does not answer, or gives vectors of another length than before.
+        """
+        if self._dense is None or not self._deferred:
+            return 0
+        return fill(self._store, self._dense, progress, timeout=timeout)
+
+    def delete(self, ids: Iterable[str], *, timeout: float = 10.0) -> list[str]:
+        """Delete documents by id; their text leaves the disk.
+
+        Returns:
+            The ids that were there.
+        """
+        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+            raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
+        names = [check_text(id, "each of ids") for id in ids]
+        with self._store.writer(timeout=timeout) as writer:
+            return writer.delete(names)
+
+    def retrieve(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+        legs: Sequence[str] | None = None,
+        fusion: Fusion | str | None = None,
+        expand: Expansion = None,
+        explain: bool = False,
+    ) -> Ranking:
+        """The best `k` passages for `query` in the newest committed version.
+
+        A blank query and a `k` of 0 find nothing.
+
+        Args:
+            k: 0 or more; a k above what there is gives all there is.
+            filter: which passages may answer: a tree, a Mongo-style dict or the text form (`docs/filters.md`).
+            legs: "lexical" (words), "dense" (meaning), or both; all that the index has where None.
+            fusion: how several legs become one ranking: a `Fusion` or its printed form.
+            expand: give each passage with its neighbours (how many on each side), its "section" or its "document";
+                hits that a better one then holds are left out.
+            explain: attach to every item how its score comes about.
+
+        Returns:
+            The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in
+            `Ranking.failures`, while the words still answer. Heads of rankings agree: the one for k begins the one for
+            k + 1, as long as k is within the fusion's pool.
+
+        Raises:
+            ArgumentError: a query that is not a string, a k that is negative or not an int, an unknown leg.
+            FilterError: a filter that cannot be read; says where.
+            EmbeddingError: the embedder does not answer, and no other leg was asked.
+        """
+        k = check_query(query, k)
+        check_expansion(expand)
+        tree, how = as_filter(filter), as_fusion(fusion)
+        with self._reading() as snapshot:
+            searchers = self._searchers_of(snapshot)
+            wanted = check_legs(legs, searchers.legs)
+            if not k or not query.strip():
+                return Ranking(())
+            found = searchers.search(
+                query,
+                k,
+                tree,
+                wanted,
+                how,
+                texts=lambda keys: [whole_text(row) for row in snapshot.rows(keys)],
+                explain=explain,
+            )
+            items = snapshot.items(found.keys, found.scores)
+            if explain:
+                for i, item in enumerate(items):
+                    item.extra["explanation"] = found.explain(i)
+            if expand is not None:
+                items = grow(snapshot, snapshot.rows(found.keys), items, expand)
+        return Ranking(items, found.parts)
+
+    async def aretrieve(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+        legs: Sequence[str] | None = None,
+        fusion: Fusion | str | None = None,
+        expand: Expansion = None,
+        explain: bool = False,
+    ) -> Ranking:
+        """`retrieve`, without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(
+            self.retrieve, query, k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain
+        )
+
+    def nearest(
+        self,
+        vector: Sequence[float] | NDArray[np.floating[Any]],
+        k: int = 10,
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+    ) -> Ranking:
+        """The best `k` passages by the cosine of their vectors with a given one, as a vector store answers.
+
+        Args:
+            vector: shape (dimension,), made with the embedder of the index.
+
+        Raises:
+            ArgumentError: an index without vectors, a vector that is none, or a k that is negative or not an int.
+            FilterError: a filter that cannot be read; says where.
+            EmbeddingError: a vector of another length.
+        """
+        import numpy as np
+
+        try:
+            asked = np.asarray(vector, np.float32)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
+        k = check_query("", k)
+        tree = as_filter(filter)
+        with self._reading() as snapshot:
+            searchers = self._searchers_of(snapshot)
+            check_legs(["dense"], searchers.legs)
+            dense = searchers.dense
+            if dense is None or not k:
+                return Ranking(())
+            hits = dense.search(asked, k, allowed=searchers.allowed(tree, "dense"))
+            return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What makes the vectors of the index; None where it has none."""
+        return self._dense.embedder if self._dense else None
+
+    @property
+    def vector_cache(self) -> RecordCache | None:
+        """Where vectors are kept by embedder and text; None where making them costs next to nothing."""
+        return RecordCache(self._store) if self._deferred else None
+
+    def get(self, id: str) -> list[RetrievedItem]:
+        """The passage, or all passages of the document, with this id, in order; empty where there is neither."""
+        with self._store.reader() as snapshot:
+            key = snapshot.key_of(check_text(id, "id"))
+            rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
+        return [RetrievedItem.trusted(row.id, row.text, row.metadata, None) for row in rows]
+
+    def documents(self, under: str | None = None) -> list[StoredDocument]:
+        """The documents of the newest version, without their text; with `under`, those whose source is this path
+        or lies below it.
+        """
+        with self._store.reader() as snapshot:
+            return list(snapshot.documents(under))
+
+    def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
+        """The window of at most `width` characters that shows best why a passage matches, with its matches."""
+        from sleuth.text.analyzers import get_analyzer
+        from sleuth.text.snippets import snippet
+
+        return snippet(item.text, query, get_analyzer(self.settings.analyzer), width=width)
+
+    def searcher(self, leg: str) -> Any:
+        """One leg of the newest version, for measurements: keys and scores, without text."""
+        with self._reading() as snapshot:
+            searchers = self._searchers_of(snapshot)
+        check_legs([leg], searchers.legs)
+        return getattr(searchers, leg)
+
+    def refresh(self) -> int:
+        """Load the newest committed version now, as the next `retrieve` would; returns its number."""
+        with self._reading() as snapshot:
+            return self._searchers_of(snapshot).version
+
+    def status(self) -> dict[str, Any]:
+        """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""
+        status = self._store.status()
+        return {
+            "path": str(status.path),
+            "documents": status.counts.documents,
+            "passages": status.counts.chunks,
+            "record_bytes": status.record_bytes,
+            "format": status.format,
+            "version": status.version,
+            "settings": dict(status.settings),
+            "holder": status.holder and dict(status.holder),
+            "legs": {
+                leg.name: {
+                    "passages": leg.rows - leg.dead,
+                    "uncovered": leg.uncovered,
+                    "deleted": leg.dead,
+                    "segments": leg.segments,
+                    "bytes": leg.bytes,
+                    "fingerprint": leg.fingerprint,
+                }
+                for leg in status.legs
+            },
+        }
+
+    def check(self, *, full: bool = False) -> list[Finding]:
+        """Prove that every leg covers every passage once; with `full`, also every checksum."""
+        found = self._store.check(full=full)
+        return [*mixed_vectors(self._store), *found] if self._dense else found
+
+    def repair(self) -> list[Repair]:
+        """Check fully and mend what can be mended; documents that lost a part are removed, and named."""
+        return self._store.repair()
+
+    def wait(self) -> None:
+        """Wait until all merges that are due are done; raises what they raised."""
+        self._store.wait()
+
+    def compact(self) -> None:
+        """Merge each leg into one segment and give free space back to the disk."""
+        self._store.compact()
+
+    def close(self, *, finish: bool = True) -> None:
+        """Let go of the index, after its plugins. Closing twice is fine.
+
+        Args:
+            finish: do the merges first that adding and deleting have made due, which takes a second or so for every
+                100,000 passages just added. Else they are left to a later commit, and queries are slower till then.
+        """
+        try:
+            self.unload_plugins()
+        finally:
+            self._searchers = None
+            self._store.close(finish=finish)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close(finish=exc[0] is None)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Snapshot]:
+        """One version, which searchers of this thread may ask for the order of ties."""
+        with self._store.reader() as snapshot:
+            self._held.snapshot = snapshot
+            try:
+                yield snapshot
+            finally:
+                self._held.snapshot = None
+
+    def _order(self, keys: NDArray[np.int64]) -> list[tuple[str, int]]:
+        """By what ties break."""
+        held: Snapshot | None = getattr(self._held, "snapshot", None)
+        if held is not None:
+            return held.order(keys.tolist())
+        with self._reading() as snapshot:
+            return snapshot.order(keys.tolist())
+
+    def _searchers_of(self, snapshot: Snapshot) -> Searchers:
+        found = self._searchers
+        if found is None or not found.show(snapshot):
+            with self._opening:
+                found = Searchers(snapshot, self._lexical, self._dense, self._order, self._searchers)
+                self._searchers = found
+        return found
+
+
+def lexical_leg(settings: IndexSettings) -> LexicalLeg:
+    """The lexical leg that settings describe: one field, fed by title, heading and text."""
+    weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
+    sources = {name: weight for name, weight in weights.items() if weight}
+    return LexicalLeg({"text": FieldSpec(settings.analyzer, sources)}, k1=settings.k1, b=settings.b)
+
+
+def whole_text(row: Row) -> str:
+    """What a passage says, under its title and heading, as it was embedded."""
+    parts = (row.metadata.get("title"), row.fields.get("heading"), row.text)
+    return " ".join(part for part in parts if isinstance(part, str) and part)
+
+
+def dense_leg(settings: IndexSettings, embedder: Embedder, store: Store) -> DenseLeg:
+    """The dense leg of an index; vectors that are expensive are kept in its record."""
+    from sleuth.dense.leg import DenseLeg
+
+    return DenseLeg(embedder, cache=None if settings.embedder in CHEAP else RecordCache(store))
+
+
+def check_settings(wanted: Mapping[str, Any], store: Store) -> None:
+    """Refuse settings that are not those of the index.
+
+    Raises:
+        ArgumentError: names the first that differs, with both values.
+    """
+    for name, value in wanted.items():
+        kept = store.settings.get(name)
+        if kept != value:
+            raise ArgumentError(
+                f"{name} must be {kept!r} as in the index at {store.path}, got {value!r}; "
+                "to change it, index into another folder"
+            )

@@ -1,0 +1,94 @@
+"""What stands around a hit? Passages grown to their neighbours, their section or their document, on request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from sleuth.errors import ArgumentError
+from sleuth.types import RetrievedItem
+
+if TYPE_CHECKING:
+    from sleuth.store.reading import Snapshot
+    from sleuth.store.record.values import Row
+
+Expansion: TypeAlias = int | Literal["section", "document"] | None
+"""How many passages on each side, or all of the section or the document; None for the passage alone."""
+
+_BEGINNING: Final = 300
+"""Characters of a passage among which the title stands that it begins with."""
+
+
+def check_expansion(expand: Expansion) -> None:
+    """Refuse what is not an expansion.
+
+    Raises:
+        ArgumentError: states the rule.
+    """
+    if expand in (None, "section", "document"):
+        return
+    if isinstance(expand, bool) or not isinstance(expand, int) or expand < 1:
+        raise ArgumentError(f'expand must be 1 or more, "section", "document" or None, got {expand!r}')
+
+
+def grow(
+    snapshot: Snapshot, rows: Sequence[Row], items: Sequence[RetrievedItem], expand: Expansion
+) -> list[RetrievedItem]:
+    """The items with the text around them; one whose passage a better one holds already is left out.
+
+    Each keeps its id, score and explanation; `start_line` and `end_line` are those of the grown text, and
+    `extra["passages"]` holds the ids of all that it is made of.
+    """
+    grown, held = [], set[int]()
+    for row, item in zip(rows, items, strict=True):
+        if row.key in held:
+            continue
+        around = _around(snapshot, row, expand)
+        held.update(other.key for other in around)
+        lines = {"start_line": around[0].start_line, "end_line": around[-1].end_line}
+        more = RetrievedItem.trusted(item.id, join(around), {**item.metadata, **lines}, item.score)
+        more.extra.update(item.extra, passages=[other.id for other in around])
+        grown.append(more)
+    return grown
+
+
+def _around(snapshot: Snapshot, row: Row, expand: Expansion) -> list[Row]:
+    if isinstance(expand, int):
+        return snapshot.neighbours(row.key, expand, expand)
+    chunks = snapshot.chunks_of(row.document_id)
+    if expand == "document":
+        return chunks
+    first = last = row.n
+    heading = row.fields.get("heading")
+    while first > 0 and chunks[first - 1].fields.get("heading") == heading:
+        first -= 1
+    if first > 0 and heading and not _begins_section(chunks[first], chunks[first - 1], heading):
+        first -= 1
+    while last + 1 < len(chunks) and chunks[last + 1].fields.get("heading") == heading:
+        last += 1
+    return chunks[first : last + 1]
+
+
+def _begins_section(row: Row, before: Row, heading: str) -> bool:
+    """Whether a section begins with its first passage; else it begins in the one before, after the end of another.
+
+    Passages overlap only within a section, and its title stands where it begins.
+    """
+    parts = heading.rpartition(" > ")[2], row.text[:_BEGINNING]
+    title, text = (" ".join(re.findall(r"\w+", part)) for part in parts)
+    return row.start >= before.end and title in text
+
+
+def join(rows: Iterable[Row]) -> str:
+    """The text of chunks of one document in order: what overlaps once, what was blank between them as line breaks."""
+    text, end, line = "", 0, 0
+    for row in rows:
+        if not text:
+            text = row.text
+        elif row.start <= end:
+            text += row.text[end - row.start :]
+        else:
+            text += ("\n" * (row.start_line - line) or " ") + row.text
+        end, line = max(end, row.end), max(line, row.end_line)
+    return text

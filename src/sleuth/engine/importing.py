@@ -1,0 +1,120 @@
+"""How does what another store holds come into an index, with the vectors it has?"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import chain, islice
+from math import hypot
+from typing import TYPE_CHECKING, Any
+
+from sleuth.errors import ArgumentError, EmbedderMismatchError
+from sleuth.ingest.jobs import AddReport
+from sleuth.text.chunkers import Chunker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sleuth.engine.engine import Engine
+    from sleuth.types import Chunk, Document
+    from sleuth.vector_store.chroma import StoredVector
+
+SAMPLE = 3
+"""Documents that are embedded again, to see whether the embedder is the one that made the vectors."""
+
+AGREEMENT = 0.98
+"""Least cosine of a vector with what the embedder makes of the same text."""
+
+_BATCH = 500
+
+
+def import_chroma(
+    engine: Engine, path: str | Path, collection: str | None = None, *, re_embed: bool = False
+) -> AddReport:
+    """Add all documents of a Chroma collection, with their vectors.
+
+    Each keeps its id and metadata. One that is longer than the index's `chunk_size` is cut and embedded anew.
+
+    Args:
+        engine: opened with the embedder that made the vectors.
+        path: the folder of the Chroma.
+        collection: its name; may be left out where there is one.
+        re_embed: leave the vectors behind, and embed with the index's own embedder.
+
+    Raises:
+        ArgumentError: no such Chroma or collection, or an index whose embedder is none of the kind that made
+            vectors elsewhere.
+        EmbedderMismatchError: the index's embedder makes other vectors of the same texts.
+        EmbeddingError: the embedder does not answer.
+    """
+    from sleuth.vector_store.chroma import read_chroma
+
+    rows = read_chroma(path, collection)
+    if re_embed:
+        return engine.add(row.document for row in rows)
+    if engine.embedder is None or engine.vector_cache is None:
+        raise ArgumentError(
+            "embedder must be the one that made the vectors, such as 'ollama:nomic-embed-text', "
+            f"got {engine.settings.embedder!r}; or leave them behind: --re-embed"
+        )
+    sample = list(islice(rows, SAMPLE))
+    check_vectors(engine.embedder, sample)
+    total = AddReport()
+    waiting = chain(sample, rows)
+    while batch := list(islice(waiting, _BATCH)):
+        # Before the documents: the index looks here before it embeds, and a writer cannot wait for another.
+        engine.vector_cache.put(engine.embedder.fingerprint, _vectors(engine, batch))
+        total = _sum(total, engine.add(row.document for row in batch))
+    return total
+
+
+def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
+    """Compare vectors with what an embedder makes of the same texts.
+
+    Raises:
+        EmbedderMismatchError: they differ; says in what.
+    """
+    made = embedder.embed_documents([row.document.page_content for row in sample])
+    for row, vector in zip(sample, made, strict=True):
+        found = [float(x) for x in vector]
+        if len(found) != len(row.vector):
+            differ = f"its vectors have length {len(found)}, the collection's {len(row.vector)}"
+        elif (cosine := _cosine(found, row.vector)) < AGREEMENT:
+            differ = (
+                f"its vector of document {row.document.id!r} has a cosine of {cosine:.2f} with the one there"
+            )
+        else:
+            continue
+        raise EmbedderMismatchError(
+            f"embedder must be the one that made the collection's vectors, got {embedder.fingerprint!r}: {differ}"
+        )
+
+
+def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
+    """Vectors by hash of the text that the index would embed, for documents that it keeps whole."""
+    from sleuth.dense.embedding import text_hash
+
+    chunker = Chunker(engine.settings.chunk_size, engine.settings.chunk_overlap)
+    found = {}
+    for row in rows:
+        chunks = chunker.split(row.document)
+        if len(chunks) == 1:
+            found[text_hash(embedded_text(row.document, chunks[0]))] = array("f", row.vector).tobytes()
+    return found
+
+
+def _sum(a: AddReport, b: AddReport) -> AddReport:
+    return AddReport(
+        a.added + b.added, a.updated + b.updated, a.unchanged + b.unchanged, a.seconds + b.seconds, b.version
+    )
+
+
+def embedded_text(document: Document, chunk: Chunk) -> str:
+    """What the dense leg embeds of a chunk: title, heading and text."""
+    parts = (str(document.metadata.get("title") or ""), chunk.fields.get("heading", ""), chunk.text)
+    return " ".join(part for part in parts if part)
+
+
+def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    norm = hypot(*a) * hypot(*b)
+    return sum(x * y for x, y in zip(a, b, strict=True)) / norm if norm else 0.0

@@ -1,0 +1,168 @@
+"""Which plugins are there, and did they load?
+
+A plugin is a module whose top level holds hooks (`@hook`) and, if it likes, `activated` and `deactivated`
+(`@plugin`). It is found by an entry point of the group `sleuth.plugins`, or in a folder that the user names:
+a file `name.py`, or a folder `name` with an `__init__.py`. Loading imports it and nothing else: nothing is
+installed, no folder is guessed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sleuth.errors import ArgumentError, PluginError
+from sleuth.hooks.registry import BUILTIN, Hook, Morpheus, PluginInfo, PluginOverride
+
+GROUP = "sleuth.plugins"
+
+
+def load_plugins(
+    registry: Morpheus,
+    *,
+    folder: str | Path | None = None,
+    installed: bool = True,
+    instance: Any = None,
+    activate: bool = True,
+) -> list[PluginInfo]:
+    """Loads every plugin there is; one that fails is listed with its error and does not stop the rest.
+
+    Args:
+        registry: gets the hooks, and the plugins under `registry.plugins`.
+        folder: searched for plugins; None for no folder.
+        installed: whether installed packages are searched, too. They come first: one of the same name in the
+            folder is listed as failed.
+        instance: what `activated(plugin, instance)` is given, the engine as a rule.
+        activate: whether `activated` is called; a mere listing leaves it.
+
+    Raises:
+        ArgumentError: `folder` is no folder.
+    """
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name) if installed else []
+    paths = plugin_files(folder) if folder is not None else ()
+    return [
+        *(load_entry_point(registry, point, instance, activate=activate) for point in points),
+        *(load_file(registry, path, instance, activate=activate) for path in paths),
+    ]
+
+
+def plugin_files(folder: str | Path) -> Iterator[Path]:
+    """The plugins of a folder, by name: each a file, or the `__init__.py` of a folder."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise ArgumentError(f"plugins folder must be a folder that exists, got {str(folder)!r}")
+    for path in sorted(root.iterdir(), key=lambda path: path.stem):
+        if path.name.startswith((".", "_")):
+            continue
+        if path.is_file() and path.suffix == ".py":
+            yield path
+        elif (path / "__init__.py").is_file():
+            yield path / "__init__.py"
+
+
+def load_entry_point(
+    registry: Morpheus, point: EntryPoint, instance: Any = None, *, activate: bool = True
+) -> PluginInfo:
+    """Loads the plugin of an installed package: the entry point names a module."""
+    dist = point.dist
+    origin = f"{dist.name} {dist.version}" if dist is not None else point.value
+    return _load(registry, point.name, origin, point.load, instance, activate=activate)
+
+
+def load_file(registry: Morpheus, path: Path, instance: Any = None, *, activate: bool = True) -> PluginInfo:
+    """Loads the plugin of a file; it is named like the file, or like the folder of an `__init__.py`."""
+    name = path.parent.name if path.name == "__init__.py" else path.stem
+    return _load(registry, name, str(path), lambda: _import_file(name, path), instance, activate=activate)
+
+
+def unload_plugins(registry: Morpheus, instance: Any = None) -> None:
+    """Deactivates all active plugins, the last loaded first, and removes their hooks.
+
+    Raises:
+        PluginError: `deactivated` of a plugin failed; the others were deactivated all the same.
+    """
+    failures: list[tuple[PluginInfo, Exception]] = []
+    for info in reversed([info for info in registry.plugins.values() if info.status == "active"]):
+        registry.remove(plugin=info.name)
+        info.status = "inactive"
+        try:
+            _override(info, "deactivated", instance)
+        except Exception as cause:  # noqa: BLE001 - whatever a plugin raises is reported below
+            info.status, info.error = "failed", _describe(cause)
+            failures.append((info, cause))
+    if failures:
+        first, why = failures[0]
+        names = ", ".join(info.name for info, _ in failures)
+        message = f"plugins that failed to deactivate: {names}: {first.error}"
+        raise PluginError(message, plugin=first.name) from why
+
+
+def _load(
+    registry: Morpheus, name: str, origin: str, module: Any, instance: Any, *, activate: bool
+) -> PluginInfo:
+    known = registry.plugins.get(name)
+    taken = "Sleuth itself" if name == BUILTIN else known.origin if known and known.status == "active" else ""
+    if taken:
+        error = f"a plugin named {name!r} is loaded from {taken}"
+        info = registry.plugins[f"{name} ({origin})"] = PluginInfo(name, origin, "failed", error)
+        return info
+    info = registry.plugins[name] = PluginInfo(name, origin, "inactive")
+    try:
+        _register(registry, info, module())
+        if activate:
+            _override(info, "activated", instance)
+        info.status = "active"
+    except BaseException as cause:  # sys.exit() in a plugin must not end the program that loads it
+        if info.hooks:
+            registry.remove(plugin=name)
+        info.status, info.error, info.hooks = "failed", _describe(cause), ()
+        if isinstance(cause, KeyboardInterrupt):
+            raise
+    return info
+
+
+def _register(registry: Morpheus, info: PluginInfo, module: Any) -> None:
+    if not isinstance(module, ModuleType):
+        raise PluginError(f"plugin {info.name!r} must be a module, got {module!r}", plugin=info.name)
+    members = list(vars(module).values())
+    hooks = list(dict.fromkeys(member for member in members if isinstance(member, Hook)))
+    info.overrides = {member.name: member for member in members if isinstance(member, PluginOverride)}
+    if not hooks and not info.overrides:
+        raise PluginError(
+            f"plugin {info.name!r} must hold at least one function marked @hook or @plugin at its top level",
+            plugin=info.name,
+        )
+    registry.add(*hooks, plugin=info.name)
+    info.hooks = tuple((one.name, one.priority) for one in hooks)
+
+
+def _override(info: PluginInfo, name: str, instance: Any) -> None:
+    override = info.overrides.get(name)
+    if override is not None and inspect.isawaitable(override.function(info, instance)):
+        raise PluginError(f"{name} of plugin {info.name!r} must be a plain function", plugin=info.name)
+
+
+def _import_file(name: str, path: Path) -> ModuleType:
+    module_name = f"sleuth_plugin_{name}"
+    folder = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(module_name, path, submodule_search_locations=folder)
+    if spec is None or spec.loader is None:
+        raise PluginError(f"plugin {name!r} at {path} is no Python module", plugin=name)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
+    return module
+
+
+def _describe(cause: BaseException) -> str:
+    return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__

@@ -1,0 +1,339 @@
+"""How does a question pass through retrieval and synthesis, and who may take part?
+
+`execute_retrieve` runs the hooks `indiana_jones_retrieve`; `execute_search` retrieves and then runs the hooks
+`indiana_jones_synthesize`. Retrieval and synthesis of Sleuth itself are hooks of priority 0, so that a plugin
+can run before, after or instead of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from sleuth.errors import RetrievalError
+from sleuth.hooks.registry import BUILTIN, Hook, Morpheus
+from sleuth.manager.streaming import SearchStream
+from sleuth.protocols import Retriever
+from sleuth.results import (
+    BaseResult,
+    RetrievedItem,
+    RetrieveResult,
+    ReturnMode,
+    SearchResult,
+    StatusCode,
+    StatusDetail,
+)
+from sleuth.types import Ranking
+
+RETRIEVE = "indiana_jones_retrieve"
+SYNTHESIZE = "indiana_jones_synthesize"
+
+R = TypeVar("R", bound=BaseResult)
+
+
+class Synthesizer(Protocol):
+    """Writes an answer from passages.
+
+    Contract: sets `response`, `used_source_ids` (ids of `items`) and whatever it has to say in `extra`; calls
+    `on_text` with each piece of the response as it comes, where one is given. Failures raise SleuthError.
+    """
+
+    def synthesize(
+        self,
+        question: str,
+        items: list[RetrievedItem],
+        *,
+        on_text: Callable[[str], None] | None = None,
+    ) -> SearchResult:
+        """The answer to `question` from `items`."""
+        ...
+
+
+class _Host:
+    """The least host that hooks can have: a registry."""
+
+    def __init__(self, morpheus: Morpheus) -> None:
+        self.morpheus = morpheus
+
+
+class RetrievalManager:
+    """Runs queries through hooks and says how it went.
+
+    Args:
+        rag2f_instance: the host of the hooks: anything with `morpheus.execute_hook(name, result, *args,
+            rag2f=host)`. With None there are no hooks, so nothing is searched.
+    """
+
+    def __init__(self, rag2f_instance: Any = None) -> None:
+        self.rag2f = rag2f_instance
+
+    @classmethod
+    def over(
+        cls, retriever: Retriever, synthesizer: Synthesizer | None = None, *, morpheus: Morpheus | None = None
+    ) -> RetrievalManager:
+        """A manager without an engine: a retriever, a synthesizer if you like, and a registry for hooks."""
+        registry = morpheus or Morpheus()
+        install_builtins(registry, retriever, synthesizer)
+        return cls(_Host(registry))
+
+    def execute_retrieve(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        return_mode: ReturnMode | str = ReturnMode.WITH_ITEMS,
+        for_synthesize: bool = False,
+        **options: Any,
+    ) -> RetrieveResult:
+        """The passages for a query, at most `k`, always with their items.
+
+        Args:
+            return_mode: given to the hooks.
+            for_synthesize: given to the hooks: True where an answer is to be written from the items.
+            options: reach the hooks that name them; the built-in retriever takes `filter`.
+
+        Raises:
+            RetrievalError: a hook failed; `context` holds query, k, and the hook with its plugin.
+        """
+        invalid = _check(query, k, return_mode)
+        if invalid is not None:
+            return RetrieveResult.fail(invalid, query=_as_text(query))
+        start = RetrieveResult.success(query=query)
+        arguments = (query, k, ReturnMode(return_mode), for_synthesize)
+        result = self._run(RETRIEVE, start, arguments, {"query": query, "k": k}, options)
+        if result.query != query:
+            if result.query:
+                result.extra["searched_query"] = result.query
+            result.query = query
+        if len(result.items) > k:
+            result.items = result.items[:k]
+        return result
+
+    def execute_search(
+        self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any
+    ) -> SearchResult:
+        """An answer to a query from at most `k` passages.
+
+        Args:
+            return_mode: whether the result keeps its items.
+            options: reach the hooks that name them, and the synthesize hooks as their `kwargs`.
+
+        Raises:
+            RetrievalError: a hook failed; `context` holds query, k, and the hook with its plugin.
+        """
+        invalid = _check(query, k, return_mode)
+        if invalid is not None:
+            return SearchResult.fail(invalid, query=_as_text(query))
+        on_text = options.pop("on_text", None)
+        retrieved = self.execute_retrieve(
+            query, k, return_mode=ReturnMode.WITH_ITEMS, for_synthesize=True, **options
+        )
+        mode = ReturnMode(return_mode)
+        if retrieved.is_error():
+            items: list[RetrievedItem] | None = [] if mode is ReturnMode.WITH_ITEMS else None
+            return SearchResult.fail(retrieved.detail, query=query, items=items, extra=retrieved.extra)
+        searched = {key: retrieved.extra[key] for key in ("searched_query",) if key in retrieved.extra}
+        start = SearchResult.success(
+            query=query, items=retrieved.items, detail=retrieved.detail, extra=searched
+        )
+        kwargs = options if on_text is None else {**options, "on_text": on_text}
+        result = self._run(SYNTHESIZE, start, (retrieved, mode, kwargs), {"query": query, "k": k}, {})
+        result.query = query
+        _keep_what_retrieval_said(result, retrieved, searched)
+        _keep_known_sources(result, retrieved)
+        if mode is ReturnMode.MINIMAL:
+            result.items = None
+        return result
+
+    def stream_search(
+        self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any
+    ) -> SearchStream:
+        """The answer in pieces: iterate for text, then read `.result`, which is what `execute_search`
+        returns.
+
+        A synthesize hook streams by calling `kwargs["on_text"]` with each piece; the response of one that
+        does not comes as one piece. Closing the stream stops the model.
+        """
+
+        def work(on_text: Callable[[str], None]) -> SearchResult:
+            return self.execute_search(query, k, return_mode, on_text=on_text, **options)
+
+        return SearchStream(work)
+
+    async def aexecute_retrieve(self, query: str, k: int = 10, **options: Any) -> RetrieveResult:
+        """`execute_retrieve` in a thread."""
+        return await asyncio.to_thread(self.execute_retrieve, query, k, **options)
+
+    async def aexecute_search(
+        self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any
+    ) -> SearchResult:
+        """`execute_search` in a thread."""
+        return await asyncio.to_thread(self.execute_search, query, k, return_mode, **options)
+
+    async def astream_search(
+        self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any
+    ) -> AsyncIterator[str]:
+        """`stream_search` as an async iterator; use `stream_search(...)` with `async for` to keep its
+        `.result`.
+        """
+        async for piece in self.stream_search(query, k, return_mode, **options):
+            yield piece
+
+    def _run(
+        self,
+        name: str,
+        result: R,
+        arguments: tuple[Any, ...],
+        context: dict[str, Any],
+        options: Mapping[str, Any],
+    ) -> R:
+        if self.rag2f is None:
+            return result
+        try:
+            returned = self.rag2f.morpheus.execute_hook(name, result, *arguments, rag2f=self.rag2f, **options)
+        except RetrievalError as error:
+            error.context = {"hook": name, "plugin": "", **error.context, **context}
+            raise
+        except Exception as cause:
+            message = f"{name} failed: {type(cause).__name__}: {cause}"
+            raise RetrievalError(message, context={**context, "hook": name, "plugin": ""}) from cause
+        if not isinstance(returned, type(result)):
+            message = f"{name} must give {type(result).__name__}, got {returned!r}"
+            raise RetrievalError(message, context={**context, "hook": name, "plugin": ""})
+        try:
+            checked = type(returned).model_validate(dict(returned))  # hooks change it in place
+        except ValueError as cause:
+            message = f"a hook of {name} put what does not belong there into its result: {cause}"
+            raise RetrievalError(message, context={**context, "hook": name, "plugin": ""}) from cause
+        returned = returned.model_copy(update=dict(checked))
+        if returned.is_error() and returned.detail is None:
+            message = f"A hook of {name} gave an error without saying why"
+            returned.detail = StatusDetail(code="error", message=message)
+        return returned
+
+
+IndianaJones = RetrievalManager
+
+
+def install_builtins(
+    registry: Morpheus,
+    retriever: Retriever,
+    synthesizer: Synthesizer | None = None,
+    *,
+    options: Sequence[str] = ("filter",),
+) -> None:
+    """Registers Sleuth's own retriever and synthesizer as hooks of priority 0, under the plugin name
+    "sleuth".
+
+    Args:
+        options: keywords of a call that the retriever takes.
+    """
+    registry.add(Hook(RETRIEVE, retrieve_hook(retriever), 0, BUILTIN, frozenset(options)))
+    if synthesizer is not None:
+        registry.on(SYNTHESIZE, synthesize_hook(synthesizer), priority=0, plugin=BUILTIN)
+
+
+def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
+    """The built-in retriever as a hook. It keeps out where a hook before it found items or gave an error."""
+
+    def retrieve(
+        result: RetrieveResult,
+        query: str,
+        k: int,
+        return_mode: ReturnMode,
+        for_synthesize: bool,
+        *,
+        rag2f: Any,
+        **given: Any,
+    ) -> RetrieveResult | None:
+        if result.is_error() or result.items:
+            return None
+        ranking = retriever.retrieve(result.query or query, k, **given)
+        result.items = list(ranking)
+        result.detail = _detail_of(ranking)
+        result.status = "success" if ranking else "error"
+        return result
+
+    return retrieve
+
+
+def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | None]:
+    """The built-in synthesizer as a hook. It keeps out where a hook before it wrote a response.
+
+    Its `kwargs` may hold `synthesizer`, which then writes this one answer.
+    """
+
+    def synthesize(
+        result: SearchResult,
+        retrieve_result: RetrieveResult,
+        return_mode: ReturnMode,
+        kwargs: Mapping[str, Any],
+        *,
+        rag2f: Any,
+    ) -> SearchResult | None:
+        if result.is_error() or result.response:
+            return None
+        items = retrieve_result.items if result.items is None else result.items
+        writer: Synthesizer = kwargs.get("synthesizer", synthesizer)
+        answer = writer.synthesize(result.query, items, on_text=kwargs.get("on_text"))
+        result.response = answer.response
+        result.used_source_ids = answer.used_source_ids
+        result.extra = {**result.extra, **answer.extra}
+        result.detail = answer.detail or result.detail
+        return result
+
+    return synthesize
+
+
+def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:
+    if query is None or (isinstance(query, str) and not query.strip()):
+        return StatusDetail(code=StatusCode.EMPTY, message="Query is empty")
+    rules = (
+        ("query", query, "a string", isinstance(query, str)),
+        ("k", k, "an integer of at least 1", isinstance(k, int) and not isinstance(k, bool) and k >= 1),
+        ("return_mode", return_mode, "'minimal' or 'with_items'", return_mode in list(ReturnMode)),
+    )
+    for name, value, rule, holds in rules:
+        if not holds:
+            message = f"{name} must be {rule}, got {value!r}"
+            return StatusDetail(code=StatusCode.INVALID, message=message, context={"argument": name})
+    return None
+
+
+def _as_text(query: Any) -> str:
+    return query if isinstance(query, str) else "" if query is None else str(query)
+
+
+def _detail_of(ranking: Ranking) -> StatusDetail | None:
+    names = ", ".join(part.name for part in ranking.failures)
+    context = {"failed": [part.to_dict() for part in ranking.failures]} if names else {}
+    if not ranking:
+        missing = f"; these parts did not answer: {names}" if names else ""
+        message = f"No passage matches the query{missing}"
+        return StatusDetail(code=StatusCode.NO_RESULTS, message=message, context=context)
+    if names:
+        message = f"Some parts did not answer: {names}"
+        return StatusDetail(code=StatusCode.DEGRADED, message=message, context=context)
+    return None
+
+
+def _keep_what_retrieval_said(
+    result: SearchResult, retrieved: RetrieveResult, extra: Mapping[str, Any]
+) -> None:
+    """A hook that gives a result of its own knows nothing of these."""
+    if result.items is None:
+        result.items = retrieved.items
+    if result.is_ok() and result.detail is None:
+        result.detail = retrieved.detail
+    result.extra = {**extra, **result.extra}
+
+
+def _keep_known_sources(result: SearchResult, retrieved: RetrieveResult) -> None:
+    known = {item.id for item in retrieved.items}
+    used = list(dict.fromkeys(result.used_source_ids))
+    unknown = [id for id in used if id not in known]
+    if unknown:
+        result.extra["unknown_source_ids"] = unknown
+    if unknown or len(used) != len(result.used_source_ids):
+        result.used_source_ids = [id for id in used if id in known]

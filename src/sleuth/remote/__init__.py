@@ -1,0 +1,1 @@
+"""What every client of a service needs: addresses, deadlines, retries."""

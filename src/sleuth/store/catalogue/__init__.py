@@ -1,0 +1,1 @@
+"""Which segment files an index consists of, and who may change that."""

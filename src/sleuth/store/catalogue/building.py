@@ -1,0 +1,138 @@
+"""How do rows become segments, while the record takes them in?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sleuth.store.catalogue import manifest, segments
+from sleuth.store.catalogue.segments import Encoded, Held
+from sleuth.store.legs import Leg, Rows
+from sleuth.store.record.batch import Batch
+from sleuth.store.record.codebook import Coder, Learned
+from sleuth.store.record.layout import Connection, Values
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+INLINE_BYTES = 1 << 16
+"""Segments up to this size live in the record: no file, no further sync."""
+_WORTH_A_THREAD = 256
+
+
+@dataclass(slots=True)
+class Built:
+    """A segment that no committed manifest names yet.
+
+    Attributes:
+        encoded: without its parts where they are in a file.
+        held: its file, written and synced; None for one that goes into the record.
+    """
+
+    encoded: Encoded
+    held: Held | None
+
+    def publish(self, connection: Connection) -> None:
+        """Name it in the manifest, in the open transaction."""
+        manifest.publish(connection, self.encoded, inline=self.held is None)
+
+    def release(self) -> None:
+        """The manifest names it now, or nobody will."""
+        if self.held:
+            self.held.release()
+
+    def discard(self) -> None:
+        """Remove its file."""
+        if self.held:
+            self.held.discard()
+
+
+def keep(encoded: Encoded, folder: Path) -> Built:
+    """Write a segment to where it will live: a file, or the record if it is small."""
+    if encoded.size <= INLINE_BYTES:
+        return Built(encoded, None)
+    held = Held(folder, encoded)
+    return Built(replace(encoded, parts=()), held)  # it may wait long for its commit
+
+
+def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
+    """A leg's segment of these rows, which answers for the keys `first` to `last`."""
+    data = leg.build(rows)
+    encoded = segments.encode(leg.name, leg.fingerprint, first, last, rows.keys, rows.tie_ranks, data)
+    return keep(encoded, folder)
+
+
+class Flight:
+    """A batch on its way into the index: what it becomes is made in another thread, while the writer goes on.
+
+    Few rows are left to `land`, in the caller's thread: another one would cost more than it saves.
+
+    Args:
+        first, last: the keys that it answers for.
+        coder: writes its texts.
+        pool: of one thread.
+    """
+
+    def __init__(  # noqa: PLR0917 - what is made, and of what
+        self, batch: Batch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path,
+        pool: Callable[[], ThreadPoolExecutor],
+    ) -> None:  # fmt: skip
+        self.batch = batch
+        self._work = partial(_prepare, batch, first, last, legs, coder, folder)
+        large = batch.chunks >= _WORTH_A_THREAD
+        self._future = pool().submit(self._work) if large else None
+
+    def wait(self) -> None:
+        """Wait until it can land at once. An interruption leaves it as it is."""
+        if self._future:
+            self._future.exception()
+
+    def land(self) -> Prepared:
+        """What it has become.
+
+        Raises:
+            Exception: what a leg raised; nothing is left on disk then.
+        """
+        return self._future.result() if self._future else self._work()
+
+    def discard(self) -> None:
+        """Remove the files that were written for it."""
+        if self._future and not self._future.cancel():
+            with suppress(Exception):  # who waits for it is told; here it is given up
+                for segment in self._future.result().built:
+                    segment.discard()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a batch becomes.
+
+    Attributes:
+        built: a segment for every leg.
+        tables: what the record gets.
+        learned: a codebook to be kept before them.
+    """
+
+    built: list[Built]
+    tables: tuple[Values, Values]
+    learned: Learned | None
+
+
+def _prepare(  # noqa: PLR0917 - what is made, and of what
+    batch: Batch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path
+) -> Prepared:
+    texts, learned = coder.encode(batch.texts())
+    built: list[Built] = []
+    try:
+        rows, sums = batch.rows()
+        for leg in legs if batch.chunks else ():
+            built.append(build(leg, rows, first, last, folder))  # noqa: PERF401 - a failure discards the others
+    except BaseException:
+        for segment in built:
+            segment.discard()
+        raise
+    return Prepared(built, batch.tables(texts, sums), learned)

@@ -1,0 +1,356 @@
+"""Which segments does one version of the index consist of?
+
+The manifest is the table `segments`: for each leg, ranges of keys that do not overlap, each answered for by one
+segment. Keys of no range are *gaps*; rows in a gap are uncovered. Deleted rows that a segment still holds are named
+by the table `tombstones`, with the generation that deleted them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store.catalogue import segments
+from sleuth.store.catalogue.segments import Encoded, Opened
+from sleuth.store.legs import Bitmap, Leg, SegmentView, pack
+from sleuth.store.record.layout import Connection, select_in
+from sleuth.store.record.scan import pairs, rows_between
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the manifest."""
+
+    name: str
+    leg: str
+    fingerprint: str
+    first: int
+    last: int
+    rows: int
+    bytes: int
+    checksum: int
+    inline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """All attached legs as one generation sees them.
+
+    Attributes:
+        views: by leg, in order of key.
+        gaps: by deferred leg, the ranges that no segment answers for.
+    """
+
+    generation: int
+    views: Mapping[str, tuple[SegmentView, ...]]
+    gaps: Mapping[str, tuple[tuple[int, int], ...]]
+
+
+class SegmentMissingError(Exception):
+    """A segment file that the manifest names is not there: merged away meanwhile, or lost."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def entries(connection: Connection, leg: str | None = None) -> list[Entry]:
+    """The manifest, or a leg's part of it, in order of key."""
+    rows = connection.execute(
+        "SELECT name, leg, fingerprint, first, last, rows, bytes, checksum, inline IS NOT NULL FROM segments "
+        "WHERE ?1 IS NULL OR leg = ?1 ORDER BY leg, first",
+        (leg,),
+    )
+    return [Entry(*row) for row in rows]
+
+
+def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int, int]]:
+    """What `ranges`, ascending and inclusive, leave of 1 to `next_key - 1`."""
+    at = 1
+    for first, last in ranges:
+        if first > at:
+            yield at, first - 1
+        at = max(at, last + 1)
+    if at < next_key:
+        yield at, next_key - 1
+
+
+def occupied(connection: Connection, first: int, last: int) -> int:
+    """How many chunks of the record lie in a range that does not cut a document."""
+    found: int = connection.execute(
+        "SELECT coalesce(sum(chunks), 0) FROM documents WHERE key BETWEEN ? AND ?", (first, last)
+    ).fetchone()[0]
+    return found
+
+
+def uncovered(connection: Connection, leg: Leg, bad: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
+    """The gaps of a leg in which the record has rows."""
+    good = [
+        e for e in entries(connection, leg.name) if e.fingerprint == leg.fingerprint and e.name not in bad
+    ]
+    next_key = connection.execute("SELECT next_key FROM state").fetchone()[0]
+    found = gaps([(e.first, e.last) for e in good], next_key)
+    return [(first, last) for first, last in found if occupied(connection, first, last)]
+
+
+def open_segment(connection: Connection, folder: Path, entry: Entry) -> Opened:
+    """The segment of an entry.
+
+    Raises:
+        SegmentMissingError: its file is not there.
+        IndexDamagedError: it is not as it was written, as far as its size and header tell.
+    """
+    if entry.inline:
+        stored = connection.execute("SELECT inline FROM segments WHERE name = ?", (entry.name,)).fetchone()[0]
+        return segments.decode(entry.name, stored, entry.checksum)
+    try:
+        return segments.read(folder, entry.name, entry.bytes, entry.checksum)
+    except FileNotFoundError as error:
+        raise SegmentMissingError(entry.name) from error
+    except OSError as error:
+        raise IndexDamagedError(f"segment {entry.name} cannot be read: {error.strerror}") from error
+
+
+def publish(connection: Connection, segment: Encoded, *, inline: bool) -> None:
+    """Name a segment in the manifest; what it was made from must be gone from it.
+
+    Args:
+        inline: keep its bytes in the manifest too, as they are in no file.
+    """
+    content = b"".join(segment.parts) if inline else None
+    connection.execute(
+        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (segment.name, segment.leg, segment.fingerprint, segment.first, segment.last, segment.rows, segment.size,
+         segment.checksum, content),
+    )  # fmt: skip
+
+
+def purge_tombstones(connection: Connection, folder: Path, first: int, last: int) -> None:
+    """Forget the tombstones of `first` to `last` that no segment holds any more."""
+    dead = _tombstones(connection, "key BETWEEN ? AND ?", (first, last))
+    held = np.zeros(len(dead), bool)
+    for entry in entries(connection):
+        if len(dead) and entry.first <= last and entry.last >= first:
+            held |= np.isin(dead, _keys_of(connection, folder, entry), assume_unique=True)
+    connection.executemany("DELETE FROM tombstones WHERE key = ?", ((key,) for key in dead[~held].tolist()))
+
+
+def _keys_of(connection: Connection, folder: Path, entry: Entry) -> NDArray[np.int64]:
+    """Keys of a segment; all of its range where it cannot be read, so that nothing is forgotten too early."""
+    try:
+        return open_segment(connection, folder, entry).keys
+    except (SegmentMissingError, IndexDamagedError):
+        return np.arange(entry.first, entry.last + 1)
+
+
+def _tombstones(connection: Connection, where: str, values: tuple[int, ...]) -> NDArray[np.int64]:
+    found = connection.execute(f"SELECT key FROM tombstones WHERE {where} ORDER BY key", values)
+    return np.fromiter((key for (key,) in found), np.int64)
+
+
+@dataclass(slots=True)
+class _Cached:
+    """An open segment, and which of its rows are dead as of a generation."""
+
+    opened: Opened
+    generation: int
+    dead: NDArray[np.bool_] | None = None
+    live: Bitmap | None = None
+
+
+@dataclass
+class Views:
+    """The views of the attached legs; kept while nothing changes, renewed piece by piece when something does.
+
+    Attributes:
+        folder: of the segment files.
+        damage: what was found wrong with segments, by name; they are served from memory instead.
+    """
+
+    folder: Path
+    legs: Mapping[str, Leg] = field(default_factory=dict)
+    deferred: frozenset[str] = frozenset()
+    damage: dict[str, str] = field(default_factory=dict)
+    _newest: Loaded | None = None
+    _cache: dict[str, _Cached] = field(default_factory=dict)
+    _memory: dict[tuple[str, str, int, int], tuple[tuple[int, int], tuple[SegmentView, ...]]] = field(
+        default_factory=dict
+    )
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def attach(self, legs: Sequence[Leg], deferred: frozenset[str]) -> None:
+        """Serve these legs from now on."""
+        with self._lock:
+            self.legs, self.deferred = {leg.name: leg for leg in legs}, deferred
+            self._newest = None
+            self._memory.clear()
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Open these segments anew if they are asked for again."""
+        with self._lock:
+            self._newest = None
+            for name in names:
+                self._cache.pop(name, None)
+                self.damage.pop(name, None)
+
+    def after_fork(self) -> None:
+        """In a child: another thread of the parent may have held the lock."""
+        self._lock = threading.RLock()
+
+    def at(self, connection: Connection, generation: int) -> Loaded:
+        """The views of the generation that this connection's transaction sees.
+
+        Raises:
+            SegmentMissingError: a file is gone; a newer transaction may not need it.
+        """
+        newest = self._newest
+        if newest is not None and newest.generation == generation:
+            return newest
+        with self._lock:
+            newest = self._newest
+            if newest is not None and newest.generation == generation:
+                return newest
+            loaded = self._load(connection, generation)
+            if newest is None or newest.generation < generation:
+                self._newest = loaded
+                kept = {view.name for views in loaded.views.values() for view in views}
+                self._cache = {name: cached for name, cached in self._cache.items() if name in kept}
+            return loaded
+
+    def _load(self, connection: Connection, generation: int) -> Loaded:
+        next_key = connection.execute("SELECT next_key FROM state").fetchone()[0]
+        by_leg: dict[str, list[Entry]] = {name: [] for name in self.legs}
+        for entry in entries(connection):
+            leg = self.legs.get(entry.leg)
+            if leg is not None and leg.fingerprint == entry.fingerprint:
+                by_leg[entry.leg].append(entry)
+        views, holes = {}, {}
+        for name, leg in self.legs.items():
+            found = [
+                (e.first, e.last, v) for e in by_leg[name] if (v := self._view(connection, e, generation))
+            ]
+            left = tuple(gaps([(first, last) for first, last, _ in found], next_key))
+            if name in self.deferred:
+                holes[name] = left
+            else:
+                found += [
+                    item for first, last in left for item in self._in_memory(connection, leg, first, last)
+                ]
+            views[name] = tuple(view for _, _, view in sorted(found, key=lambda item: item[0]))
+        return Loaded(generation, MappingProxyType(views), MappingProxyType(holes))
+
+    def _view(self, connection: Connection, entry: Entry, generation: int) -> SegmentView | None:
+        """The view of an entry; None where it is damaged, which is noted."""
+        if entry.name in self.damage:
+            return None
+        cached = self._cache.get(entry.name)
+        try:
+            if cached is None:
+                opened = open_segment(connection, self.folder, entry)
+                cached = self._cache[entry.name] = _read_dead(connection, opened, entry, generation)
+            elif cached.generation < generation:
+                _add_dead(connection, cached, entry, generation)
+            elif cached.generation > generation:  # a transaction older than what others have seen
+                cached = _read_dead(connection, cached.opened, entry, generation)
+        except IndexDamagedError as error:
+            self.damage[entry.name] = str(error)
+            return None
+        opened = cached.opened
+        return SegmentView(
+            opened.name, opened.keys, opened.tie_ranks, cached.live, opened.arrays, opened.meta
+        )
+
+    def note_missing(self, name: str) -> None:
+        """Take a segment for lost: its rows are served from memory from now on."""
+        with self._lock:
+            self.damage[name] = f"segment {name}: its file is missing"
+
+    def _in_memory(
+        self, connection: Connection, leg: Leg, first: int, last: int
+    ) -> list[tuple[int, int, SegmentView]]:
+        """Segments of the rows in a gap, built now and kept while the gap holds the same rows.
+
+        Keys are never given twice and rows never change, so equal count and sum mean equal rows.
+        """
+        count, total = connection.execute(
+            "SELECT coalesce(sum(chunks), 0), coalesce(sum(key), 0) FROM documents WHERE key BETWEEN ? AND ?",
+            (first, last),
+        ).fetchone()
+        where = (leg.name, leg.fingerprint, first, last)
+        kept = self._memory.get(where)
+        if kept is None or kept[0] != (count, total):
+            built = []
+            for rows in rows_between(connection, first, last) if count else ():
+                data = leg.build(rows)
+                name = segments.new_name(f"memory_{leg.name}", int(rows.keys[0]), int(rows.keys[-1]))
+                built.append(SegmentView(name, rows.keys, rows.tie_ranks, None, data.arrays, data.meta))
+            kept = self._memory[where] = ((count, total), tuple(built))
+        return [(int(view.keys[0]), int(view.keys[-1]), view) for view in kept[1]]
+
+
+def _read_dead(connection: Connection, opened: Opened, entry: Entry, generation: int) -> _Cached:
+    cached = _Cached(opened, generation)
+    _bury(cached, _tombstones(connection, "key BETWEEN ? AND ?", (entry.first, entry.last)))
+    return cached
+
+
+def _add_dead(connection: Connection, cached: _Cached, entry: Entry, generation: int) -> None:
+    """Deletions since the cached generation. Tombstones stay while any segment in the manifest holds their row."""
+    newer = _tombstones(
+        connection, "generation > ? AND key BETWEEN ? AND ?", (cached.generation, entry.first, entry.last)
+    )
+    cached.generation = generation
+    _bury(cached, newer)
+
+
+def _bury(cached: _Cached, keys: NDArray[np.int64]) -> None:
+    """Mark rows as dead, in new arrays: views that are in use do not change."""
+    own = cached.opened.keys
+    at = np.searchsorted(own, keys)
+    at = at[at < len(own)]
+    at = at[np.isin(own[at], keys)]
+    if not len(at):
+        return
+    dead = np.zeros(len(own), bool) if cached.dead is None else cached.dead.copy()
+    dead[at] = True
+    cached.dead, cached.live = dead, pack(~dead)
+    cached.live.flags.writeable = False
+
+
+def drop(connection: Connection, names: Sequence[str]) -> None:
+    """Take segments out of the manifest."""
+    connection.executemany("DELETE FROM segments WHERE name = ?", ((name,) for name in names))
+
+
+def still_there(connection: Connection, names: Sequence[str]) -> bool:
+    """Whether the manifest names all of these."""
+    return sum(1 for _ in select_in(connection, "name", "segments", "name", names)) == len(names)
+
+
+def bury_missing(connection: Connection, keys: NDArray[np.int64]) -> None:
+    """Note as deleted those rows that the record no longer has."""
+    kept = record_keys(connection, int(keys[0]), int(keys[-1]))
+    generation = connection.execute("SELECT generation FROM state").fetchone()[0] + 1
+    gone = np.setdiff1d(keys, kept, assume_unique=True).tolist()
+    connection.executemany(
+        "INSERT OR IGNORE INTO tombstones VALUES (?, ?)", ((key, generation) for key in gone)
+    )
+
+
+def record_keys(connection: Connection, first: int, last: int) -> NDArray[np.int64]:
+    """Keys of the chunks of documents with keys in a range; shape (n,), ascending."""
+    found = connection.execute(
+        "SELECT key, chunks FROM documents WHERE key BETWEEN ? AND ? AND chunks > 0 ORDER BY key",
+        (first, last),
+    )
+    starts, counts = pairs(found).T
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    keys: NDArray[np.int64] = np.repeat(starts, counts) + within
+    return keys

@@ -1,0 +1,273 @@
+"""When do segments become one, and who does it?
+
+A leg's segments, in order of key, shrink geometrically: each holds more than `RATIO` times the rows of all that come
+after it. Where that fails, the whole tail from there on is merged. So a row is written again a number of times that is
+logarithmic in the rows that came after it, and a query reads about log3(n / 1024) + TINY segments.
+
+Merges run in one thread that lives as long as there is something to do. Their inputs are immutable, so only
+publishing the result needs the writer's lock; a writer of this process publishes what is ready with its own commit.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from sleuth.store.catalogue import manifest, segments
+from sleuth.store.catalogue.building import Built, keep
+from sleuth.store.catalogue.manifest import Entry
+from sleuth.store.legs import Leg, SegmentView, count, unpack
+from sleuth.store.record.layout import Connection
+from sleuth.store.record.scan import ranks_of
+from sleuth.store.scratch import Scratch, trim
+
+RATIO = 2
+TINY = 4
+"""A tail of at most this many segments with fewer than TINY_ROWS rows in all is left alone."""
+TINY_ROWS = 1024
+MOST_ROWS = 1 << 24
+"""Rows of a segment: above, merging no longer pays."""
+DEAD_SHARE = 0.2
+"""A segment with a larger share of deleted rows is written again."""
+
+
+@dataclass(slots=True)
+class Merged:
+    """A merge that is done and waits to be published.
+
+    Attributes:
+        inputs: the segments that it replaces.
+        first, last: the range of keys that they answer for.
+        built: what replaces them; None where no row of theirs is left.
+        settled: set once it is published or given up.
+    """
+
+    inputs: tuple[Entry, ...]
+    first: int
+    last: int
+    built: Built | None
+    settled: threading.Event = field(default_factory=threading.Event)
+
+
+def plan(rows: Sequence[int], live: Sequence[int]) -> tuple[int, int] | None:
+    """Which run of adjacent segments to merge next, as a half-open range; None where all is well.
+
+    Args:
+        rows: in each segment, in order of key.
+        live: of them, those not deleted.
+    """
+    n = len(rows)
+    for i in range(n - 1):
+        total = sum(live[i:])
+        if total < TINY_ROWS:
+            if n - i > TINY:
+                return i, n
+            break
+        if live[i] <= RATIO * (total - live[i]) and total <= MOST_ROWS:
+            return i, n
+    for i in range(n):
+        if live[i] < (1 - DEAD_SHARE) * rows[i]:
+            return i, i + 1
+    return None
+
+
+def runs(
+    connection: Connection, entries: Sequence[Entry], views: Mapping[str, SegmentView]
+) -> Iterator[list[Entry]]:
+    """Adjacent segments that may become one: those with a view, and no uncovered rows between them."""
+    run: list[Entry] = []
+    for entry in entries:
+        if entry.name not in views:
+            continue
+        if (
+            run
+            and entry.first > run[-1].last + 1
+            and manifest.occupied(connection, run[-1].last + 1, entry.first - 1)
+        ):
+            yield run
+            run = []
+        run.append(entry)
+    if run:
+        yield run
+
+
+def choose(run: Sequence[Entry], views: Mapping[str, SegmentView], *, whole: bool) -> Sequence[Entry]:
+    """The part of a run to merge next; all of it on request, unless it is one segment without deleted rows."""
+    rows = [len(views[entry.name]) for entry in run]
+    live = [
+        n if (bits := views[entry.name].live) is None else count(bits)
+        for n, entry in zip(rows, run, strict=True)
+    ]
+    if whole:
+        return run if len(run) > 1 or rows != live else ()
+    chosen = plan(rows, live)
+    return run[slice(*chosen)] if chosen else ()
+
+
+def merge(  # noqa: PLR0917 - what is merged, and where to
+    connection: Connection, leg: Leg, entries: Sequence[Entry], views: Sequence[SegmentView], folder: Path,
+    release: Callable[[], None],
+) -> Merged:  # fmt: skip
+    """Merge adjacent segments as the connection's transaction sees them.
+
+    Args:
+        release: called as soon as the connection is no longer needed.
+    """
+    masks = [None if view.live is None else unpack(view.live, len(view)) for view in views]
+    live = [view.keys if mask is None else view.keys[mask] for view, mask in zip(views, masks, strict=True)]
+    keys = np.concatenate(live)
+    ties = ranks_of(connection, keys)
+    release()
+    first, last = entries[0].first, entries[-1].last
+    if not len(keys):
+        return Merged(tuple(entries), first, last, None)
+    data = leg.merge(views, Scratch(folder))
+    encoded = segments.encode(leg.name, leg.fingerprint, first, last, keys, ties, data)
+    built = keep(encoded, folder)
+    if built.held:
+        del data, encoded
+        trim()
+    return Merged(tuple(entries), first, last, built)
+
+
+class Merges:
+    """Merges of one store, between those who make them and those who publish them.
+
+    Args:
+        work: does one piece of work in the background; False where there is none left.
+    """
+
+    def __init__(self, work: Callable[[], bool]) -> None:
+        self._work = work
+        self.error: BaseException | None = None
+        self.deleted = False
+        self.stopping = False
+        self.finishing = False
+        self._ready: deque[Merged] = deque()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._again = False
+
+    # --- publishing, by whoever holds the writer's lock
+
+    def offer(self, merged: Merged) -> None:
+        """Have it published by the next commit."""
+        self._ready.append(merged)
+
+    def apply(self, connection: Connection, path: Path) -> list[Merged]:
+        """Publish what is ready in the open transaction; give up what was overtaken."""
+        applied = []
+        while self._ready:
+            merged = self._ready.popleft()
+            names = [entry.name for entry in merged.inputs]
+            if not manifest.still_there(connection, names):
+                if merged.built:
+                    merged.built.discard()
+                merged.settled.set()
+                continue
+            applied.append(merged)
+            manifest.drop(connection, names)
+            if merged.built:
+                merged.built.publish(connection)
+            manifest.purge_tombstones(connection, path / "segments", merged.first, merged.last)
+        return applied
+
+    def put_back(self, merged: Sequence[Merged]) -> None:
+        """The transaction was rolled back: a later one may publish these."""
+        self._ready.extend(merged)
+
+    def forget(self, merged: Sequence[Merged]) -> None:
+        """Nobody knows whether the commit stands: leave the files to a sweep."""
+        for item in merged:
+            if item.built:
+                item.built.release()
+            item.settled.set()
+
+    def done(self, merged: Sequence[Merged], path: Path) -> None:
+        """The commit stands: remove the files of the inputs. Who has mapped them keeps them."""
+        for item in merged:
+            if item.built:
+                item.built.release()
+            for entry in item.inputs:
+                if not entry.inline:
+                    with suppress(OSError):
+                        (path / "segments" / f"{entry.name}{segments.SUFFIX}").unlink()
+            item.settled.set()
+
+    # --- the thread
+
+    def committed(self, *, deleted: bool) -> None:
+        """See whether there is something to merge."""
+        self.deleted |= deleted
+        with self._lock:
+            self._again = True
+            if self._thread is None and not self.stopping:
+                self._thread = threading.Thread(target=self._run, name="sleuth-merge")
+                self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until nothing is left to do; raises what went wrong."""
+        self._join()
+        if self.error:
+            error, self.error = self.error, None
+            raise error
+
+    def finish(self) -> None:
+        """Do all that is left, unless another process keeps the writer's lock."""
+        self.finishing = True
+        self._join()
+
+    def _join(self) -> None:
+        while thread := self._thread:
+            thread.join()
+
+    def stop(self) -> None:
+        """Finish the piece of work that runs, start no other."""
+        self.stopping = True
+        if thread := self._thread:
+            thread.join()
+
+    def after_fork(self) -> None:
+        """In a child: the thread, and what it held, belong to the parent."""
+        self._lock, self._thread, self._again = threading.Lock(), None, False
+        self._ready = deque()
+
+    def publish(self, merged: Merged, try_now: Callable[[], None]) -> None:
+        """Wait until somebody has published it: a writer of this process, or `try_now`, which takes the lock."""
+        self.offer(merged)
+        given_up = None
+        while not merged.settled.is_set():
+            try_now()
+            if self.stopping or self.finishing:
+                given_up = given_up or time.monotonic() + 2.0
+                if time.monotonic() > given_up:
+                    self.stopping = True
+                    with suppress(ValueError):
+                        self._ready.remove(merged)
+                        if merged.built:
+                            merged.built.discard()
+                        return
+            merged.settled.wait(0.02)
+
+    def _run(self) -> None:
+        try:
+            while True:
+                with self._lock:
+                    self._again = False
+                while not self.stopping and self._work():
+                    pass
+                with self._lock:
+                    if self.stopping or not self._again:
+                        self._thread = None
+                        return
+        except BaseException as error:  # noqa: BLE001 - raised again by wait(), told by check()
+            self.error = error
+            with self._lock:
+                self._thread = None

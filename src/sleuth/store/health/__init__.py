@@ -1,0 +1,1 @@
+"""Opening an index, checking it, and mending what is derived from the record."""

@@ -1,0 +1,360 @@
+"""Is the index as it was written, and what does it hold?"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sleuth.errors import IndexDamagedError, StoreError
+from sleuth.store.catalogue import manifest, mark, segments
+from sleuth.store.catalogue.lock import read_holder
+from sleuth.store.catalogue.manifest import Entry, SegmentMissingError, Views
+from sleuth.store.catalogue.segments import Opened
+from sleuth.store.health import opening
+from sleuth.store.record import layout as record
+from sleuth.store.record.codebook import bad_codebooks
+from sleuth.store.record.layout import Connection
+from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
+from sleuth.store.writing import Writer
+
+_REBUILD = "sleuth doctor --repair"
+_READD = "sleuth doctor --repair, then add the documents that it names again"
+_ORDER = ("error", "warning", "ok")
+Connections = Callable[[], AbstractContextManager[Connection]]
+_Segments = list[tuple[Entry, Opened | SegmentMissingError | IndexDamagedError]]
+"""By manifest entry, in its order: the segment, or why it does not open."""
+
+
+def status(
+    connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], lost: str
+) -> Status:
+    """The store at a glance, as the connection's transaction sees it."""
+    version, documents, chunks, next_key = connection.execute(
+        "SELECT version, documents, chunks, next_key FROM state"
+    ).fetchone()
+    entries = manifest.entries(connection)
+    names = sorted({entry.leg for entry in entries} | set(views.legs))
+    legs = tuple(
+        _leg_status(connection, name, [e for e in entries if e.leg == name], chunks, next_key)
+        for name in names
+    )
+    tombstones = connection.execute("SELECT count(*) FROM tombstones").fetchone()[0]
+    size = (path / opening.RECORD).stat().st_size + opening.log_bytes(path)
+    damage = (*([lost] if lost else []), *views.damage.values())
+    return Status(
+        path=str(path),
+        format=record.FORMAT,
+        version=version,
+        counts=Counts(documents, chunks),
+        record_bytes=size,
+        legs=legs,
+        tombstones=tombstones,
+        settings=settings,
+        holder=read_holder(path / opening.LOCK),
+        damage=damage,
+    )
+
+
+def _leg_status(
+    connection: Connection, name: str, entries: list[Entry], chunks: int, next_key: int
+) -> LegStatus:
+    gaps = manifest.gaps([(entry.first, entry.last) for entry in entries], next_key)
+    uncovered = sum(manifest.occupied(connection, *gap) for gap in gaps)
+    rows = sum(entry.rows for entry in entries)
+    return LegStatus(
+        name=name,
+        fingerprint=entries[-1].fingerprint if entries else "",
+        segments=len(entries),
+        rows=rows,
+        dead=max(0, rows - (chunks - uncovered)),
+        uncovered=uncovered,
+        bytes=sum(entry.bytes for entry in entries),
+    )
+
+
+def check(path: Path, connections: Connections, views: Views, *, full: bool) -> list[Finding]:
+    """All findings, the worst first."""
+    noted = mark.read(path)
+    folder = path / opening.SEGMENTS
+    found = []
+    try:
+        with connections() as connection:
+            opened = _open_segments(connection, folder)
+            found += list(_check(connection, path, views, opened, noted, full=full))
+            connection.let_go()
+            found += list(_check_orphans(connection, folder))
+    except StoreError as error:
+        found.append(Finding("error", "record", str(error), _READD))
+    return sorted(found, key=lambda finding: _ORDER.index(finding.level))
+
+
+def _open_segments(connection: Connection, folder: Path) -> _Segments:
+    """All segments of the newest version, which the connection's transaction sees from now on.
+
+    A merge may take files away between the look at the manifest and the look at the folder; what is open stays, and
+    what a later manifest still names is lost.
+    """
+    missing: set[str] = set()
+    while True:
+        connection.execute("BEGIN")
+        opened = [(entry, _open_segment(connection, folder, entry)) for entry in manifest.entries(connection)]
+        gone = {entry.name for entry, segment in opened if isinstance(segment, SegmentMissingError)}
+        if gone <= missing:
+            return opened
+        missing = gone
+        connection.let_go()
+
+
+def _open_segment(
+    connection: Connection, folder: Path, entry: Entry
+) -> Opened | SegmentMissingError | IndexDamagedError:
+    try:
+        return manifest.open_segment(connection, folder, entry)
+    except (SegmentMissingError, IndexDamagedError) as error:
+        return error
+
+
+def _check(
+    connection: Connection, path: Path, views: Views, opened: _Segments, noted: int | None, *, full: bool
+) -> Iterator[Finding]:
+    yield from _check_note(connection, noted)
+    broken = [*_check_structure(connection)] if full else []
+    yield from broken
+    yield from _check_size(connection, path)
+    if not broken:
+        yield from _check_state(connection)
+        if full:
+            yield from _check_rows(connection)
+            yield from _check_embeddings(connection)
+            if bad := bad_codebooks(connection):
+                yield Finding("error", "record", f"codebooks {bad} are not as they were written", _READD)
+        yield from _check_segments(connection, opened, views, full=full)
+
+
+def _check_note(connection: Connection, noted: int | None) -> Iterator[Finding]:
+    version = connection.execute("SELECT version FROM state").fetchone()[0]
+    if noted is None:
+        yield Finding(
+            "warning",
+            "version",
+            "the note of the newest version is damaged; nothing is lost by that",
+            _REBUILD,
+        )
+    elif noted == 0 and version:
+        yield Finding(
+            "warning",
+            "version",
+            "the note of the newest version is missing; nothing is lost by that",
+            _REBUILD,
+        )
+    elif lost := opening.lost(noted, version):
+        yield Finding("error", "record", lost, "add the newest documents again, then sleuth doctor --repair")
+
+
+def _check_structure(connection: Connection) -> Iterator[Finding]:
+    told = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+    if told != ["ok"]:
+        yield Finding("error", "record", f"SQLite's integrity check: {'; '.join(told)}", _READD)
+    if broken := connection.execute("PRAGMA foreign_key_check").fetchall():
+        yield Finding("error", "record", f"{len(broken)} rows refer to rows that are not there", _READD)
+
+
+def _check_size(connection: Connection, path: Path) -> Iterator[Finding]:
+    """The length of the record's file, which SQLite does not mind."""
+    pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    size = (path / opening.RECORD).stat().st_size
+    if size % page or (size > pages * page and not opening.log_bytes(path)):
+        yield Finding(
+            "warning",
+            "record",
+            f"its file has {size} bytes, its pages take {pages * page}; no row is in the rest",
+            _REBUILD,
+        )
+
+
+def _check_state(connection: Connection) -> Iterator[Finding]:
+    """The counters, against the tables."""
+    documents, chunks, next_key = connection.execute(
+        "SELECT documents, chunks, next_key FROM state"
+    ).fetchone()
+    counted = connection.execute(
+        "SELECT count(*), coalesce(sum(chunks), 0), coalesce(max(key + max(chunks, 1)), 1) FROM documents"
+    ).fetchone()
+    stored = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+    if (documents, chunks) != counted[:2] or stored != chunks or counted[2] > next_key:
+        yield Finding(
+            "error", "record",
+            f"it counts {documents} documents and {chunks} chunks, and holds {counted[0]} and {stored}", _READD,
+        )  # fmt: skip
+    else:
+        yield Finding("ok", "record", f"{documents} documents, {chunks} chunks")
+
+
+def bad_documents(connection: Connection) -> dict[int, str]:
+    """Documents that have lost a part or whose bytes are not those that were written: id by key."""
+    bad = {}
+    chunks = connection.execute(f"SELECT {record.CHUNK_COLUMNS} FROM chunks ORDER BY key")
+    chunk = chunks.fetchone()
+    for document in connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key"):
+        key, n = document[:2]
+        whole = _checks(record.document_checksum, (*document[:4], *document[5:]), document[4])
+        expected = 0
+        while chunk is not None and chunk[0] < key + max(n, 1):
+            right = chunk[0] == key + expected and chunk[1] == expected
+            whole &= right and _chunk_is_whole(connection, chunk)
+            expected += 1
+            chunk = chunks.fetchone()
+        if not whole or expected != n:
+            bad[key] = str(document[6])
+    if chunk is not None:
+        bad[chunk[0]] = "(chunks without a document)"
+    return bad
+
+
+def _chunk_is_whole(connection: Connection, stored: tuple[Any, ...]) -> bool:
+    try:
+        chunk = record.plain(connection, stored)
+    except IndexDamagedError:
+        return False
+    return _checks(record.chunk_checksum, (*chunk[:6], *chunk[7:]), chunk[6])
+
+
+def _checks(checksum: Callable[..., int], values: tuple[Any, ...], expected: object) -> bool:
+    try:
+        return checksum(*values) == expected
+    except (TypeError, ValueError):  # a value of another type than was written
+        return False
+
+
+def _check_rows(connection: Connection) -> Iterator[Finding]:
+    bad = bad_documents(connection)
+    if bad:
+        names = ", ".join(repr(name) for name in list(bad.values())[:5]) + (", ..." if len(bad) > 5 else "")
+        yield Finding(
+            "error", "record", f"{len(bad)} documents are not as they were written: {names}", _READD
+        )
+    else:
+        yield Finding("ok", "record", "every row is as it was written")
+
+
+def _check_embeddings(connection: Connection) -> Iterator[Finding]:
+    if bad := len(record.bad_embeddings(connection)):
+        yield Finding("error", "embeddings", f"{bad} cached vectors are not as they were written", _REBUILD)
+
+
+def _check_segments(
+    connection: Connection, opened: _Segments, views: Views, *, full: bool
+) -> Iterator[Finding]:
+    present = manifest.record_keys(connection, 1, 1 << 62)
+    dead = np.fromiter((key for (key,) in connection.execute("SELECT key FROM tombstones")), np.int64)
+    for name in sorted({entry.leg for entry, _ in opened} | set(views.legs)):
+        keys, faults = [np.zeros(0, np.int64)], 0
+        for entry, segment in ((e, s) for e, s in opened if e.leg == name):
+            own, wrong = _check_segment(entry, segment, full=full)
+            keys.append(own)
+            faults += bool(wrong)
+            if wrong:
+                yield Finding("error", name, wrong, _REBUILD)
+        yield from _check_coverage(name, np.concatenate(keys), present, dead, name in views.deferred, faults)
+
+
+def _check_segment(
+    entry: Entry, segment: Opened | SegmentMissingError | IndexDamagedError, *, full: bool
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
+    """The keys of a segment, and what is wrong with it."""
+    nothing = np.zeros(0, np.int64)
+    if isinstance(segment, SegmentMissingError):
+        return nothing, f"segment {entry.name}: its file is missing"
+    if isinstance(segment, IndexDamagedError):
+        return nothing, str(segment)
+    keys = segment.keys
+    if full and (wrong := list(segments.verify(segment))):
+        return keys, f"segment {entry.name}: {', '.join(wrong)} not as written"
+    if len(keys) != entry.rows or (len(keys) and not (entry.first <= keys[0] and keys[-1] <= entry.last)):
+        return keys, f"segment {entry.name}: its rows are not those of the manifest"
+    return keys, ""
+
+
+def _check_coverage(  # noqa: PLR0917 - arrays in the order of the sentence
+    leg: str,
+    keys: np.ndarray[Any, np.dtype[np.int64]],
+    present: np.ndarray[Any, np.dtype[np.int64]],
+    dead: np.ndarray[Any, np.dtype[np.int64]],
+    deferred: bool,
+    faults: int,
+) -> Iterator[Finding]:
+    """Live rows of a leg against the rows of the record: each exactly once."""
+    live = keys[~np.isin(keys, dead)]
+    twice = len(live) - len(np.unique(live))
+    missing, foreign = len(np.setdiff1d(present, live)), len(np.setdiff1d(live, present))
+    if twice or foreign:
+        yield Finding(
+            "error", leg, f"{twice} rows are in two segments, {foreign} are of no document", _REBUILD
+        )
+    if missing and deferred and not faults:
+        yield Finding(
+            "warning", leg, f"{missing} of {len(present)} chunks are not indexed yet", "sleuth index"
+        )
+    elif missing:
+        yield Finding("error", leg, f"{missing} of {len(present)} chunks are in no sound segment", _REBUILD)
+    elif not (twice or foreign or faults):
+        yield Finding("ok", leg, f"every one of {len(present)} chunks is covered exactly once")
+
+
+def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:
+    """Files that nobody was writing and that no manifest since names: a commit may have come in between."""
+    unheld = segments.orphans(folder, set()) if folder.is_dir() else []
+    named = {f"{entry.name}{segments.SUFFIX}" for entry in manifest.entries(connection)}
+    for path in unheld:
+        if path.name not in named and path.exists():
+            yield Finding(
+                "warning", path.name, "no manifest names this file: a crash left it", "any write removes it"
+            )
+
+
+def repair(path: Path, connections: Connections, writer: Writer, views: Views) -> list[Repair]:
+    """Remove documents that have lost a part, forget what is damaged; what legs lack then is mended afterwards.
+
+    Raises:
+        IndexDamagedError: the record's own structure is damaged; the message says what can still be read.
+    """
+    told = []
+    with connections() as connection:
+        connection.execute("BEGIN")
+        if broken := list(_check_structure(connection)):
+            raise IndexDamagedError(f"{broken[0].message}; {_readable(connection)}", path=str(path))
+        bad = bad_documents(connection)
+        embeddings = record.bad_embeddings(connection)
+        for entry in manifest.entries(connection):
+            segment = _open_segment(connection, views.folder, entry)
+            if wrong := _check_segment(entry, segment, full=True)[1]:
+                views.damage[entry.name] = wrong
+    if bad:
+        writer.forget_documents(list(bad))
+        told += [
+            Repair(name, "the record had lost a part of it: removed, add it again") for name in bad.values()
+        ]
+    if embeddings:
+        writer.forget_embeddings(embeddings)
+        told.append(Repair("embeddings", f"{len(embeddings)} cached vectors were damaged: removed"))
+    if writer.recount():
+        told.append(Repair("record", "its counters were wrong: counted again"))
+    return told
+
+
+def _readable(connection: Connection) -> str:
+    """How much of a damaged record can still be read."""
+    sound = 0
+    try:
+        for (metadata,) in connection.execute("SELECT metadata FROM documents"):
+            json.loads(metadata or "{}")
+            sound += 1
+    except (sqlite3.Error, ValueError):
+        return f"at least {sound} documents can be read; add the others again into a new index"
+    return f"all {sound} documents are listed; add them again into a new index"

@@ -1,0 +1,205 @@
+"""What do legs lack, and how do they get it?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store.catalogue import manifest
+from sleuth.store.catalogue.building import Built
+from sleuth.store.catalogue.building import build as build_segment
+from sleuth.store.catalogue.manifest import Entry, SegmentMissingError, Views
+from sleuth.store.catalogue.segments import SUFFIX
+from sleuth.store.legs import Leg, Rows
+from sleuth.store.record import layout as record
+from sleuth.store.record.layout import Connection
+from sleuth.store.record.scan import rows_between
+from sleuth.store.record.values import Repair
+
+if TYPE_CHECKING:
+    from sleuth.store.writing import Writer
+
+_DEFERRED_BATCH = 8 << 20
+"""Characters of text in one step of a build that can be resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What one leg lacks.
+
+    Attributes:
+        bad: segments that cannot serve.
+        gaps: ranges of keys with rows that no other segment answers for.
+        why: in words.
+    """
+
+    leg: Leg
+    bad: tuple[Entry, ...]
+    gaps: tuple[tuple[int, int], ...]
+    why: str
+
+
+def problems(connection: Connection, views: Views) -> list[Problem]:
+    """What the attached legs lack, as the connection's transaction sees it; looks at headers and sizes only."""
+    found = []
+    for name, leg in views.legs.items():
+        reasons: dict[str, str] = {}
+        listed = manifest.entries(connection, name)
+        for entry in listed:
+            reason = views.damage.get(entry.name) or fault(connection, views.folder, entry, leg)
+            if reason:
+                reasons[entry.name] = reason
+        gaps = [] if name in views.deferred else manifest.uncovered(connection, leg, frozenset(reasons))
+        bad = tuple(entry for entry in listed if entry.name in reasons)
+        if bad or gaps:
+            rows = sum(manifest.occupied(connection, *gap) for gap in gaps)
+            whys = sorted(set(reasons.values())) or [f"{rows} rows were not indexed"]
+            found.append(
+                Problem(leg, bad, tuple(gaps), "; ".join(whys[:3]) + ("; ..." if len(whys) > 3 else ""))
+            )
+    return found
+
+
+def fault(connection: Connection, folder: Path, entry: Entry, leg: Leg | None) -> str:
+    """Why a segment cannot serve, as far as its manifest row, size and header tell; empty where it can."""
+    if leg is not None and entry.fingerprint != leg.fingerprint:
+        return f"made with {entry.fingerprint!r}, asked for {leg.fingerprint!r}"
+    try:
+        manifest.open_segment(connection, folder, entry)
+    except SegmentMissingError:
+        return f"segment {entry.name}: its file is missing"
+    except IndexDamagedError as error:
+        return str(error)
+    return ""
+
+
+def in_memory(found: Sequence[Problem], reason: str) -> list[Repair]:
+    """What is told where nothing can be written."""
+    return [
+        Repair(problem.leg.name, f"{problem.why}: served from the memory of this process, since {reason}")
+        for problem in found
+    ]
+
+
+def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
+    """Drop what cannot serve and index what is uncovered, leg by leg; each batch is committed.
+
+    Args:
+        connection: for reading; nobody else writes meanwhile.
+    """
+    connection.execute("BEGIN")
+    told = []
+    for problem in problems(connection, views):
+        started = time.perf_counter()
+        if problem.bad:
+            _drop(writer, views, problem.bad)
+        rows = 0
+        for gap in problem.gaps:
+            for batch in rows_between(connection, *gap):
+                first, last = int(batch.keys[0]), int(batch.keys[-1])
+                built = build_segment(problem.leg, batch, first, last, views.folder)
+                writer.change_manifest(partial(_publish, built=built))
+                rows += len(batch)
+        why = f"{problem.why}: {rows} rows indexed"
+        told.append(Repair(problem.leg.name, why, time.perf_counter() - started))
+    return told
+
+
+def remake(  # noqa: PLR0917 - where, and what becomes of it
+    connection: Connection,
+    writer: Writer,
+    views: Views,
+    leg: str,
+    settings: Mapping[str, Any],
+    vectors_of: str,
+) -> None:
+    """Forget the segments of a leg, and cached vectors but those of one fingerprint; keep other settings."""
+
+    def settle(connection: Connection) -> None:
+        record.change_settings(connection, settings)
+        record.keep_embeddings(connection, vectors_of)
+
+    _drop(writer, views, manifest.entries(connection, leg), settle)
+
+
+def _publish(connection: Connection, built: Built) -> list[Built]:
+    built.publish(connection)
+    return [built]
+
+
+def _drop(
+    writer: Writer, views: Views, bad: Sequence[Entry], also: Callable[[Connection], None] | None = None
+) -> None:
+    """Take segments out of the manifest, with what else is to change, and then off the disk."""
+    names = [entry.name for entry in bad]
+
+    def change(connection: Connection) -> list[Built]:
+        if also:
+            also(connection)
+        manifest.drop(connection, names)
+        if bad:
+            first, last = min(entry.first for entry in bad), max(entry.last for entry in bad)
+            manifest.purge_tombstones(connection, views.folder, first, last)
+        return []
+
+    writer.change_manifest(change)
+    for name in names:
+        with suppress(OSError):
+            (views.folder / f"{name}{SUFFIX}").unlink()
+    views.forget(names)
+
+
+def build(
+    connection: Connection,
+    views: Views,
+    leg: Leg,
+    writing: Callable[[], AbstractContextManager[Writer]],
+    progress: Callable[[int, int], None] | None,
+) -> int:
+    """Index what a leg does not cover, batch by batch; the writer's lock is held only to publish each.
+
+    Returns:
+        Rows indexed.
+    """
+    done, tried = 0, 0
+    while batch := _next_batch(connection, leg):
+        rows, left = batch
+        built = build_segment(leg, rows, int(rows.keys[0]), int(rows.keys[-1]), views.folder)
+        with writing() as writer:
+            writer.change_manifest(partial(_publish_free, built=built, rows=rows))
+        done += len(rows)
+        tried = max(tried, done + left - len(rows))
+        if progress:
+            progress(done, tried)
+    return done
+
+
+def _next_batch(connection: Connection, leg: Leg) -> tuple[Rows, int] | None:
+    """The first rows that the leg does not cover, and how many there are in all."""
+    connection.execute("BEGIN")
+    try:
+        gaps = manifest.uncovered(connection, leg)
+        if not gaps:
+            return None
+        left = sum(manifest.occupied(connection, *gap) for gap in gaps)
+        return next(rows_between(connection, *gaps[0], _DEFERRED_BATCH)), left
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def _publish_free(connection: Connection, built: Built, rows: Rows) -> list[Built]:
+    """Publish, unless another process was faster; rows deleted since they were read are dead in it."""
+    new = built.encoded
+    same = [e for e in manifest.entries(connection, new.leg) if e.fingerprint == new.fingerprint]
+    if any(e.first <= new.last and e.last >= new.first for e in same):
+        built.discard()
+        return []
+    manifest.bury_missing(connection, rows.keys)
+    built.publish(connection)
+    return [built]

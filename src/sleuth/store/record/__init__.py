@@ -1,0 +1,1 @@
+"""The SQLite record: its layout, rows and coded texts."""

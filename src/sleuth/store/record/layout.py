@@ -1,0 +1,451 @@
+"""How is the record laid out, and how is it read and written?
+
+One SQLite database. A document's key is the key of its first chunk and its chunks have consecutive keys, so a chunk
+needs no column for its document (`key - n`) and neither table needs an index besides the one on ids. Keys are given
+once and never again, by the counter in `state`. Each row carries a CRC-32 of its values, since SQLite has none.
+
+Values reach SQLite as parameters only. The texts of statements are the constants of this package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, StoreError
+from sleuth.store.record.codebook import Codebooks
+
+if TYPE_CHECKING:
+    from sleuth.store.record.rows import Passages
+
+FORMAT = 1
+APPLICATION = 0x534C5448
+"""What `file` and `PRAGMA application_id` tell of the database: "SLTH"."""
+
+BUSY_SECONDS = 30.0
+PAGE = 8192
+"""Bytes: a chunk of 512 tokens, 2.5 KB, wastes 4 % of such a page and 40 % of one of 4096."""
+
+MAPPED = 1 << 40
+"""Bytes of the record that readers map, at most: rows that lie apart are read in half the time of page by page."""
+
+SCHEMA = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE state(
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    version INTEGER NOT NULL, generation INTEGER NOT NULL, next_key INTEGER NOT NULL,
+    documents INTEGER NOT NULL, chunks INTEGER NOT NULL
+);
+INSERT INTO state VALUES (1, 0, 0, 1, 0, 0);
+CREATE TABLE documents(
+    key INTEGER PRIMARY KEY, chunks INTEGER NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER,
+    checksum INTEGER NOT NULL, content_hash BLOB NOT NULL, id TEXT NOT NULL UNIQUE,
+    source TEXT, title TEXT, metadata TEXT
+);
+CREATE TABLE chunks(
+    key INTEGER PRIMARY KEY, n INTEGER NOT NULL, page INTEGER, start INTEGER NOT NULL, line INTEGER NOT NULL,
+    lines INTEGER NOT NULL, checksum INTEGER NOT NULL, fields TEXT, metadata TEXT, text NOT NULL
+);
+CREATE TABLE segments(
+    name TEXT PRIMARY KEY, leg TEXT NOT NULL, fingerprint TEXT NOT NULL, first INTEGER NOT NULL,
+    last INTEGER NOT NULL, rows INTEGER NOT NULL, bytes INTEGER NOT NULL, checksum INTEGER NOT NULL, inline BLOB
+);
+CREATE TABLE tombstones(key INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
+CREATE INDEX tombstones_by_generation ON tombstones(generation);
+CREATE TABLE codebooks(book INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, share REAL NOT NULL, symbols BLOB NOT NULL);
+CREATE TABLE models(model INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);
+CREATE TABLE embeddings(
+    key INTEGER PRIMARY KEY, model INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,
+    checksum INTEGER NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, UNIQUE (model, hash)
+);
+"""
+
+DocumentValues = tuple[int, int, int, int | None, int, bytes, str, str | None, str | None, str | None]
+"""key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"""
+ChunkValues = tuple[int, int, int | None, int, int, int, int, str | None, str | None, str]
+"""key, n, page, start, line, lines, checksum, fields, metadata, text; the text is stored as its codebook writes it"""
+
+Sums = tuple[list[int], list[int], list[int]]
+"""Of passages: checksums of documents, line breaks in texts, checksums of chunks."""
+
+
+class Values(NamedTuple):
+    """Rows to be inserted, column by column.
+
+    Attributes:
+        into: the table, and which of its columns.
+        marks: the values of a row in SQL.
+        columns: what stands for the marks.
+    """
+
+    into: str
+    marks: str
+    columns: Sequence[Sequence[Any]]
+
+
+_BARE_DOCUMENTS = ("documents(key, chunks, size, checksum, content_hash, id)", "(?, 1, 0, ?, ?, ?)")
+_BARE_CHUNKS = ("chunks(key, n, start, line, lines, checksum, text)", "(?, 0, 0, 1, ?, ?, ?)")
+_TOGETHER = 96
+"""Rows that one statement inserts: each run of a statement gives the interpreter away and waits for it."""
+DOCUMENT_COLUMNS = "key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"
+CHUNK_COLUMNS = "key, n, page, start, line, lines, checksum, fields, metadata, text"
+SIGN = 1 << 31
+"""Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
+_MANY = 960
+_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+class Connection(sqlite3.Connection):
+    """A connection that can read the texts it finds.
+
+    Attributes:
+        books: the codebooks of its record.
+        held: the statement that holds a reader to one version, while there is one.
+    """
+
+    books: Codebooks
+    held: sqlite3.Cursor | None = None
+
+    def hold(self) -> tuple[int, int]:
+        """See the newest version from now on, and no other until `let_go`: its generation and number.
+
+        A statement that has a row left to give holds its version as a transaction does. BEGIN and ROLLBACK would give
+        the interpreter's lock away six times more, for which threads of queries wait.
+        """
+        self.held = self.execute("SELECT generation, version FROM state UNION ALL SELECT 0, 0")
+        generation, version = self.held.fetchone()
+        return generation, version
+
+    def let_go(self) -> None:
+        """End what `hold` or BEGIN began."""
+        if self.held is not None:
+            self.held.close()
+            self.held = None
+        if self.in_transaction:
+            self.execute("ROLLBACK")
+
+
+def connect(
+    path: Path, books: Codebooks, *, write: bool, immutable: bool = False, shared: bool = False
+) -> Connection:
+    """A connection in autocommit mode, usable from any one thread at a time.
+
+    `sqlite3.connect` itself sets the busy timeout before anything else runs. Checkpoints are left to the store.
+
+    Args:
+        shared: a reader that may make the files by which readers and writers take turns.
+    """
+    mode = "immutable=1&mode=ro" if immutable else ("mode=rw" if write or shared else "mode=ro")
+    connection = sqlite3.connect(
+        f"file:{quote(os.fsencode(path.resolve()))}?{mode}",
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
+        factory=Connection,
+    )
+    connection.books = books
+    try:
+        if write:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            connection.execute("PRAGMA journal_size_limit = 8388608")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA cache_size = -16384")
+            connection.execute("PRAGMA cell_size_check = ON")
+        else:
+            # A mapped page is looked over at each visit: checking its cells would cost more than reading it.
+            connection.execute(f"PRAGMA mmap_size = {MAPPED}")
+            if shared:
+                connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def initialise(path: Path, settings: Mapping[str, Any]) -> None:
+    """Make the record at `path`, in one transaction; what a crash left of an earlier attempt is no obstacle."""
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute(f"PRAGMA page_size = {PAGE}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("PRAGMA user_version").fetchone()[0]:
+            for statement in SCHEMA.split(";\n"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.execute(
+                "INSERT INTO meta VALUES ('settings', ?)", (to_json(settings, "settings") or "{}",)
+            )
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def check_format(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the record was made whole: False for what a crash left of its creation.
+
+    Raises:
+        FormatVersionError: it was made by another version of the format.
+    """
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found == FORMAT:
+        return True
+    if not found and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        return False
+    raise FormatVersionError(
+        f"{path.parent} has format {found}, this version of Sleuth reads format {FORMAT}: "
+        "open it with the version that made it, or index the documents again in another folder",
+        path=str(path.parent),
+    )
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's failures as ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+
+
+@contextmanager
+def failing_disk(path: Path) -> Iterator[None]:
+    """The failures of the file system as ours."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"cannot write into {path}: {error.strerror}", path=str(path)) from error
+
+
+UNREADABLE = StoreError
+"""What `translate` makes of a record that SQLite cannot open, as on a read-only disk."""
+
+
+def translate(error: sqlite3.Error, path: Path) -> StoreError:
+    """The error of ours that says what SQLite's means for the index at `path`."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code in (1, 0):
+        return IndexDamagedError(
+            f"the record in {path} is damaged ({error}): `sleuth doctor --full` says what remains",
+            path=str(path),
+        )
+    kept = "everything committed before is kept"
+    if code == sqlite3.SQLITE_FULL:
+        return StoreError(
+            f"the disk under {path} is full; {kept}: free some space and try again", path=str(path)
+        )
+    if code == sqlite3.SQLITE_BUSY:
+        return StoreError(f"the record in {path} is busy ({error}): try again", path=str(path))
+    return StoreError(f"the record in {path} cannot be used ({error}); {kept}", path=str(path))
+
+
+def to_json(value: Mapping[str, Any] | None, argument: str) -> str | None:
+    """Compact JSON; None for an empty mapping, which then takes no space.
+
+    Raises:
+        ArgumentError: JSON cannot hold it, or UTF-8 cannot.
+    """
+    if not value:
+        return None
+    try:
+        text = _JSON.encode(value)
+    except RecursionError:
+        raise ArgumentError(f"{argument} must be nested less deeply than a thousand times") from None
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{argument} must be JSON values, got {_short(value)} ({error})") from error
+    return check_text(text, argument)
+
+
+def from_json(text: str | None) -> dict[str, Any]:
+    """What `to_json` was given."""
+    return json.loads(text) if text else {}
+
+
+def check_text(text: str, argument: str) -> str:
+    """The text, if it is one that UTF-8 can hold.
+
+    Raises:
+        ArgumentError: it is none, or has a lone surrogate.
+    """
+    if not isinstance(text, str):
+        raise ArgumentError(f"{argument} must be a string, got {text!r}")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ArgumentError(
+                f"{argument} must be text without lone surrogates, got {_short(text)} (character {error.start}): "
+                "decode files with errors='replace'"
+            ) from error
+    return text
+
+
+def check_texts(texts: Sequence[str], argument: str) -> Sequence[str]:
+    """As `check_text`, for many: ASCII, which most are, is seen at once."""
+    if not all(map(str.isascii, texts)):
+        for text in texts:
+            check_text(text, argument)
+    return texts
+
+
+def document_checksum(  # noqa: PLR0917 - the columns of the table, in order
+    key: int, chunks: int, size: int, modified_ns: int | None, content_hash: bytes,
+    id: str, source: str | None, title: str | None, metadata: str | None,
+) -> int:  # fmt: skip
+    """CRC-32 of a row of `documents`."""
+    values = f"{key}|{chunks}|{size}|{modified_ns}|{id}\0{source}\0{title}\0{metadata}"
+    return zlib.crc32(values.encode(), zlib.crc32(content_hash)) - SIGN
+
+
+def chunk_checksum(  # noqa: PLR0917 - the columns of the table, in order
+    key: int, n: int, page: int | None, start: int, line: int, lines: int,
+    fields: str | None, metadata: str | None, text: str,
+) -> int:  # fmt: skip
+    """CRC-32 of a row of `chunks`."""
+    return zlib.crc32(f"{key}|{n}|{page}|{start}|{line}|{lines}|{fields}\0{metadata}\0{text}".encode()) - SIGN
+
+
+def select_in(
+    connection: sqlite3.Connection,
+    columns: str,
+    table: str,
+    column: str,
+    values: Sequence[Any],
+    *,
+    also: tuple[str, Any] | None = None,
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of `table` whose `column` is one of `values`, in no order. The names are constants of this package.
+
+    The list is padded to a few lengths, so that SQLite prepares few statements.
+
+    Args:
+        also: a second column and the value that it must have.
+    """
+    condition, more = (f"{also[0]} = ? AND ", (also[1],)) if also else ("", ())
+    for at in range(0, len(values), _MANY):
+        some = values[at : at + _MANY]
+        size = min(_MANY, 1 << (len(some) - 1).bit_length())
+        padded = (*more, *some, *([None] * (size - len(some))))
+        marks = ",".join("?" * size)
+        yield from connection.execute(
+            f"SELECT {columns} FROM {table} WHERE {condition}{column} IN ({marks})", padded
+        )
+
+
+def tables(
+    documents: Sequence[DocumentValues], chunks: Sequence[ChunkValues], texts: Sequence[str | bytes]
+) -> tuple[Values, Values]:
+    """What is inserted for rows of both tables; `texts` are those of the chunks as a `Coder` wrote them.
+
+    Rows that say nothing but an id and a text, as of a bulk load, bind half of the values.
+    """
+    columns = list(zip(*documents, strict=True))
+    if any(row[2] or row[3] is not None or row[7] or row[8] or row[9] or row[1] != 1 for row in documents):
+        told = Values("documents", _marks(10), columns)
+    else:
+        told = Values(*_BARE_DOCUMENTS, itemgetter(0, 4, 5, 6)(columns) if columns else ())
+    columns = list(zip(*chunks, strict=True))
+    if any(row[1] or row[3] or row[2] or row[7] or row[8] or row[4] != 1 for row in chunks):
+        return told, Values("chunks", _marks(10), [*columns[:9], texts])
+    return told, Values(*_BARE_CHUNKS, (*itemgetter(0, 5, 6)(columns), texts) if columns else ())
+
+
+def passage_tables(
+    passages: Passages, first: int, sums: Sums, texts: Sequence[str | bytes]
+) -> tuple[Values, Values]:
+    """What is inserted for documents of one chunk each, with keys from `first` on."""
+    n = len(passages)
+    keys = range(first, first + n)
+    documents = Values(*_BARE_DOCUMENTS, (keys, sums[0], passages.digests, passages.ids))
+    if passages.sources or passages.titles or passages.own:
+        nothing = [None] * n
+        own = [text for _, text in passages.own] if passages.own else nothing
+        more = (passages.sources or nothing, passages.titles or nothing, own)
+        told = "documents(key, chunks, size, checksum, content_hash, id, source, title, metadata)"
+        documents = Values(told, "(?, 1, 0, ?, ?, ?, ?, ?, ?)", (*documents.columns, *more))
+    return documents, Values(*_BARE_CHUNKS, (keys, sums[1], sums[2], texts))
+
+
+def _marks(columns: int) -> str:
+    return f"({', '.join('?' * columns)})"
+
+
+def insert(connection: Connection, values: Values) -> None:
+    """Add rows, in order of key."""
+    columns = values.columns
+    width, n = len(columns), len(columns[0]) if columns else 0
+    whole = n - n % _TOGETHER
+    many = f"INSERT INTO {values.into} VALUES {', '.join([values.marks] * _TOGETHER)}"
+    bound: list[Any] = [None] * (width * _TOGETHER)
+    for at in range(0, whole, _TOGETHER):
+        for place, column in enumerate(columns):
+            bound[place::width] = column[at : at + _TOGETHER]
+        connection.execute(many, bound)
+    left = [column[whole:] for column in columns]
+    connection.executemany(f"INSERT INTO {values.into} VALUES {values.marks}", zip(*left, strict=True))
+
+
+def plain(connection: Connection, stored: tuple[Any, ...]) -> ChunkValues:
+    """A row of `chunks` with its text decoded."""
+    key, n, page, start, line, lines, checksum, fields, metadata, text = stored
+    decoded = connection.books.decode(connection, text)
+    return key, n, page, start, line, lines, checksum, fields, metadata, decoded
+
+
+def insert_embeddings(
+    connection: sqlite3.Connection, fingerprint: str, vectors: Iterable[tuple[bytes, bytes]]
+) -> None:
+    """Keep vectors by content hash, under a model that is noted where it is new."""
+    connection.execute("INSERT OR IGNORE INTO models(fingerprint) VALUES (?)", (fingerprint,))
+    model = connection.execute("SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()[0]
+    connection.executemany(
+        "INSERT OR REPLACE INTO embeddings(model, checksum, hash, vector) VALUES (?, ?, ?, ?)",
+        ((model, zlib.crc32(vector, zlib.crc32(name)), name, vector) for name, vector in vectors),
+    )
+
+
+def change_settings(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
+    """Keep these settings instead of those before."""
+    connection.execute(
+        "UPDATE meta SET value = ? WHERE name = 'settings'", (to_json(settings, "settings") or "{}",)
+    )
+
+
+def keep_embeddings(connection: sqlite3.Connection, fingerprint: str) -> None:
+    """Forget all models but one, and their vectors."""
+    connection.execute("DELETE FROM models WHERE fingerprint != ?", (fingerprint,))
+
+
+def bad_embeddings(connection: sqlite3.Connection) -> list[int]:
+    """Keys of cached vectors that are not as they were written."""
+    found = connection.execute("SELECT key, checksum, hash, vector FROM embeddings")
+    return [key for key, checksum, name, vector in found if zlib.crc32(vector, zlib.crc32(name)) != checksum]
+
+
+def delete_embeddings(connection: sqlite3.Connection, fingerprint: str) -> int:
+    """Forget a model and its vectors; how many there were."""
+    model = connection.execute("SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()
+    if model is None:
+        return 0
+    gone = connection.execute("DELETE FROM embeddings WHERE model = ?", model).rowcount
+    connection.execute("DELETE FROM models WHERE model = ?", model)
+    return gone
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

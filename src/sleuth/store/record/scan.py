@@ -1,0 +1,124 @@
+"""How are rows read back from the record?"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store.legs import Rows
+from sleuth.store.record.batch import make_rows, spread_ranks
+from sleuth.store.record.layout import (
+    CHUNK_COLUMNS,
+    DOCUMENT_COLUMNS,
+    ChunkValues,
+    Connection,
+    DocumentValues,
+    from_json,
+    plain,
+)
+
+BATCH_BYTES = 64 << 20
+"""Characters of text in a batch of rows, about: bounds the memory of a rebuild and of a long commit."""
+_IDS = "sqlite_autoindex_documents_1"
+_MANY_OF = 8
+_PAGE = 1 << 20
+"""Keys that are read at once, at most: some 8 MB of text."""
+"""Where this share of all rows is asked for, going through the whole index of ids costs less than sorting them."""
+
+
+def rows_between(
+    connection: Connection, first: int, last: int, batch_bytes: int = BATCH_BYTES
+) -> Iterator[Rows]:
+    """The rows with keys `first` to `last`, inclusive, as legs are given them; whole documents, in order of key."""
+    documents: list[DocumentValues] = []
+    chunks: list[ChunkValues] = []
+    size = 0
+    for document, own in documents_between(connection, first, last):
+        documents.append(document)
+        chunks.extend(own)
+        size += sum(len(chunk[9]) for chunk in own)
+        if size >= batch_bytes:
+            yield _to_rows(documents, chunks)
+            documents, chunks, size = [], [], 0
+    if chunks:
+        yield _to_rows(documents, chunks)
+
+
+def documents_between(
+    connection: Connection, first: int, last: int
+) -> Iterator[tuple[DocumentValues, list[ChunkValues]]]:
+    """Documents with keys in a range, each with its chunks; two cursors that walk side by side."""
+    documents = connection.execute(
+        f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
+    )
+    chunks = connection.execute(
+        f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
+    )
+    for document in documents:
+        own = [plain(connection, chunk) for chunk in islice(chunks, document[1])]
+        if len(own) != document[1] or any(chunk[0] - chunk[1] != document[0] for chunk in own):
+            raise IndexDamagedError(
+                f"the record has lost chunks of {document[6]!r}: `sleuth doctor --full` says what remains"
+            )
+        yield document, own
+
+
+def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray[np.uint32] | None:
+    """Tie ranks of rows that the record holds.
+
+    Args:
+        keys: shape (n,), ascending; whole documents, all of those between the first and the last.
+
+    Returns:
+        Shape (n,); None where they are in order of id.
+    """
+    if not len(keys):
+        return None
+    by_id = _documents_by_id(connection, int(keys[0]), int(keys[-1]))
+    if np.all(by_id[1:] > by_id[:-1]):
+        return None
+    order = np.argsort(by_id)
+    starts = by_id[order]
+    places = np.searchsorted(keys, starts)
+    counts = np.diff(places, append=len(keys))
+    if not np.array_equal(keys[places[counts > 0]], starts[counts > 0]) or places[0]:
+        raise IndexDamagedError("the record holds other documents than segments do")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return spread_ranks(place, counts)
+
+
+def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> NDArray[np.int64]:
+    """Keys of the documents with keys in a range, in order of id: read off the index of ids where they are many."""
+    total = connection.execute("SELECT chunks FROM state").fetchone()[0]
+    how = f"INDEXED BY {_IDS}" if last - first >= total // _MANY_OF else "NOT INDEXED"
+    gathered = (
+        "SELECT group_concat(key), max(id) FROM "
+        f"(SELECT key, id FROM documents {how} WHERE id >= ? AND key BETWEEN ? AND ? ORDER BY id LIMIT ?)"
+    )
+    pages: list[NDArray[np.int64]] = []
+    least = ""
+    while True:
+        # A row that is stepped to costs three times what it costs in a list, and gives the interpreter's lock away.
+        keys, greatest = connection.execute(gathered, (least, first, last, _PAGE)).fetchone()
+        pages.append(np.fromstring(keys, np.int64, sep=",") if keys else np.zeros(0, np.int64))
+        if len(pages[-1]) < _PAGE:
+            return np.concatenate(pages)
+        least = f"{greatest}\0"
+
+
+def pairs(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
+    """The result of a query of two integers; shape (n, 2)."""
+    return np.array(cursor.fetchall(), np.int64).reshape(-1, 2)
+
+
+def _to_rows(documents: list[DocumentValues], chunks: list[ChunkValues]) -> Rows:
+    metadata = {row[0]: from_json(row[9]) for row in documents if row[9]}
+    fields = {row[0]: from_json(row[7]) for row in chunks if row[7]}
+    own = {row[0]: from_json(row[8]) for row in chunks if row[8]}
+    return make_rows(documents, chunks, metadata.get, fields.get, own.get)
