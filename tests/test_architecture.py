@@ -19,7 +19,7 @@ BASE = {"errors", "types", "results", "protocols", "lazy"}
 GROUND = BASE | {"filters", "settings", "text", "store"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
-INTERNAL = {"store", "lexical", "dense", "text"}
+INTERNAL = {"store", "lexical", "dense"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),

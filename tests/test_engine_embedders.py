@@ -157,7 +157,7 @@ def test_a_kill_while_embedders_change_leaves_one_in_force(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for last in ("record.keep_embeddings", "manifest.purge_tombstones"):
+    for last in ("record.layout.keep_embeddings", "catalogue.manifest.purge_tombstones"):
         with monkeypatch.context() as kill:
             kill.setattr(f"sleuth.store.{last}", killed)
             with pytest.raises(KeyboardInterrupt):
