@@ -185,3 +185,27 @@ def test_a_source_distribution_can_be_built() -> None:
     for kind in ("pyx", "pxd", "h", "pyi"):
         assert any(SRC.rglob(f"*.{kind}"))
         assert f"**/*.{kind}" in patterns
+
+
+def imported_modules(path: Path) -> set[Path]:
+    """Files of sleuth that a module imports: at its top, inside functions, and for type checking alike."""
+    files = set()
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("sleuth."):
+            continue
+        place = SRC.joinpath(*(node.module or "").split(".")[1:])
+        candidates = [place.with_suffix(".py"), place / "__init__.py"]
+        candidates += [place / f"{alias.name}.py" for alias in node.names]
+        files |= {candidate for candidate in candidates if candidate.is_file()}
+    return files
+
+
+@pytest.mark.parametrize("folder", ["ingest"])
+def test_no_import_cycles_between_modules(folder: str) -> None:
+    """The modules of a folder form an order, also counting imports inside functions and for type checking."""
+    graph = {path: imported_modules(path) - {path} for path in (SRC / folder).rglob("*.py")}
+    graph = {path: below for path, below in graph.items() if path.name != "__init__.py"}
+    while free := [path for path, below in graph.items() if not below & graph.keys()]:
+        for path in free:
+            del graph[path]
+    assert not graph, sorted(str(path.relative_to(SRC)) for path in graph)

@@ -12,7 +12,7 @@ from sleuth import ArgumentError, Document, Engine, Ranking
 from sleuth.engine.expansion import join
 from sleuth.engine.search import Fusion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
-from sleuth.ingest.jobs import IndexInterrupted, IndexProgress
+from sleuth.ingest.reports import IndexInterrupted, IndexProgress
 
 DOCUMENTS = [
     Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),

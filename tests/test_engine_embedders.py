@@ -13,7 +13,7 @@ from sleuth import Document, Engine, Ranking
 from sleuth.dense.embedding import text_hash
 from sleuth.dense.packages import Model2VecEmbedder
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, MissingPackageError
-from sleuth.ingest.jobs import IndexInterrupted
+from sleuth.ingest.reports import IndexInterrupted
 from tests.dense.strategies import HashEmbedder
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.ingest import ReadOptions, read
-from sleuth.ingest.records import Skipped
+from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError
 from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
 from sleuth.ingest.ignore import Rules
-from sleuth.ingest.records import SkipKind
+from sleuth.ingest.reports import SkipKind
 from tests.code.conftest import need_git
 
 

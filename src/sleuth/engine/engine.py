@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from sleuth.dense.leg import DenseLeg
     from sleuth.filters import Filter
-    from sleuth.ingest.jobs import AddReport, IndexProgress, IndexReport
     from sleuth.ingest.options import ReadOptions
+    from sleuth.ingest.reports import AddReport, IndexProgress, IndexReport
     from sleuth.protocols import Embedder
     from sleuth.store.legs import Leg
     from sleuth.store.reading import Snapshot
@@ -143,7 +143,7 @@ class Engine(Answering):
             ArgumentError: a document that cannot be kept; names it. Batches before it are kept.
             IndexLockedError: another writer did not finish in time; names it.
         """
-        from sleuth.ingest.jobs import add_documents
+        from sleuth.ingest.api import add_documents
 
         if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
             raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
@@ -175,7 +175,8 @@ class Engine(Answering):
             IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
             EmbeddingError: as `embed`; the files are read.
         """
-        from sleuth.ingest.jobs import IndexInterrupted, index_paths
+        from sleuth.ingest.api import index_paths
+        from sleuth.ingest.reports import IndexInterrupted
 
         report = index_paths(
             self._store,

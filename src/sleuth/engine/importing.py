@@ -9,7 +9,7 @@ from math import hypot
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError
-from sleuth.ingest.jobs import AddReport
+from sleuth.ingest.reports import AddReport
 from sleuth.text.chunkers import Chunker
 
 if TYPE_CHECKING:

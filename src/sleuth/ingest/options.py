@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest.adding import check_metadata
+from sleuth.ingest.validate import check_metadata
 
 MAX_BYTES: Final = 64 << 20
 """Larger files are skipped unless told otherwise (64 MiB); rows of CSV and JSONL files are read one at a time."""

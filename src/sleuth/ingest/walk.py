@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from sleuth.ingest.ignore import IGNORE_FILES, VERSION_CONTROL, Ignores, Rules, above
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.records import FileEntry, Skipped
+from sleuth.ingest.reports import FileEntry, Skipped
 
 _escaped = re.compile(rb"\\x([0-9a-f]{2})")
 _UNBOUNDED: Final = frozenset({".csv", ".tsv", ".tab", ".jsonl", ".ndjson"})

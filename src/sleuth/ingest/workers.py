@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.records import FileEntry, FileRead, SkipKind, Skipped
+from sleuth.ingest.reports import FileEntry, FileRead, SkipKind, Skipped
 from sleuth.ingest.walk import failure
 from sleuth.types import Document
 

@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import Any, BinaryIO, Final, TypeAlias
 
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.ingest.adding import check
 from sleuth.ingest.encodings import decode, is_binary
 from sleuth.ingest.loaders.kinds import BY_EXTENSION, BY_NAME
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.records import FileEntry, Skipped
+from sleuth.ingest.reports import FileEntry, Skipped
+from sleuth.ingest.validate import check
 from sleuth.types import Document
 
 

@@ -16,7 +16,7 @@ from sleuth.errors import LoadError
 from sleuth.ingest.encodings import decode, is_binary, marked_encoding
 from sleuth.ingest.loaders.registry import FileBytes
 from sleuth.ingest.options import ReadOptions
-from sleuth.ingest.records import Skipped
+from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
 
 _TITLES: Final = ("title", "name", "Title", "Name")

@@ -115,7 +115,7 @@ def file_id(path: str) -> str:
 
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
     """The passages of what an id names, else of the file at a path: of its document, or of its rows."""
-    from sleuth.ingest.known import file_of
+    from sleuth.ingest.sync import file_of
     from sleuth.ingest.walk import printable
 
     path = file_id(name)
@@ -128,7 +128,7 @@ def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
 
 def documents_at(engine: Engine, path: str) -> list[str]:
     """Ids of the documents that the file at a path gave, or the files in the folder there."""
-    from sleuth.ingest.known import file_of
+    from sleuth.ingest.sync import file_of
     from sleuth.ingest.walk import is_below
 
     root = file_id(path)

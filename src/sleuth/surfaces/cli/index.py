@@ -31,8 +31,7 @@ from sleuth.text.clean import clean_text
 if TYPE_CHECKING:
     from types import FrameType
 
-    from sleuth.ingest.jobs import IndexProgress, IndexReport
-    from sleuth.ingest.records import SkipKind
+    from sleuth.ingest.reports import IndexProgress, IndexReport, SkipKind
 
 P = ParamSpec("P")
 
@@ -103,8 +102,9 @@ def index(
 ) -> None:
     """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced."""
     from sleuth.engine.engine import Engine
-    from sleuth.ingest.jobs import IndexInterrupted, present, roots_of
+    from sleuth.ingest.api import present, roots_of
     from sleuth.ingest.options import ReadOptions
+    from sleuth.ingest.reports import IndexInterrupted
 
     given = {"analyzer": analyzer, "chunk_size": chunk_size}
     settings = {name: value for name, value in given.items() if value is not None}

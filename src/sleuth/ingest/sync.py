@@ -1,4 +1,4 @@
-"""Which files does the index hold documents of, and what becomes of them in a run?"""
+"""Compares the files of a run with those the index holds: what to add, to delete and to prune."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sleuth.ingest.adding import UNKNOWN, Adder, State, identify
+from sleuth.ingest.documents import UNKNOWN, Adder, State
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.records import REFUSED, FileRead, Skipped, Unchanged
+from sleuth.ingest.reports import REFUSED, FileRead, IndexReport, Skipped, Unchanged
+from sleuth.ingest.validate import identify
 from sleuth.ingest.walk import is_below, is_gone, printable
 from sleuth.types import Document
 
 if TYPE_CHECKING:
-    from sleuth.ingest.jobs import IndexReport
     from sleuth.store.record.values import StoredDocument
     from sleuth.store.store import Store
 

@@ -1,4 +1,4 @@
-"""Which documents are in these files and folders, and what could not be read?"""
+"""Reads the documents of files and folders, in order, while workers read ahead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeAlias
 
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.records import FileEntry, FileRead, Progress, Skipped, Unchanged
+from sleuth.ingest.reports import FileEntry, FileRead, Progress, Skipped, Unchanged
 from sleuth.ingest.walk import walk
 from sleuth.ingest.workers import Readers
 from sleuth.types import Document

@@ -1,9 +1,9 @@
-"""What comes out of reading files, beside documents: files found, skipped, unchanged or done, and progress."""
+"""Records of a run: files found, skipped, unchanged or read; progress; and the totals at the end."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, TypeAlias
 
 SkipKind: TypeAlias = Literal[
     "binary",
@@ -100,3 +100,76 @@ class Progress:
     bytes: int
     total_files: int | None = None
     total_bytes: int | None = None
+
+
+@dataclass(slots=True)
+class AddReport:
+    """What an add did.
+
+    Attributes:
+        added, updated, unchanged: documents.
+        seconds: wall time.
+        version: the version of the index after the last commit.
+    """
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    seconds: float = 0.0
+    version: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class IndexReport(AddReport):
+    """What reading files and folders did.
+
+    Attributes:
+        read: files that were read.
+        bytes: of those files.
+        deleted: documents deleted because their file no longer gives them.
+        pruned: documents deleted because their file is gone.
+        skipped: what could not be read, with the reason.
+        documents, passages: what the index holds now.
+        interrupted: whether Ctrl-C ended it; what was read is committed.
+    """
+
+    read: int = 0
+    bytes: int = 0
+    deleted: int = 0
+    pruned: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    documents: int = 0
+    passages: int = 0
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProgress:
+    """How far `index` has come.
+
+    Attributes:
+        files, bytes: dealt with so far.
+        total_files: None until all folders have been walked.
+        seconds: since the start.
+    """
+
+    files: int
+    bytes: int
+    total_files: int | None
+    seconds: float
+
+
+class IndexInterrupted(KeyboardInterrupt):
+    """Ctrl-C during `Engine.index`. What was read is committed.
+
+    Attributes:
+        report: what was done so far.
+    """
+
+    def __init__(self, report: IndexReport) -> None:
+        super().__init__()
+        self.report = report

@@ -1,19 +1,29 @@
-"""How do documents and folders get into the index, so that doing it again costs nothing?"""
+"""Adds documents, and brings the index up to date with files and folders."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest.adding import Adder
-from sleuth.ingest.known import Run, known_files
+from sleuth.ingest.documents import Adder
 from sleuth.ingest.options import ReadOptions
-from sleuth.ingest.records import FileRead, Progress, Skipped, Unchanged
+from sleuth.ingest.reading import read
+from sleuth.ingest.reports import (
+    AddReport,
+    FileRead,
+    IndexInterrupted,
+    IndexProgress,
+    IndexReport,
+    Progress,
+    Skipped,
+    Unchanged,
+)
+from sleuth.ingest.sync import Run, known_files
 from sleuth.ingest.walk import is_below, printable
 from sleuth.settings import IndexSettings
 from sleuth.text.chunkers import Chunker
@@ -23,79 +33,6 @@ if TYPE_CHECKING:
     from sleuth.store.store import Store
 
 _Record: TypeAlias = Document | Skipped | Unchanged | FileRead
-
-
-@dataclass(slots=True)
-class AddReport:
-    """What an add did.
-
-    Attributes:
-        added, updated, unchanged: documents.
-        seconds: wall time.
-        version: the version of the index after the last commit.
-    """
-
-    added: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    seconds: float = 0.0
-    version: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return asdict(self)
-
-
-@dataclass(slots=True)
-class IndexReport(AddReport):
-    """What reading files and folders did.
-
-    Attributes:
-        read: files that were read.
-        bytes: of those files.
-        deleted: documents deleted because their file no longer gives them.
-        pruned: documents deleted because their file is gone.
-        skipped: what could not be read, with the reason.
-        documents, passages: what the index holds now.
-        interrupted: whether Ctrl-C ended it; what was read is committed.
-    """
-
-    read: int = 0
-    bytes: int = 0
-    deleted: int = 0
-    pruned: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    documents: int = 0
-    passages: int = 0
-    interrupted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class IndexProgress:
-    """How far `index` has come.
-
-    Attributes:
-        files, bytes: dealt with so far.
-        total_files: None until all folders have been walked.
-        seconds: since the start.
-    """
-
-    files: int
-    bytes: int
-    total_files: int | None
-    seconds: float
-
-
-class IndexInterrupted(KeyboardInterrupt):
-    """Ctrl-C during `Engine.index`. What was read is committed.
-
-    Attributes:
-        report: what was done so far.
-    """
-
-    def __init__(self, report: IndexReport) -> None:
-        super().__init__()
-        self.report = report
 
 
 def add_documents(
@@ -212,8 +149,6 @@ def _read(
     *,
     leave_out: Path,
 ) -> Iterator[_Record]:
-    from sleuth.ingest.pipeline import read
-
     def show(now: Progress) -> None:
         if progress:
             progress(IndexProgress(now.files, now.bytes, now.total_files, time.monotonic() - started))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sleuth import ArgumentError, Engine
-from sleuth.ingest import ReadOptions, adding
-from sleuth.ingest.jobs import IndexInterrupted
+from sleuth.ingest import ReadOptions, documents
+from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store.writing import Writer
 
 
@@ -215,8 +215,8 @@ def test_interruptions_in_the_midst(
         return really(writer, *args, **kwargs)
 
     monkeypatch.setattr(Writer, method, interrupted)
-    monkeypatch.setattr(adding, "BATCH", 1)
-    monkeypatch.setattr(adding, "COMMIT_BYTES", 1)
+    monkeypatch.setattr(documents, "BATCH", 1)
+    monkeypatch.setattr(documents, "COMMIT_BYTES", 1)
     with pytest.raises(IndexInterrupted) as raised:
         engine.index([docs])
     report = raised.value.report

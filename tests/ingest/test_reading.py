@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.ingest import FileRead, Progress, ReadOptions, Skipped, read, walk, workers
-from sleuth.ingest.pipeline import Record
-from sleuth.ingest.records import FileEntry
+from sleuth.ingest.reading import Record
+from sleuth.ingest.reports import FileEntry
 from sleuth.ingest.workers import read_file
 from sleuth.types import Document
 from tests.ingest.files import docx, pdf

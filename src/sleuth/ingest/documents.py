@@ -1,4 +1,4 @@
-"""How does a document get into the index: by which id, in which passages, and only where it has changed?"""
+"""Adds documents to the index in batches, and writes only those that changed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.hashing import content_hash
-from sleuth.store.record.layout import check_text, to_json
+from sleuth.ingest.reports import AddReport
+from sleuth.ingest.validate import check, identify, in_document, split_metadata
 from sleuth.text.chunkers import Chunker
 from sleuth.types import Chunk, Document
 
 if TYPE_CHECKING:
-    from sleuth.ingest.jobs import AddReport
     from sleuth.store.writing import Writer
 
-Report = TypeVar("Report", bound="AddReport")
+Report = TypeVar("Report", bound=AddReport)
 
 BATCH = 1_000
 """Documents that are looked up and put together."""
@@ -28,58 +28,6 @@ COMMIT_BYTES = 64_000_000
 
 COMMIT_SECONDS = 10.0
 """Time between two commits at most, where documents come slowly."""
-
-
-def identify(document: Document) -> str:
-    """The id that names a document in the index: its own, else its source, else a hash of its content.
-
-    Raises:
-        ArgumentError: what is no document, an id or a text that is not a string, or an id that is blank.
-    """
-    try:
-        text, metadata, id = document.page_content, document.metadata, document.id
-    except AttributeError:
-        raise ArgumentError(f"documents must hold Documents, got {document!r}") from None
-    if not isinstance(metadata, (dict, Mapping)):  # most are dicts, which is seen at once
-        raise ArgumentError(f"metadata must be a mapping, got {metadata!r}{_of(id)}")
-    if id is None:
-        id = metadata.get("source")
-    if not isinstance(text, str):
-        raise ArgumentError(f"page_content must be a string, got {text!r}{_of(id)}")
-    if id is None:
-        return content_hash(document)
-    if not isinstance(id, str) or not id.strip():
-        raise ArgumentError(f"id (or metadata['source']) must be a string that is not blank, got {id!r}")
-    return id
-
-
-def _of(id: str | None) -> str:
-    return "" if id is None else f", in the document {id!r}"
-
-
-def check(document: Document) -> None:
-    """See that the index can keep a document, before it is put together with others.
-
-    Raises:
-        ArgumentError: it cannot; says why.
-    """
-    check_text(identify(document), "id")
-    check_text(document.page_content, "page_content")
-    metadata, source, title = _split_metadata(document)
-    check_text(source or "", "source")
-    check_text(title, "title")
-    check_metadata(metadata or {})
-
-
-def check_metadata(metadata: Mapping[str, Any]) -> None:
-    """See that the index can keep these values.
-
-    Raises:
-        ArgumentError: it cannot; says why.
-    """
-    if names := [name for name in metadata if not isinstance(name, str)]:
-        raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
-    to_json(metadata, "metadata")
 
 
 class State(NamedTuple):
@@ -140,7 +88,7 @@ class Adder(Generic[Report]):
                 try:
                     check(document)
                 except ArgumentError as error:
-                    raise ArgumentError(f"{error}{_of(id)}") from error
+                    raise ArgumentError(f"{error}{in_document(id)}") from error
             raise
 
     def _put_all(self, batch: Mapping[str, tuple[Document, State]]) -> None:
@@ -181,7 +129,7 @@ class Adder(Generic[Report]):
         return bool(text) and not (text[0].isspace() or text[-1].isspace()) and self.chunker.fits(document)
 
     def _put(self, id: str, digest: str, document: Document, state: State, chunks: Sequence[Chunk]) -> None:
-        metadata, source, title = _split_metadata(document)
+        metadata, source, title = split_metadata(document)
         self.writer.put(
             id, digest, chunks, metadata=metadata, source=source, title=title,
             size=state.size, modified_ns=state.modified_ns,
@@ -193,7 +141,7 @@ class Adder(Generic[Report]):
         if not any(document.metadata for document in documents):
             self.writer.put_passages(ids, texts, hashes)
             return
-        metadata, sources, titles = zip(*map(_split_metadata, documents), strict=True)
+        metadata, sources, titles = zip(*map(split_metadata, documents), strict=True)
         self.writer.put_passages(ids, texts, hashes, metadata=metadata, sources=sources, titles=titles)
 
     def delete(self, ids: Iterable[str]) -> int:
@@ -228,15 +176,3 @@ def _is_whole(chunks: Sequence[Chunk], document: Document) -> bool:
     only = chunks[0]
     whole = len(only.text) == len(document.page_content) and only.start_line == 1
     return whole and only.page is None and not only.fields and not only.metadata
-
-
-def _split_metadata(document: Document) -> tuple[dict[str, Any] | None, str | None, str]:
-    """Metadata without `source` and `title`, and these two, as the record keeps them."""
-    if not document.metadata:
-        return None, None, ""
-    metadata = dict(document.metadata)
-    source = metadata.pop("source", None)
-    title = metadata.pop("title", None)
-    if source is not None and not isinstance(source, str):
-        raise ArgumentError(f"metadata['source'] must be a string, got {source!r}")
-    return metadata, source, "" if title is None else str(title)
