@@ -348,7 +348,7 @@ class Engine(Answering):
         with self._store.reader() as snapshot:
             key = snapshot.key_of(check_text(id, "id"))
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
-        return [RetrievedItem.trusted(row.id, row.text, row.metadata, None) for row in rows]
+        return [RetrievedItem(id=row.id, text=row.text, metadata=row.metadata) for row in rows]
 
     def documents(self, under: str | None = None) -> list[StoredDocument]:
         """The documents of the newest version, without their text; with `under`, those whose source is this path

@@ -47,7 +47,9 @@ def grow(
         around = _around(snapshot, row, expand)
         held.update(other.key for other in around)
         lines = {"start_line": around[0].start_line, "end_line": around[-1].end_line}
-        more = RetrievedItem.trusted(item.id, join(around), {**item.metadata, **lines}, item.score)
+        more = RetrievedItem(
+            id=item.id, text=join(around), metadata={**item.metadata, **lines}, score=item.score
+        )
         more.extra.update(item.extra, passages=[other.id for other in around])
         grown.append(more)
     return grown

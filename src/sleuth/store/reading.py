@@ -82,7 +82,9 @@ class Snapshot:
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """The same as hits with these scores."""
         return [
-            RetrievedItem.trusted(f"{found[0][6]}#{found[0][1]}", found[4], _metadata(found), score)
+            RetrievedItem(
+                id=f"{found[0][6]}#{found[0][1]}", text=found[4], metadata=_metadata(found), score=score
+            )
             for found, score in zip(self._stored(keys), scores, strict=True)
         ]
 
