@@ -15,7 +15,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-BASE = {"errors", "types", "results", "protocols", "lazy"}
+BASE = {"arguments", "errors", "types", "results", "protocols", "lazy"}
 GROUND = BASE | {"filters", "settings", "text", "store"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
@@ -23,6 +23,7 @@ INTERNAL = {"store", "lexical", "dense"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "arguments": {"errors"},
     "lazy": set(),
     "types": {"errors"},
     "results": {"errors", "types"},

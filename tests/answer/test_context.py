@@ -97,7 +97,7 @@ def test_sources(metadata: dict[str, Any], source: str) -> None:
 
 def test_arguments() -> None:
     """A budget below 1 and an unknown order are refused."""
-    with pytest.raises(ArgumentError, match="budget must be an integer of at least 1 token, got 0"):
+    with pytest.raises(ArgumentError, match="budget must be an int of 1 or more, got 0"):
         assemble([], budget=0)
     with pytest.raises(ArgumentError, match="order must be 'ends' or 'best-first', got 'random'"):
         assemble([], order="random")  # type: ignore[arg-type]

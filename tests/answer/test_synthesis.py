@@ -107,7 +107,7 @@ def test_extractive_refusal() -> None:
 
 def test_arguments() -> None:
     """Bad settings are refused when they are made."""
-    with pytest.raises(ArgumentError, match="sentences must be an integer of at least 1, got 0"):
+    with pytest.raises(ArgumentError, match="sentences must be an int of 1 or more, got 0"):
         ExtractiveSynthesizer(sentences=0)
-    with pytest.raises(ArgumentError, match="budget must be an integer of at least 1 token, got -5"):
+    with pytest.raises(ArgumentError, match="budget must be an int of 1 or more, got -5"):
         LLMSynthesizer(Scripted(), budget=-5)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sleuth.arguments import check_count
 from sleuth.compose import (
     BoostedRetriever,
     CrossEncoderReranker,
@@ -22,7 +23,6 @@ from sleuth.compose import (
     mmr,
 )
 from sleuth.compose.dedupe import by_metadata
-from sleuth.compose.items import check_k
 from sleuth.errors import ArgumentError, FilterError, MissingPackageError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract
@@ -46,7 +46,7 @@ class Fixed:
         time.sleep(self.after)
         if self.error:
             raise self.error
-        self.asked.append(check_k(k))
+        self.asked.append(check_count(k))
         kept = [it for it in self.items if filter is None or it.id in filter]
         return Ranking(kept[:k])
 
@@ -248,7 +248,7 @@ def test_deduplicate() -> None:
     assert ids(deduplicate(items, by_metadata("source"))) == ["a", "c", "d"]
     assert ids(deduplicate(items, by_metadata("source"), most=2)) == ["a", "b", "c", "d"]
     assert ids(deduplicate([item("a", text="One  text"), item("b", text="one text ")])) == ["a"]
-    with pytest.raises(ArgumentError, match="most must be an int of at least 1, got 0"):
+    with pytest.raises(ArgumentError, match="most must be an int of 1 or more, got 0"):
         deduplicate([], most=0)
 
 

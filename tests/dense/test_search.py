@@ -292,7 +292,7 @@ def test_wrong_query() -> None:
 def test_wrong_k(bad: int) -> None:
     """A k that is no count is refused by name and value."""
     leg, segments = index(1, [5], 16)
-    with pytest.raises(ArgumentError, match=f"k must be an int of at least 0, got {bad!r}"):
+    with pytest.raises(ArgumentError, match=f"k must be an int of 0 or more, got {bad!r}"):
         DenseSearcher(leg, segments).search("q", bad)
 
 

@@ -84,7 +84,7 @@ def test_nothing_to_find_is_an_empty_list(query: str, evidence: list[dict[str, A
 @pytest.mark.parametrize(
     ("evidence", "k", "message"),
     [
-        ([{"id": 1, "content": "x"}], 0, "k must be an int of 1 and more, got 0"),
+        ([{"id": 1, "content": "x"}], 0, "k must be an int of 1 or more, got 0"),
         ([{"id": 1, "content": "x"}], True, "got True"),
         ([{"content": "x"}], 5, "must have an id"),
         ([{"id": 1}], 5, "must have an id and a content"),

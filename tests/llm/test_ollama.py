@@ -303,7 +303,7 @@ def test_bad_arguments() -> None:
         (lambda: Ollama(""), "model must be the name of a model, got ''"),
         (lambda: Ollama("m", "ftp://x"), "base_url must begin with http:// or https://, got 'ftp://x'"),
         (lambda: Ollama("m", timeout=0), "timeout must be a number of seconds above 0, got 0"),
-        (lambda: OllamaEmbedder(batch_size=0), "batch_size must be an integer of at least 1, got 0"),
+        (lambda: OllamaEmbedder(batch_size=0), "batch_size must be an int of 1 or more, got 0"),
         (lambda: open_generator("openai:"), "model must be a name such as"),
     ):
         with pytest.raises(ArgumentError, match=says):

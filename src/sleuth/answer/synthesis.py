@@ -10,7 +10,7 @@ from sleuth.answer.context import Order, Passage, assemble
 from sleuth.answer.extract import Analyze, choose, plain_words, score_sentences
 from sleuth.answer.prompt import REFUSAL, build_prompt
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
-from sleuth.errors import ArgumentError
+from sleuth.arguments import check_count
 from sleuth.protocols import Embedder, Generator
 from sleuth.results import SearchResult
 from sleuth.text.clean import clean_text
@@ -85,9 +85,7 @@ class ExtractiveSynthesizer:
     def __init__(
         self, *, sentences: int = 3, analyze: Analyze = plain_words, embedder: Embedder | None = None
     ) -> None:
-        if isinstance(sentences, bool) or not isinstance(sentences, int) or sentences < 1:
-            raise ArgumentError(f"sentences must be an integer of at least 1, got {sentences!r}")
-        self.sentences = sentences
+        self.sentences = check_count(sentences, "sentences", least=1)
         self.analyze = analyze
         self.embedder = embedder
 

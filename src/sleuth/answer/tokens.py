@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sleuth.errors import ArgumentError
+from sleuth.arguments import check_count
 
 CountTokens = Callable[[str], int]
 
@@ -26,8 +26,6 @@ def check_budget(budget: int) -> int:
     """A budget of tokens that can hold anything.
 
     Raises:
-        ArgumentError: not an integer of at least 1.
+        ArgumentError: not an int of 1 or more.
     """
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise ArgumentError(f"budget must be an integer of at least 1 token, got {budget!r}")
-    return budget
+    return check_count(budget, "budget", least=1)

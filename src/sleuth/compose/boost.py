@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose.items import best_first, check_k, check_pool, rescored
+from sleuth.arguments import check_count
+from sleuth.compose.items import best_first, rescored
 from sleuth.errors import ArgumentError
 from sleuth.types import Ranking, RetrievedItem
 
@@ -53,14 +54,15 @@ class BoostedRetriever:
     pool: int = 1000
 
     def __post_init__(self) -> None:
-        check_pool(self.pool)
+        check_count(self.pool, "pool", least=1)
         boost_items((), self.factor)
 
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """The best `k` after boosting, ties by id."""
-        if check_k(k) == 0:
+        k = check_count(k)
+        if not k:
             return Ranking(())
         found = self.retriever.retrieve(query, self.pool, filter=filter)
         return Ranking(boost_items(found, self.factor, self.where)[:k], found.parts)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose.items import check_k, check_pool
-from sleuth.errors import ArgumentError
+from sleuth.arguments import check_count
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ def deduplicate(
         identity: what makes two items equal; None for an item is like no other.
         most: how many of equals to keep, 1 and more: 2 with `by_metadata("source")` gives two passages a document.
     """
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise ArgumentError(f"most must be an int of at least 1, got {most!r}")
+    check_count(most, "most", least=1)
     seen: dict[Hashable, int] = {}
     kept: list[RetrievedItem] = []
     for item in items:
@@ -71,14 +69,15 @@ class DedupedRetriever:
     pool: int = 1000
 
     def __post_init__(self) -> None:
-        check_pool(self.pool)
+        check_count(self.pool, "pool", least=1)
         deduplicate((), most=self.most)
 
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """The best `k` that differ."""
-        if check_k(k) == 0:
+        k = check_count(k)
+        if not k:
             return Ranking(())
         found = self.retriever.retrieve(query, self.pool, filter=filter)
         return Ranking(deduplicate(found, self.identity, most=self.most)[:k], found.parts)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_count
 from sleuth.compose.fuse import normalise
-from sleuth.compose.items import check_k, check_pool, rescored
+from sleuth.compose.items import rescored
 from sleuth.errors import ArgumentError
 from sleuth.types import Ranking
 
@@ -75,14 +76,15 @@ class DiversifiedRetriever:
     pool: int = 50
 
     def __post_init__(self) -> None:
-        check_pool(self.pool)
+        check_count(self.pool, "pool", least=1)
         mmr(np.zeros(0), np.zeros((0, 1)), 0, self.trade_off)
 
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """`k` hits in order of choice; their scores are the values they were chosen for."""
-        if check_k(k) == 0:
+        k = check_count(k)
+        if not k:
             return Ranking(())
         found = self.retriever.retrieve(query, self.pool, filter=filter)
         if not found:

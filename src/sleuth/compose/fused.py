@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_count
 from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, fuse_hits
-from sleuth.compose.items import check_k, check_pool
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.types import PartReport, Ranking, RetrievedItem
@@ -53,7 +53,7 @@ class FusedRetriever:
     def __post_init__(self) -> None:
         if not self.retrievers:
             raise ArgumentError(f"retrievers must name at least one, got {self.retrievers!r}")
-        check_pool(self.pool)
+        check_count(self.pool, "pool", least=1)
         empty = _Pool(np.zeros(0, np.int64), np.zeros(0, np.float64))
         fuse_hits(
             dict.fromkeys(self.retrievers, empty), self.weights, self.method, rank_constant=self.rank_constant
@@ -63,7 +63,8 @@ class FusedRetriever:
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """The best `k` of the fused pools, ties by id."""
-        if check_k(k) == 0:
+        k = check_count(k)
+        if not k:
             return Ranking(())
         found, reports = run_slices(
             {

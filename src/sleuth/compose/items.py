@@ -3,24 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from sleuth.errors import ArgumentError
 from sleuth.types import Explanation, RetrievedItem
-
-
-def check_k(k: Any) -> int:
-    """`k`, where it is a count; raises ArgumentError where not."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ArgumentError(f"k must be an int of at least 0, got {k!r}")
-    return k
-
-
-def check_pool(pool: Any) -> int:
-    """`pool`, where it is a count above 0; raises ArgumentError where not."""
-    if isinstance(pool, bool) or not isinstance(pool, int) or pool < 1:
-        raise ArgumentError(f"pool must be an int of at least 1, got {pool!r}")
-    return pool
 
 
 def best_first(items: Iterable[RetrievedItem]) -> list[RetrievedItem]:

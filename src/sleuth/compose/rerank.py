@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose.items import best_first, check_k, check_pool, rescored
+from sleuth.arguments import check_count
+from sleuth.compose.items import best_first, rescored
 from sleuth.errors import MissingPackageError
 from sleuth.types import Ranking, RetrievedItem
 
@@ -30,13 +31,14 @@ class RerankedRetriever:
     pool: int = 100
 
     def __post_init__(self) -> None:
-        check_pool(self.pool)
+        check_count(self.pool, "pool", least=1)
 
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """The best `k` by the reranker's scores."""
-        if check_k(k) == 0:
+        k = check_count(k)
+        if not k:
             return Ranking(())
         found = self.retriever.retrieve(query, self.pool, filter=filter)
         return Ranking(self.reranker.rerank(query, tuple(found))[:k], found.parts)

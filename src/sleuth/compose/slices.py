@@ -9,6 +9,7 @@ from threading import TIMEOUT_MAX
 from time import monotonic
 from typing import Generic, TypeVar
 
+from sleuth.arguments import check_count
 from sleuth.compose.workers import SHARED
 from sleuth.errors import ArgumentError
 from sleuth.types import PartReport
@@ -54,9 +55,8 @@ def run_slices(
     """
     if deadline is not None and not deadline > 0:
         raise ArgumentError(f"deadline must be above 0 seconds or None, got {deadline!r}")
-    is_count = isinstance(max_slices, int) and not isinstance(max_slices, bool) and max_slices > 0
-    if max_slices is not None and not is_count:
-        raise ArgumentError(f"max_slices must be an int of at least 1 or None, got {max_slices!r}")
+    if max_slices is not None:
+        check_count(max_slices, "max_slices", least=1)
     chosen = list(slices)[:max_slices]
     started = monotonic()
     outcomes = _gather(slices, chosen, started, None if deadline is None else started + deadline)

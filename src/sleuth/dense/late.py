@@ -13,6 +13,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_count
 from sleuth.dense import matching
 from sleuth.dense.wordllama import MOST_TOKENS, load_model, utf8
 from sleuth.errors import ArgumentError
@@ -37,10 +38,8 @@ class TokenReranker:
     def __init__(self, *, weight: float = WEIGHT, depth: int = READ) -> None:
         if not 0 <= weight < float("inf"):
             raise ArgumentError(f"weight must be a number of 0 and more, got {weight!r}")
-        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
-            raise ArgumentError(f"depth must be an int of at least 1, got {depth!r}")
         self.weight = weight
-        self.depth = depth
+        self.depth = check_count(depth, "depth", least=1)
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
         """All items, best first, ties by id; those without a score are taken to have 0."""

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_count
 from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import as_vectors
 from sleuth.dense.leg import DenseLeg, dimension_of
@@ -123,8 +124,7 @@ class DenseSearcher:
                 be among the best k: cheaper for pools of hundreds, whose far end need not be certain.
             ordered: whether equal scores are in order of id; which are among the best `k` goes by id in any case.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-            raise ArgumentError(f"k must be an int of at least 0, got {k!r}")
+        k = check_count(k)
         if depth is not None and depth < 1:
             raise ArgumentError(f"depth must be at least 1, got {depth!r}")
         vector = self.embed(query) if isinstance(query, str) else self._prepare(query)

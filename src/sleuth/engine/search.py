@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sleuth.arguments import check_count
 from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, best_places, fuse_hits
 from sleuth.dense import late
 from sleuth.errors import ArgumentError, EmbeddingError
@@ -80,7 +81,7 @@ class Fusion:
             _check_number(f"fusion weight of {leg}", weight)
         if self.tokens is not None:
             _check_number("tokens", self.tokens)
-        if isinstance(self.pool, bool) or not isinstance(self.pool, int) or not 1 <= self.pool <= MOST:
+        if check_count(self.pool, "pool", least=1) > MOST:
             raise ArgumentError(f"pool must be an int from 1 to {MOST}, got {self.pool!r}")
         _check_number("rank_constant", self.rank_constant)
         fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
@@ -376,6 +377,4 @@ def check_query(query: str, k: int) -> int:
     """
     if not isinstance(query, str):
         raise ArgumentError(f"query must be a string, got {query!r}")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
-    return min(k, MOST)
+    return min(check_count(k), MOST)

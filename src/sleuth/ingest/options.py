@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final
 
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.ingest.validate import check_metadata
 
@@ -71,9 +72,7 @@ class ReadOptions:
             if not isinstance(value := getattr(self, name), bool):
                 raise ArgumentError(f"{name} must be True or False, got {value!r}")
         for name in ("max_bytes", "max_row_bytes", "max_unpacked_bytes", "workers"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise ArgumentError(f"{name} must be 0 or more, an int, got {value!r}")
+            check_count(getattr(self, name), name)
         if not isinstance(self.metadata, Mapping):
             raise ArgumentError(f"metadata must be a mapping, got {self.metadata!r}")
         for name in ("metadata_fields", "metadata"):

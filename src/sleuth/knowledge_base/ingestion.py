@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
 from sleuth.knowledge_base.errors import is_conflict, is_outage
@@ -125,8 +126,7 @@ def batch_check_document_statuses(
     Returns:
         A status for every URI asked for, in that order.
     """
-    if not isinstance(batch_size, int) or batch_size < 1:
-        raise ArgumentError(f"batch_size must be an int of at least 1, got {batch_size!r}")
+    batch_size = check_count(batch_size, "batch_size", least=1)
     if not isinstance(s3_uris, list | tuple):
         raise ArgumentError(f"s3_uris must be a list of URIs, got {s3_uris!r}")
     agent = _agent(client)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from sleuth.errors import ArgumentError
+from sleuth.arguments import check_count
 from sleuth.filters import Filter, as_filter
 from sleuth.knowledge_base.results import uri_of
 from sleuth.knowledge_base.retriever import MAX_RESULTS, MultiSliceRetriever
@@ -52,8 +52,7 @@ class KnowledgeBaseRetriever:
             FilterError: the service cannot say this filter.
             KnowledgeBaseError: it did not answer.
         """
-        if not isinstance(k, int) or isinstance(k, bool) or k < 0:
-            raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
+        k = check_count(k)
         wanted = as_filter(filter)
         if k == 0 or not query.strip():
             return Ranking(())

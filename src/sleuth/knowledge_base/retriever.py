@@ -8,6 +8,7 @@ from functools import partial
 from math import isfinite
 from typing import Any
 
+from sleuth.arguments import check_count
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, as_filter, is_bedrock, to_bedrock
@@ -55,8 +56,7 @@ class MultiSliceRetriever:
     ) -> None:
         if not isinstance(timeout_seconds, (int, float)) or not 0 < timeout_seconds < float("inf"):
             raise ArgumentError(f"timeout_seconds must be above 0 and finite, got {timeout_seconds!r}")
-        if not isinstance(max_slices, int) or isinstance(max_slices, bool) or max_slices < 1:
-            raise ArgumentError(f"max_slices must be an int of at least 1, got {max_slices!r}")
+        check_count(max_slices, "max_slices", least=1)
         if not isinstance(filtered_score_boost, (int, float)) or not isfinite(filtered_score_boost):
             raise ArgumentError(f"filtered_score_boost must be a finite number, got {filtered_score_boost!r}")
         if filtered_score_boost <= 0:
@@ -132,7 +132,7 @@ class MultiSliceRetriever:
         rewrites: Sequence[str] = (),
     ) -> tuple[Results, tuple[PartReport, ...]]:
         """What `retrieve` gives, and what each slice did."""
-        _check(query, knowledge_base_id, num_results)
+        num_results = _check(query, knowledge_base_id, num_results)
         wanted = service_filter(metadata_filter)
         for name, given in (("data_source_ids", data_source_ids), ("rewrites", rewrites)):
             if isinstance(given, str):
@@ -189,15 +189,14 @@ class MultiSliceRetriever:
         return results[:num_results]
 
 
-def _check(query: str, knowledge_base_id: str, num_results: int) -> None:
+def _check(query: str, knowledge_base_id: str, num_results: int) -> int:
     if not isinstance(query, str) or not query.strip():
         raise ArgumentError(f"query must be a text that is not blank, got {query!r}")
     if not isinstance(knowledge_base_id, str) or not knowledge_base_id:
         raise ArgumentError(
             f"knowledge_base_id must be the id of a knowledge base, got {knowledge_base_id!r}"
         )
-    if not isinstance(num_results, int) or isinstance(num_results, bool) or num_results < 1:
-        raise ArgumentError(f"num_results must be an int of at least 1, got {num_results!r}")
+    return check_count(num_results, "num_results", least=1)
 
 
 def _plan(

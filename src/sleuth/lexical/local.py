@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical.evidence import read_contents, weigh_by_term
 from sleuth.text.tokens import TermCounter
@@ -107,8 +108,7 @@ def retrieve_local_docs(
     Raises:
         ArgumentError: k below 1, a document without id, a content that is not a string. It is a ValueError.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ArgumentError(f"k must be an int of 1 and more, got {k!r}")
+    k = check_count(k, least=1)
     if not isinstance(query, str):
         raise ArgumentError(f"query must be a string, got {query!r}")
     if not isinstance(evidence, Sequence):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.leg import LexicalLeg, field_arrays
@@ -136,7 +137,7 @@ class LexicalSearcher:
         Raises:
             ArgumentError: k, allowed, weighting or a weight breaks its rule.
         """
-        k = _check_k(k)
+        k = check_count(k)
         terms = self._weigh(query, weighting, weights)
         found = blockmax.search(terms, self._parts, k, self._masks(allowed), weighting == "tfidf")
         return best_hits(*found, k, self._ids or _by_key, ordered=ordered)
@@ -304,12 +305,6 @@ def _drift(built: float, now: float) -> float:
 
 def _by_key(keys: NDArray[np.int64]) -> list[str]:
     return [f"{key:020d}" for key in keys.tolist()]
-
-
-def _check_k(k: int) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
-        raise ArgumentError(f"k must be an int of 0 and more, got {k!r}")
-    return int(k)
 
 
 def _locate(segment: _Segment, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
@@ -219,12 +220,10 @@ class OllamaEmbedder:
         batch_size: int = 64,
         normalize: bool = False,
     ) -> None:
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ArgumentError(f"batch_size must be an integer of at least 1, got {batch_size!r}")
         self.model = _checked_model(model)
         self.base_url = resolve_url(base_url)
         self.timeout = checked_timeout(timeout)
-        self.batch_size = batch_size
+        self.batch_size = check_count(batch_size, "batch_size", least=1)
         self.normalize = normalize
         self._client = JsonClient(
             self.base_url, self.timeout, _Describe(EmbeddingError, model, self.timeout), again_when_pure

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
+from sleuth.arguments import check_count
+from sleuth.errors import EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
     JsonClient,
@@ -186,10 +187,8 @@ class OpenAIEmbedder:
         batch_size: int = 64,
         dimension: int | None = None,
     ) -> None:
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ArgumentError(f"batch_size must be an integer of at least 1, got {batch_size!r}")
         self.model = model
-        self.batch_size = batch_size
+        self.batch_size = check_count(batch_size, "batch_size", least=1)
         self.dimension = dimension
         self._client = _connect(EmbeddingError, base_url, api_key, timeout)
         self.base_url = self._client.base_url

@@ -11,7 +11,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from sleuth.errors import RetrievalError
+from sleuth.arguments import check_count
+from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.hooks.registry import BUILTIN, Hook, Morpheus
 from sleuth.manager.streaming import SearchStream
 from sleuth.protocols import Retriever
@@ -291,13 +292,16 @@ def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:
         return StatusDetail(code=StatusCode.EMPTY, message="Query is empty")
     rules = (
         ("query", query, "a string", isinstance(query, str)),
-        ("k", k, "an integer of at least 1", isinstance(k, int) and not isinstance(k, bool) and k >= 1),
         ("return_mode", return_mode, "'minimal' or 'with_items'", return_mode in list(ReturnMode)),
     )
     for name, value, rule, holds in rules:
         if not holds:
             message = f"{name} must be {rule}, got {value!r}"
             return StatusDetail(code=StatusCode.INVALID, message=message, context={"argument": name})
+    try:
+        check_count(k, least=1)
+    except ArgumentError as error:
+        return StatusDetail(code=StatusCode.INVALID, message=str(error), context={"argument": "k"})
     return None
 
 

@@ -72,10 +72,16 @@ class RetrieverContract:
             head = retriever.retrieve(self.query, k)
             assert [(item.id, item.score) for item in head] == [(item.id, item.score) for item in found[:k]]
 
+    def test_numpy_k(self) -> None:
+        """An integer of NumPy is a count like any other."""
+        retriever = self.make()
+        head = retriever.retrieve(self.query, np.int64(2))  # type: ignore[arg-type]
+        assert [item.id for item in head] == [item.id for item in retriever.retrieve(self.query, 2)]
+
     def test_wrong_k(self) -> None:
         """A k that is no count is refused."""
         retriever = self.make()
-        for bad in (-1, 1.5, "3", None, True):
+        for bad in (-1, 1.5, "3", None, True, np.True_, np.int64(-1)):
             assert raises(ArgumentError, partial(retriever.retrieve, self.query, bad)), bad  # type: ignore[arg-type]
 
     def test_threads(self) -> None:

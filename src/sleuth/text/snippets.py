@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.text.analyzers import Analyzer, Span
 
@@ -36,8 +37,7 @@ def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snip
     """
     if not isinstance(query, str):
         raise ArgumentError(f"query must be a string, got {query!r}")
-    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
-        raise ArgumentError(f"width must be an int of 1 and more, got {width!r}")
+    width = check_count(width, "width", least=1)
     wanted = set(analyzer.tokens(query))
     matches = [span for span in analyzer.spans(text) if span[2] in wanted] if wanted else []
     if matches:

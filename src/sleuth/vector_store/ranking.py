@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sleuth.arguments import check_count
 from sleuth.filters import Filter
 from sleuth.protocols import Embedder
 from sleuth.types import Ranking, RetrievedItem
-from sleuth.vector_store.retriever import Retriever, check_k, own_document, query_vector
+from sleuth.vector_store.retriever import Retriever, own_document, query_vector
 
 TIES = 32
 """Documents asked for beyond k: Chroma breaks ties as it likes, and those at the cut have to be known to
@@ -34,7 +35,8 @@ class VectorStoreRetriever:
         Raises:
             ArgumentError, FilterError, EmbeddingError, RetrievalError: as `Retriever.retrieve`.
         """
-        if check_k(k) == 0 or not query.strip():
+        k = check_count(k)
+        if not k or not query.strip():
             return Ranking(())
         store = self._retriever.vs.store
         where = self._retriever._where(filter)

@@ -8,7 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sleuth.errors import ArgumentError, EmbeddingError, RetrievalError, SleuthError
+from sleuth.arguments import check_count
+from sleuth.errors import EmbeddingError, RetrievalError, SleuthError
 from sleuth.filters import Filter, as_filter, to_chroma
 from sleuth.protocols import Embedder
 from sleuth.types import Document
@@ -55,7 +56,8 @@ class Retriever:
             RetrievalError: the store failed.
         """
         where = self._where(filter)
-        if check_k(k) == 0:
+        k = check_count(k)
+        if not k:
             return []
         vector = query_vector(self.embedder, query)
         found = self._ask(
@@ -69,7 +71,8 @@ class Retriever:
         Raises:
             ArgumentError, EmbeddingError, RetrievalError: as `retrieve`.
         """
-        if check_k(k) == 0:
+        k = check_count(k)
+        if not k:
             return []
         store = self.vs.store
         if getattr(store, "embeddings", self) is None:
@@ -147,17 +150,6 @@ def query_vector(embedder: Embedder, query: str) -> list[float]:
     if not all(map(isfinite, found)):
         raise EmbeddingError("embedder must give finite numbers, got a vector that holds others")
     return found
-
-
-def check_k(k: int) -> int:
-    """A number of documents to find.
-
-    Raises:
-        ArgumentError: negative, or not an int.
-    """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
-    return k
 
 
 def own_document(document: Any) -> Document:

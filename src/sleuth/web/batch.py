@@ -11,6 +11,7 @@ from tempfile import NamedTemporaryFile
 from threading import Event
 from typing import Any, Unpack
 
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.web.search import SearchOptions, WebSearch, check, in_thread, search_entry
 
@@ -68,16 +69,15 @@ def _asker(searcher: WebSearch, k: int, cancelled: Event) -> Ask:
     """Gives the entry of one query, or None once cancelled."""
 
     def ask(name: str, query: str) -> dict[str, Any] | None:
-        check(query, k)
-        entry = None if cancelled.is_set() else search_entry(searcher, query, k, name, cancelled)
+        count = check(query, k)
+        entry = None if cancelled.is_set() else search_entry(searcher, query, count, name, cancelled)
         return None if cancelled.is_set() else entry
 
     return ask
 
 
 def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[dict[str, Any]]:
-    if not isinstance(workers, int) or workers < 1:
-        raise ArgumentError(f"workers must be an int of at least 1, got {workers!r}")
+    workers = check_count(workers, "workers", least=1)
     held = _read(path)
     others = [entry for entry in held if entry["id"] not in queries]
     known = {entry["id"]: entry for entry in held if entry["web_docs"]["results"]}

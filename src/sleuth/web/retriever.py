@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from threading import Event
 from typing import Any, Unpack
 
-from sleuth.errors import ArgumentError
+from sleuth.arguments import check_count
 from sleuth.filters import And, Compare, Filter, as_filter, matches
 from sleuth.types import Ranking, RetrievedItem
 from sleuth.web.search import SearchOptions, WebSearch, in_thread
@@ -49,8 +49,7 @@ class WebRetriever:
         return await in_thread(lambda cancelled: self._rank(query, k, wanted, cancelled))
 
     def _rank(self, query: str, k: int, wanted: Filter | None, cancelled: Event | None = None) -> Ranking:
-        if not isinstance(k, int) or isinstance(k, bool) or k < 0:
-            raise ArgumentError(f"k must be an int of 0 or more, got {k!r}")
+        k = check_count(k)
         if k == 0 or not query.strip():
             return Ranking(())
         domains = _domains(wanted)

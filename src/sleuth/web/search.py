@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, WebError
 from sleuth.remote.address import checked_address
 from sleuth.remote.retry import Deadline
@@ -199,12 +200,11 @@ class WebSearch:
         return {name: value for name, value in fields.items() if value and plain.get(name) != value}
 
 
-def check(query: str, k: int) -> None:
-    """Raises ArgumentError where `query` is not text or `k` not an int of at least 1."""
+def check(query: str, k: int) -> int:
+    """Return `k` as an int; raises ArgumentError where `query` is not text or `k` not an int of 1 or more."""
     if not isinstance(query, str):
         raise ArgumentError(f"query must be a str, got {query!r}")
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise ArgumentError(f"k must be an int of at least 1, got {k!r}")
+    return check_count(k, least=1)
 
 
 def web_docs(found: Found) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def search_web(
     Raises:
         ArgumentError: `k` below 1, or a setting out of its range.
     """
-    check(query, k)
+    k = check(query, k)
     return search_entry(WebSearch(**options), query, k, query_id)
 
 
@@ -267,7 +267,7 @@ async def asearch_web(
     query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
 ) -> dict[str, Any]:
     """`search_web` for async callers. Cancelling it ends its waits and retries."""
-    check(query, k)
+    k = check(query, k)
     searcher = WebSearch(**options)
     return await in_thread(lambda cancelled: search_entry(searcher, query, k, query_id, cancelled))
 

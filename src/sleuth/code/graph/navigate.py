@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sleuth.arguments import check_count
 from sleuth.code.graph.walker import GraphWalker, describe
 from sleuth.code.search.filters import is_below
 from sleuth.errors import ArgumentError
@@ -152,8 +153,7 @@ class Navigator:
         Raises:
             ArgumentError: nothing of that name is defined, or hops below 1.
         """
-        if isinstance(hops, bool) or not isinstance(hops, int) or hops < 1:
-            raise ArgumentError(f"hops must be an int of 1 or more, got {hops!r}")
+        check_count(hops, "hops", least=1)
         from sleuth.code.snapshots.snapshot import Definition
 
         start = self._known(name)

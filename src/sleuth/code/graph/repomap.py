@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_count
 from sleuth.code.search.context import count_tokens
 from sleuth.code.search.filters import is_below
 from sleuth.errors import ArgumentError
@@ -47,8 +48,7 @@ def repository_map(
         query: words that matter most; files that answer them weigh more.
         count: counts tokens.
     """
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
-        raise ArgumentError(f"budget must be an int of 0 or more, got {budget!r}")
+    check_count(budget, "budget")
     ranked = rank_definitions(snapshot, focus=focus, query=query)
     low, high = 0, len(ranked)
     best = ""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sleuth.arguments import check_count
 from sleuth.types import Explanation
 
 ROLES = {
@@ -98,10 +99,7 @@ def render_context(
     Args:
         budget: tokens, as `count` counts them; never exceeded.
     """
-    from sleuth.errors import ArgumentError
-
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
-        raise ArgumentError(f"budget must be an int of 0 or more, got {budget!r}")
+    check_count(budget, "budget")
     text = ""
     for hit in hits:
         for piece in (hit.render(), hit.outline()):

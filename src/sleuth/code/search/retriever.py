@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_count
 from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.search.context import RetrievedContext
 from sleuth.code.search.filters import CodeFilter, read_filter
@@ -122,7 +123,7 @@ class CodeRetriever:
             RetrievalError: every leg failed.
             IndexDamagedError: the index on disk does not read.
         """
-        self._check(query, limit, strategy)
+        limit = self._check(query, limit, strategy)
         repository = self.storage.repository(repo_id)
         snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
         allowed = read_filter(snapshot, filters)
@@ -133,11 +134,9 @@ class CodeRetriever:
         walker = GraphWalker(snapshot)
         return [self._context(snapshot, walker, hit, expand, explain=explain) for hit in found[:limit]]
 
-    def _check(self, query: str, limit: int, strategy: str) -> None:
+    def _check(self, query: str, limit: int, strategy: str) -> int:
         if not isinstance(query, str):
             raise ArgumentError(f"query must be a string, got {query!r}")
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-            raise ArgumentError(f"limit must be an int of 0 or more, got {limit!r}")
         if strategy not in STRATEGIES:
             raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
         if strategy != "keyword" and self.embedding_provider is None:
@@ -145,6 +144,7 @@ class CodeRetriever:
                 f"embedding_provider must be given for strategy {strategy!r}, got None; "
                 "pass one to CodeRetriever or use strategy='keyword'"
             )
+        return check_count(limit, "limit")
 
     def _search(
         self, snapshot: Snapshot, query: str, limit: int, strategy: str, allowed: CodeFilter
