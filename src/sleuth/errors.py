@@ -1,4 +1,4 @@
-"""What can go wrong, and what does each failure carry?
+"""The exception tree, and what each failure carries.
 
 SleuthError
 ├── ArgumentError (also ValueError)     a value that breaks a stated rule

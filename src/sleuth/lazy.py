@@ -1,4 +1,4 @@
-"""How does a package name what it offers without importing it?"""
+"""Names of a package that are imported when first used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 def lazy_names(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package whose names are imported when first used.
+    """Return the `__getattr__` and `__dir__` of a package whose names are imported when first used.
 
     Args:
         package: its `__name__`.
@@ -22,8 +22,8 @@ def lazy_names(
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            known = ", ".join(sorted(homes))
-            raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {known}")
+            names = ", ".join(sorted(homes))
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {names}")
         value = namespace[name] = getattr(import_module(home), name)
         return value
 

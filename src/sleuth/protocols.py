@@ -1,4 +1,4 @@
-"""Where can another implementation be put in? The seams, each with its contract."""
+"""The protocols: where another implementation can be put in, each with its contract."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Retriever(Protocol):
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """The best `k` passages for `query` among those that match `filter`."""
+        """Return the best `k` passages for `query` among those that match `filter`."""
         ...
 
 
@@ -43,13 +43,13 @@ class Embedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> Sequence[float] | NDArray[np.floating[Any]]:
-        """One vector, shape (dimension,)."""
+        """Return one vector, shape (dimension,)."""
         ...
 
     def embed_documents(
         self, texts: list[str]
     ) -> Sequence[Sequence[float]] | NDArray[np.floating[Any]] | Sequence[NDArray[np.floating[Any]]]:
-        """One vector per text, shape (len(texts), dimension), in order."""
+        """Return one vector per text, shape (len(texts), dimension), in order."""
         ...
 
 
@@ -61,11 +61,11 @@ class Generator(Protocol):
     """
 
     def complete(self, prompt: str) -> str:
-        """The model's whole answer to `prompt`."""
+        """Return the model's whole answer to `prompt`."""
         ...
 
     def stream(self, prompt: str) -> Iterator[str]:
-        """The answer in pieces whose concatenation is what `complete` gives."""
+        """Yield the answer in pieces whose concatenation is what `complete` gives."""
         ...
 
 

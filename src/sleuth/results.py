@@ -1,4 +1,4 @@
-"""What does a retrieval or a search give back, and how does it say that nothing came of it?
+"""Results of a retrieval or a search, and their statuses.
 
 States that are expected (an empty query, nothing found) are data here; failures of a system are raised, as
 `sleuth.errors.RetrievalError`.
@@ -79,21 +79,21 @@ class BaseResult(BaseModel):
     detail: StatusDetail | None = None
 
     def is_ok(self) -> bool:
-        """Whether the other fields may be used."""
+        """Return whether the other fields may be used."""
         return self.status == "success"
 
     def is_error(self) -> bool:
-        """Whether `detail` says why there is nothing."""
+        """Return whether `detail` says why there is nothing."""
         return self.status == "error"
 
     @classmethod
     def success(cls, **fields: Any) -> Self:
-        """A result with these fields."""
+        """Build a result with these fields."""
         return cls(status="success", **fields)
 
     @classmethod
     def fail(cls, detail: StatusDetail | None, **fields: Any) -> Self:
-        """A result that holds only the reason, and whatever fields are given beside it."""
+        """Build a result that holds only the reason, and the fields beside it."""
         return cls(status="error", detail=detail, **fields)
 
     def _base_dict(self) -> dict[str, Any]:

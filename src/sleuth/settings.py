@@ -1,4 +1,4 @@
-"""How is an index made? Settings chosen once, at creation, and kept in the record."""
+"""Settings of an index, chosen once, at creation, and stored in the record."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ class IndexSettings:
             raise ArgumentError(
                 f"settings must be IndexSettings or a mapping of names to values, got {values!r}"
             )
-        known: dict[str, Any] = {field.name: field.default for field in fields(cls)}
+        defaults: dict[str, Any] = {field.name: field.default for field in fields(cls)}
         for name in values:
-            if name not in known:
-                raise ArgumentError(f"settings must be among {', '.join(known)}, got {name!r}")
+            if name not in defaults:
+                raise ArgumentError(f"settings must be among {', '.join(defaults)}, got {name!r}")
         size = values.get("chunk_size")
         if isinstance(size, int) and "chunk_overlap" not in values:
-            values = {**values, "chunk_overlap": min(known["chunk_overlap"], size // 4)}
+            values = {**values, "chunk_overlap": min(defaults["chunk_overlap"], size // 4)}
         return cls(**values)

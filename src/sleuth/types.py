@@ -1,4 +1,4 @@
-"""What goes in and what comes out: documents, chunks, and ranked passages with their explanation."""
+"""Documents, chunks, and ranked passages with their explanation."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Explanation:
     parts: tuple[Explanation, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The tree as plain dicts and lists, fit for JSON."""
+        """Return the tree as plain dicts and lists, fit for JSON."""
         return {
             "name": self.name,
             "value": self.value,

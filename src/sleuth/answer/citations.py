@@ -1,4 +1,4 @@
-"""What does an answer cite, and do the passages that it cites say so?"""
+"""Citations of an answer, and whether the cited passages say so."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class CitationReport:
 
 
 def cited_numbers(text: str) -> list[int]:
-    """The numbers that `text` cites, as in [1], [2, 3], [4-6], [^7] or 【8】, in order; code is left alone."""
+    """Return the numbers that `text` cites, as in [1], [2, 3], [4-6], [^7] or 【8】, in order; code is ignored."""
     numbers: list[int] = []
     for match in _CITED.finditer(_CODE.sub(" ", text)):
         inner = match.group(1)
@@ -75,12 +75,12 @@ def cited_numbers(text: str) -> list[int]:
 
 
 def without_citations(text: str) -> str:
-    """`text` in one line, without the numbers that it cites: a source has numbers of its own."""
+    """Return `text` in one line, without the numbers that it cites: a source has numbers of its own."""
     return " ".join(re.sub(rf"\s*{_CITED.pattern}", "", text).split())
 
 
 def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:
-    """Every citation of `answer`, matched with the passages it had."""
+    """Match every citation of `answer` with the passages it had."""
     by_number = {passage.number: passage for passage in passages}
     citations: list[Citation] = []
     unknown: list[int] = []
@@ -101,11 +101,11 @@ def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:
 
 def support(statement: str, passage: str) -> float:
     """Share of the numbers and longer words of a statement that a passage holds; 1 where there are none."""
-    wanted = {word.casefold() for word in _WORD.findall(statement)}
+    words = {word.casefold() for word in _WORD.findall(statement)}
     there = {word.casefold() for word in _WORD.findall(passage)}
     stems = {word[:5] for word in there if not word[0].isdigit()}
-    found = sum(word in there or (not word[0].isdigit() and word[:5] in stems) for word in wanted)
-    return found / len(wanted) if wanted else 1.0
+    matches = sum(word in there or (not word[0].isdigit() and word[:5] in stems) for word in words)
+    return matches / len(words) if words else 1.0
 
 
 def _with_citations(answer: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which passages does an answer get to see, and in what order?
+"""The context of an answer: which passages it may use, and in what order.
 
 Best first until the budget is spent; near-duplicates are left out, and neighbouring chunks of one document
 become one passage. The best stand at the two ends, where models read best (Liu et al., "Lost in the Middle",
@@ -76,7 +76,7 @@ def assemble(
     order: Order = "ends",
     count_tokens: CountTokens = approximate_tokens,
 ) -> list[Passage]:
-    """The passages that fit into `budget` tokens, in the order to show them.
+    """Return the passages that fit into `budget` tokens, in the order to show them.
 
     Args:
         items: best first.
@@ -115,19 +115,19 @@ def drop_repeats(items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
     """`items` without those that say what a better one says: four fifths of the shingles of the shorter are
     shared.
     """
-    kept: list[RetrievedItem] = []
+    distinct: list[RetrievedItem] = []
     seen: list[frozenset[tuple[str, ...]]] = []
     for item in items:
         own = shingles(item.text)
         if own and any(len(own & other) >= _SAME * min(len(own), len(other)) for other in seen):
             continue
-        kept.append(item)
+        distinct.append(item)
         seen.append(own)
-    return kept
+    return distinct
 
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
-    """The runs of five words in a text; all its words in one run where there are fewer; empty without
+    """Return the runs of five words in a text; all its words in one run if there are fewer; empty without
     words.
     """
     words = re.findall(r"\w+", text.casefold())
@@ -137,7 +137,7 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def cut_text(text: str, budget: int, count_tokens: CountTokens) -> str:
-    """The first sentences of a text that fit into `budget` tokens; part of the first where it does not."""
+    """Return the first sentences of a text that fit into `budget` tokens; part of the first if it does not fit."""
     end = 0
     for _, stop in split_sentences(text):
         if count_tokens(text[:stop]) > budget:
@@ -157,7 +157,7 @@ def _longest_prefix(text: str, fits: Callable[[int], bool]) -> int:
 
 
 def place_of(item: RetrievedItem) -> tuple[str, int] | None:
-    """The document of a chunk and its place in it, from an id such as "guide.md#3"; None for other ids."""
+    """Return the document of a chunk and its place in it, from an id such as "guide.md#3"; None for other ids."""
     document, mark, place = item.id.rpartition("#")
     return (document, int(place)) if mark and place.isascii() and place.isdigit() else None
 
@@ -185,7 +185,7 @@ def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_Part
 
 
 def join_overlapping(before: str, after: str) -> str:
-    """Two neighbouring chunks as one text; what ends the first and begins the second stands once."""
+    """Join two neighbouring chunks into one text; what ends the first and begins the second stands once."""
     longest = min(len(before), len(after))
     for size in range(longest, 7, -1):
         if before.endswith(after[:size]):
@@ -194,7 +194,7 @@ def join_overlapping(before: str, after: str) -> str:
 
 
 def describe_source(items: Sequence[RetrievedItem]) -> str:
-    """Where a passage stands, in one line: path, url or id, then page or lines."""
+    """Say in one line where a passage stands: path, url or id, then page or lines."""
     first, last = items[0], items[-1]
     metadata = first.metadata
     name = str(metadata.get("path") or metadata.get("source") or metadata.get("url") or first.id)

@@ -1,4 +1,4 @@
-"""Which sentences of the passages answer a question best?
+"""Choose the sentences of passages that answer a question best.
 
 Measured, not guessed: `benchmarks/sentence_choice.py` and the table in `docs/answers.md`.
 """
@@ -26,7 +26,7 @@ question about bread.
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of a text in lower case; characters of scripts without spaces one by one."""
+    """Return the words of a text in lower case; characters of scripts without spaces one by one."""
     return re.findall(
         r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+",
         text.casefold(),
@@ -79,7 +79,7 @@ def score_sentences(
     embedder: Embedder | None = None,
     weights: Weights | None = None,
 ) -> list[Sentence]:
-    """The sentences of `items`, best first; equal ones as they stand.
+    """Return the sentences of `items`, best first; equal ones as they stand.
 
     Only those that share a word with the question, or whose meaning is near it; no code.
 
@@ -93,8 +93,8 @@ def score_sentences(
     spans = [(place, span) for place, item in enumerate(items) for span in prose(item.text)]
     texts = [items[place].text[start:end] for place, (start, end) in spans]
     terms = [list(analyze(text)) for text in texts]
-    asked = list(analyze(question))
-    words = score_words(asked, terms, use)
+    question_terms = list(analyze(question))
+    words = score_words(question_terms, terms, use)
     best = max(words, default=0.0)
     prior = passage_priors(items)
     meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
@@ -105,7 +105,7 @@ def score_sentences(
             end,
             texts[number],
             words[number] + (best or 1.0) * (use.passage * prior[place] + use.meaning * meaning[number]),
-            len(set(asked) & set(terms[number])),
+            len(set(question_terms) & set(terms[number])),
         )
         for number, (place, (start, end)) in enumerate(spans)
         if words[number] > 0 or meaning[number] >= NEAR
@@ -114,22 +114,26 @@ def score_sentences(
 
 
 def prose(text: str) -> list[Span]:
-    """The sentences of a text, without fenced code: a piece of code answers nothing by itself."""
+    """Return the sentences of a text, without fenced code: a piece of code answers nothing by itself."""
     return [(start, end) for start, end in split_sentences(text) if not text.startswith(FENCES, start, end)]
 
 
-def score_words(asked: Sequence[str], terms: Sequence[Sequence[str]], use: Weights) -> list[float]:
+def score_words(question_terms: Sequence[str], terms: Sequence[Sequence[str]], use: Weights) -> list[float]:
     """BM25 of each sentence over all of them, and its pairs of words.
 
     Args:
         asked: terms of the question.
         terms: terms of each sentence.
     """
-    wanted = Counter(asked)
-    idf = _idf(wanted, terms)
-    pairs = set(pairwise(asked))
+    question_counts = Counter(question_terms)
+    idf = _idf(question_counts, terms)
+    pairs = set(pairwise(question_terms))
     mean = (sum(map(len, terms)) / len(terms) if terms else 0.0) or 1.0
-    return [_bm25(found, wanted, idf, mean, use) + use.pairs * _pairs(found, pairs, idf) for found in terms]
+    return [
+        _bm25(sentence_terms, question_counts, idf, mean, use)
+        + use.pairs * _pairs(sentence_terms, pairs, idf)
+        for sentence_terms in terms
+    ]
 
 
 def cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[float]:
@@ -146,7 +150,7 @@ def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def passage_priors(items: Sequence[RetrievedItem]) -> list[float]:
-    """What each passage's rank is worth, 1 for the best: its score between the lowest and the highest.
+    """Return the worth of each passage's rank, 1 for the best: its score between the lowest and the highest.
 
     Where a retriever gives no scores, or equal ones, evenly down from 1.
     """
@@ -158,7 +162,7 @@ def passage_priors(items: Sequence[RetrievedItem]) -> list[float]:
 
 
 def choose(sentences: Sequence[Sentence], count: int, *, analyze: Analyze = plain_words) -> list[Sentence]:
-    """The first `count` sentences, without those that repeat most words of one chosen before."""
+    """Return the first `count` sentences, without those that repeat most words of an earlier one."""
     chosen: list[Sentence] = []
     seen: list[frozenset[str]] = []
     for sentence in sentences:
@@ -172,20 +176,26 @@ def choose(sentences: Sequence[Sentence], count: int, *, analyze: Analyze = plai
     return chosen
 
 
-def _idf(asked: Counter[str], terms: Sequence[Sequence[str]]) -> dict[str, float]:
+def _idf(question_terms: Counter[str], terms: Sequence[Sequence[str]]) -> dict[str, float]:
     n = len(terms)
-    df = Counter(term for found in terms for term in set(found) & asked.keys())
-    return {term: math.log(1 + (n - df[term] + 0.5) / (df[term] + 0.5)) for term in asked}
+    df = Counter(term for sentence_terms in terms for term in set(sentence_terms) & question_terms.keys())
+    return {term: math.log(1 + (n - df[term] + 0.5) / (df[term] + 0.5)) for term in question_terms}
 
 
 def _bm25(
-    found: Sequence[str], asked: Counter[str], idf: dict[str, float], mean: float, use: Weights
+    sentence_terms: Sequence[str],
+    question_counts: Counter[str],
+    idf: dict[str, float],
+    mean: float,
+    use: Weights,
 ) -> float:
-    tf = Counter(term for term in found if term in asked)
-    norm = use.k1 * (1 - use.b + use.b * len(found) / mean)
-    return sum(idf[term] * asked[term] * count / (count + norm) for term, count in tf.items())
+    tf = Counter(term for term in sentence_terms if term in question_counts)
+    norm = use.k1 * (1 - use.b + use.b * len(sentence_terms) / mean)
+    return sum(idf[term] * question_counts[term] * count / (count + norm) for term, count in tf.items())
 
 
-def _pairs(found: Sequence[str], asked: set[tuple[str, str]], idf: dict[str, float]) -> float:
-    shared = set(pairwise(found)) & asked
+def _pairs(
+    sentence_terms: Sequence[str], question_pairs: set[tuple[str, str]], idf: dict[str, float]
+) -> float:
+    shared = set(pairwise(sentence_terms)) & question_pairs
     return sum((idf[a] + idf[b]) / 2 for a, b in shared)

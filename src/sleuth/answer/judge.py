@@ -1,4 +1,4 @@
-"""How relevant is an answer to its question, as a model judges it?"""
+"""Relevance of an answer to its question, as a model judges it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Judge(Protocol):
     """Rates an answer in words; `LLMGenerator` is one."""
 
     def evaluate_relevance(self, question: str, answer: str) -> str:
-        """A rating from 1 to 10 with a reason."""
+        """Return a rating from 1 to 10 with a reason."""
         ...
 
 
@@ -42,7 +42,7 @@ class Rating:
 
 
 def evaluate_relevance(judge: Judge, question: str, answer: str) -> Rating:
-    """A judge's rating of an answer; says so where there is no rating in what the judge said.
+    """Ask a judge for a rating of an answer; say so if its reply holds no rating.
 
     Raises:
         GenerationError: the model did not answer.
@@ -51,10 +51,10 @@ def evaluate_relevance(judge: Judge, question: str, answer: str) -> Rating:
 
 
 def read_rating(text: str) -> Rating:
-    """The rating in a judge's words: "Rating: 8", "8/10", "8 out of 10", or a number alone in front."""
+    """Read the rating in a judge's words: "Rating: 8", "8/10", "8 out of 10", or a number alone in front."""
     said = _SCALE.sub(" ", text)
-    found = _OF_TEN.findall(said) or _NAMED.findall(said) or _ALONE.findall(said.strip())
-    values = {float(value) for value in found}
+    ratings = _OF_TEN.findall(said) or _NAMED.findall(said) or _ALONE.findall(said.strip())
+    values = {float(value) for value in ratings}
     if not values:
         return Rating(None, text, "no rating from 1 to 10 in the judgement")
     if len(values) > 1:

@@ -1,4 +1,4 @@
-"""What is a model told, so that it answers from the passages, cites them, and obeys nobody but us?
+"""Prompts that make a model answer from the passages, cite them, and obey no passage.
 
 Passages are other people's text. They stand between lines that carry a mark made from all of them, which no
 passage can contain, since it would have to contain its own hash. What stands between two marks is data.
@@ -33,7 +33,7 @@ Answer (with citations):"""
 
 
 def build_prompt(question: str, passages: Sequence[Passage]) -> str:
-    """The whole prompt: rules, fenced passages in the order given, the question."""
+    """Return the whole prompt: rules, fenced passages in their order, the question."""
     texts = [fenced_text(passage) for passage in passages]
     mark = make_mark(question, texts)
     rules = INSTRUCTIONS.format(refusal=REFUSAL, mark=mark)
@@ -45,13 +45,13 @@ def build_prompt(question: str, passages: Sequence[Passage]) -> str:
 
 
 def fenced_text(passage: Passage) -> str:
-    """A passage with its source above it, both cleaned: a source is other people's text, too."""
+    """Return a passage with its source above it, both cleaned: a source is other people's text, too."""
     source = " ".join(clean_text(passage.source).split())[:200]
     return f"Source: {source}\n{clean_text(passage.text)}"
 
 
 def make_mark(question: str, texts: Sequence[str]) -> str:
-    """A mark that none of `texts` contains; equal inputs give equal marks, so that prompts can be cached."""
+    """Return a mark that none of `texts` contains; equal inputs give equal marks, so that prompts can be cached."""
     digest = hashlib.sha256()
     for text in (question, *texts):
         data = text.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Where does a sentence of a passage begin and end?"""
+"""Sentences of a passage: where each begins and ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do these documents say, in short?"""
+"""Summaries of documents, with a model and without."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Summarizer(Protocol):
     """Writes bullet points; `LLMGenerator` is one."""
 
     def summarize_docs(self, docs: Sequence[Document]) -> str:
-        """A summary of the documents."""
+        """Return a summary of the documents."""
         ...
 
 
@@ -32,7 +32,7 @@ def summarize_docs(
     budget: int = 3000,
     count_tokens: CountTokens = approximate_tokens,
 ) -> str:
-    """A summary in bullet points, of texts of any length.
+    """Return a summary in bullet points, of texts of any length.
 
     What does not fit into `budget` tokens is summarised in parts, and the summaries are summarised. Without a
     writer, the most typical sentences are taken, and the summary says so.
@@ -60,34 +60,34 @@ def summarize_docs(
 
 
 def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyze = plain_words) -> str:
-    """The sentences whose words are the most frequent ones, in the order of the texts, with a note that says
+    """Return the sentences with the most frequent words, in the order of the texts, with a note that says
     so.
 
     Score: mean probability of a sentence's words; words of a chosen sentence count squared from then on, so
         that the next
     one says something else (SumBasic; Nenkova and Vanderwende, 2005).
     """
-    found = [
+    candidates = [
         (text[start:end], analyze(text[start:end])) for text in texts for start, end in split_sentences(text)
     ]
-    counts = Counter(word for _, words in found for word in words if len(word) > 3)
+    counts = Counter(word for _, words in candidates for word in words if len(word) > 3)
     total = sum(counts.values()) or 1
     chance = {word: count / total for word, count in counts.items()}
     chosen: list[int] = []
-    for _ in range(min(sentences, len(found))):
-        left = [place for place in range(len(found)) if place not in chosen]
-        best = max(left, key=lambda place: (_mean(found[place][1], chance), -place))
+    for _ in range(min(sentences, len(candidates))):
+        left = [place for place in range(len(candidates)) if place not in chosen]
+        best = max(left, key=lambda place: (_mean(candidates[place][1], chance), -place))
         chosen.append(best)
-        for word in set(found[best][1]) & chance.keys():
+        for word in set(candidates[best][1]) & chance.keys():
             chance[word] **= 2
-    lines = [f"- {' '.join(clean_text(found[place][0]).split())}" for place in sorted(chosen)]
+    lines = [f"- {' '.join(clean_text(candidates[place][0]).split())}" for place in sorted(chosen)]
     return "\n".join([SUMMARY_NOTE, *lines])
 
 
 def _mean(words: Sequence[str], chance: dict[str, float]) -> float:
-    known = [chance[word] for word in words if word in chance]
+    chances = [chance[word] for word in words if word in chance]
     # Very short sentences would win with one frequent word.
-    return sum(known) / max(len(known), 5)
+    return sum(chances) / max(len(chances), 5)
 
 
 def _batches(docs: Sequence[Document], budget: int, count_tokens: CountTokens) -> list[list[Document]]:
@@ -104,7 +104,7 @@ def _batches(docs: Sequence[Document], budget: int, count_tokens: CountTokens) -
 
 
 def _parts(text: str, budget: int, count_tokens: CountTokens) -> list[str]:
-    """A text in parts that fit, cut between sentences."""
+    """Cut a text into parts that fit, between sentences."""
     if count_tokens(text) <= budget:
         return [text]
     parts: list[str] = []

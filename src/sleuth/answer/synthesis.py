@@ -1,4 +1,4 @@
-"""How do passages become an answer that cites them, with a model and without one?"""
+"""Synthesizers: passages into an answer that cites them, with a model and without one."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class LLMSynthesizer:
         self.count_tokens = count_tokens
 
     def passages(self, items: Sequence[RetrievedItem]) -> list[Passage]:
-        """The passages that the model gets to see, in the order it sees them."""
+        """Return the passages that the model will see, in that order."""
         return assemble(items, budget=self.budget, order=self.order, count_tokens=self.count_tokens)
 
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
     ) -> SearchResult:
-        """The model's answer; it is not asked where there are no passages.
+        """Return the model's answer; the model is not called without passages.
 
         Raises:
             GenerationError: the model did not answer.
@@ -92,7 +92,7 @@ class ExtractiveSynthesizer:
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
     ) -> SearchResult:
-        """The sentences that answer best; says so where none shares a word with the question."""
+        """Return the sentences that answer best; say so if none shares a word with the question."""
         ranked = score_sentences(question, items, analyze=self.analyze, embedder=self.embedder)
         chosen = choose(ranked, self.sentences, analyze=self.analyze)
         if not chosen:
@@ -115,11 +115,11 @@ class ExtractiveSynthesizer:
 
 def trim_pieces(pieces: Iterable[str]) -> Iterator[str]:
     """`pieces` without white space before the first word and after the last, as soon as that is known."""
-    held, begun = "", False
+    pending, begun = "", False
     for piece in pieces:
-        text = held + piece if begun else piece.lstrip()
+        text = pending + piece if begun else piece.lstrip()
         body = text.rstrip()
-        held = text[len(body) :]
+        pending = text[len(body) :]
         if body:
             begun = True
             yield body

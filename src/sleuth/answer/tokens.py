@@ -1,4 +1,4 @@
-"""How many tokens of a language model does a text take, about?"""
+"""Estimates of how many tokens of a language model a text takes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def approximate_tokens(text: str) -> int:
 
 
 def check_budget(budget: int) -> int:
-    """A budget of tokens that can hold anything.
+    """Check that a budget of tokens can hold anything.
 
     Raises:
         ArgumentError: not an int of 1 or more.

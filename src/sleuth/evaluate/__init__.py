@@ -1,1 +1,1 @@
-"""How good is a ranking, and is one better than another?"""
+"""Evaluation: how good a ranking is, and whether one is better than another."""

@@ -1,4 +1,4 @@
-"""What is asked of a test collection, and which documents answer? The BEIR layout.
+"""Test collections in BEIR layout: corpus, queries, judgements.
 
 A folder with `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`) and `qrels/<split>.tsv`
 (`query-id`, `corpus-id`, `score`; a header line).
@@ -39,7 +39,7 @@ class Collection:
     qrels: Qrels
 
     def documents(self) -> Iterator[Document]:
-        """The corpus, streamed; ids are those of the judgements.
+        """Yield the corpus; ids are those of the judgements.
 
         Raises:
             EvaluationError: a line of another form, or no document at all.
@@ -53,7 +53,7 @@ class Collection:
 
 
 def open_collection(folder: str | Path, split: str | None = None) -> Collection:
-    """A collection in BEIR layout.
+    """Open a collection in BEIR layout.
 
     Args:
         split: name of a file in `qrels/`; "test" where None, else "dev", else the only one there is.
@@ -116,7 +116,7 @@ def read_qrels(path: Path) -> Qrels:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file that are not blank, with their numbers, from 1.
+    """Yield the lines of a text file that are not blank, with their numbers, from 1.
 
     Raises:
         EvaluationError: a file that cannot be read, or a line that is not UTF-8.
@@ -137,7 +137,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines; `_id` and `text` of each are strings that UTF-8 can hold."""
+    """Yield the objects of a file of JSON lines; `_id` and `text` of each are strings that UTF-8 can hold."""
     for number, line in numbered_lines(path):
         try:
             row = json.loads(line)
@@ -155,6 +155,8 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         try:
             f"{id} {text} {row.get('title')}".encode()
         except UnicodeEncodeError as error:
-            told = f"got {error.object[error.start]!r}"
-            raise EvaluationError(f"{path}:{number} must hold text without lone surrogates, {told}") from None
+            reason = f"got {error.object[error.start]!r}"
+            raise EvaluationError(
+                f"{path}:{number} must hold text without lone surrogates, {reason}"
+            ) from None
         yield {**row, "_id": str(id)}

@@ -1,4 +1,4 @@
-"""How good is a run, and is it better than another by more than chance?"""
+"""Measures of a run, and whether two runs differ by more than chance."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def score(run: Run, qrels: Qrels, measures: Sequence[str] = MEASURES) -> Scores:
     try:
         metrics = list(ir_measures.iter_calc(list(parsed.values()), judged, run))
     except Exception as error:  # whatever the tools behind ir_measures raise
-        told = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         raise EvaluationError(
-            f"measures must be ones that this run can be given, got {list(measures)} ({told})"
+            f"measures must be ones that this run can be given, got {list(measures)} ({reason})"
         ) from error
     for metric in metrics:
         for name, measure in parsed.items():
@@ -81,7 +81,7 @@ def score(run: Run, qrels: Qrels, measures: Sequence[str] = MEASURES) -> Scores:
 
 
 def parse_measures(measures: Sequence[str]) -> dict[str, Any]:
-    """The measures of ir_measures that these spellings mean.
+    """Return the measures of ir_measures that these spellings mean.
 
     Raises:
         EvaluationError: one that ir_measures does not know, or a cutoff that is not a count above 0.
@@ -119,7 +119,7 @@ def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 
     """
     import numpy as np
 
-    found = []
+    comparisons = []
     for measure in first.per_query:
         one, two = first.per_query[measure], second.per_query.get(measure, {})
         if one.keys() != two.keys():
@@ -127,7 +127,7 @@ def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 
                 f"runs must be over the same queries, got {len(one)} and {len(two)} for {measure}"
             )
         differences = np.array([two[query] - one[query] for query in one])
-        found.append(
+        comparisons.append(
             Comparison(
                 measure,
                 float(np.mean(list(one.values()))),
@@ -137,11 +137,11 @@ def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 
                 randomisation_p(differences, rounds, seed),
             )
         )
-    return found
+    return comparisons
 
 
 def randomisation_p(differences: NDArray[np.float64], rounds: int = 10_000, seed: int = 0) -> float:
-    """How often random signs make the mean difference at least as large, two-sided.
+    """Return how often random signs make the mean difference at least as large, two-sided.
 
     Args:
         differences: shape (queries,).

@@ -1,4 +1,4 @@
-"""How do runs look beside each other?"""
+"""Plots of runs beside each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which documents did a system rank for which query? Runs, and TREC's format for them."""
+"""Runs: which documents a system ranked for which query, in TREC's format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Run = dict[str, dict[str, float]]
 
 
 def document_of(item_id: str) -> str:
-    """The document of a passage: what stands before the last "#"."""
+    """Return the document of a passage: what stands before the last "#"."""
     return item_id.rpartition("#")[0] or item_id
 
 
@@ -65,19 +65,19 @@ def best_passages(ranking: Ranking, k: int) -> dict[str, float]:
 
 
 def in_order(scores: Mapping[str, float]) -> dict[str, float]:
-    """The scores, lowered as little as makes each less than the one before it in single precision.
+    """Return the scores, lowered just enough that each is less than the one before it in single precision.
 
     TREC's tools read scores and not order, and put equal ones in reverse order of id: they would judge a ranking that
     nobody was shown.
     """
     import numpy as np
 
-    found: dict[str, float] = {}
+    lowered: dict[str, float] = {}
     last = np.float32(np.inf)
     for id, score in scores.items():
         last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
-        found[id] = score if np.float32(score) == last else float(last)
-    return found
+        lowered[id] = score if np.float32(score) == last else float(last)
+    return lowered
 
 
 def write_run(run: Run, path: str | Path, tag: str = "sleuth") -> None:

@@ -1,4 +1,4 @@
-"""Which rows may answer? One filter tree for every backend: read, print, test a row, translate."""
+"""Filters: one tree for every backend, which is parsed, printed, tested on a row, and translated."""
 
 from sleuth.filters.bedrock import from_bedrock, is_bedrock, to_bedrock
 from sleuth.filters.chroma import to_chroma

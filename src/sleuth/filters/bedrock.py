@@ -1,4 +1,4 @@
-"""How does a hosted knowledge base take a filter? As Bedrock's `RetrievalFilter`, and back.
+"""Filters in the form of Bedrock's `RetrievalFilter`, both ways.
 
 Source: the `RetrievalFilter` shape of botocore's bedrock-agent-runtime model. The service has no "exists" and
 no "not": a negation is moved inwards by De Morgan's laws. What then has no twin with the same truth table is
@@ -37,7 +37,7 @@ _OURS: Final = {theirs: ours for ours, theirs in _SERVICE.items()}
 
 
 def is_bedrock(value: Mapping[str, Any]) -> bool:
-    """Whether a dict is in the service's own form: one member of its union, in the service's shape."""
+    """Return whether a dict is in the service's own form: one member of its union, in the service's shape."""
     if len(value) != 1:
         return False
     [(name, item)] = value.items()
@@ -47,7 +47,7 @@ def is_bedrock(value: Mapping[str, Any]) -> bool:
 
 
 def to_bedrock(filter: Filter) -> dict[str, Any]:
-    """The service's form of a filter, true for exactly the same documents.
+    """Translate a filter into the service's form, true for exactly the same documents.
 
     Raises:
         FilterError: the service cannot say this; the message names the operator.
@@ -80,13 +80,13 @@ def _attribute(test: Compare) -> dict[str, Any]:
 
 
 def _refused(test: Compare, what: str) -> FilterError:
-    known = ", ".join((*_SERVICE, "nin"))
-    rule = f"operator must be one that a Bedrock knowledge base has ({known})"
+    names = ", ".join((*_SERVICE, "nin"))
+    rule = f"operator must be one that a Bedrock knowledge base has ({names})"
     return FilterError(f"{rule}, got {what}: {to_text(test)}", where=test.key)
 
 
 def from_bedrock(value: Mapping[str, Any]) -> Filter:
-    """The tree of a filter in the service's own form, true for exactly the same documents.
+    """Translate the service's form into a tree, true for exactly the same documents.
 
     Raises:
         FilterError: it is not one; `where` is the path to the place.
@@ -98,9 +98,9 @@ def _filter(value: object, where: str, level: int) -> Filter:
     if level > MAX_DEPTH:
         raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep", where=f"{where[:60]}…")
     if not isinstance(value, Mapping) or not is_bedrock(value):
-        known = ", ".join(("andAll", "orAll", *_OURS, "notIn"))
+        names = ", ".join(("andAll", "orAll", *_OURS, "notIn"))
         raise FilterError(
-            f"filter must have one key of {known}, shaped as Bedrock has it, got {value!r}", where=where
+            f"filter must have one key of {names}, shaped as Bedrock has it, got {value!r}", where=where
         )
     [(name, item)] = value.items()
     here = f"{where}.{name}" if where else name

@@ -1,4 +1,4 @@
-"""How does a Chroma take a filter? As its `where` dict.
+"""Filters in the form of Chroma's `where` dict.
 
 Sources: docs.trychroma.com/reference/where-filter, and chromadb 1.5.9 asked row by row. `$and` and `$or` have
 at least two members, a comparison has one operator, the values of `$in` are of one type. `$ne`, `$nin` and
@@ -42,7 +42,7 @@ _WITHIN: Final[Mapping[Operator, tuple[str, str, str]]] = {
 
 
 def to_chroma(filter: Filter, *, lists: bool = True) -> dict[str, Any]:
-    """The `where` of a filter.
+    """Translate a filter into Chroma's `where`.
 
     Args:
         lists: whether rows may hold lists, which Chroma knows since 1.5; False gives the form that older
@@ -75,7 +75,7 @@ def _where(filter: Filter, lists: bool) -> dict[str, Any]:
 
 
 def _in_order(test: Compare) -> dict[str, Any]:
-    """An order; that of a fraction asks for integers by the whole number next to it, as they ignore the
+    """Translate a comparison of order; a fraction asks integers by the whole number next to it, as they ignore the
     rest.
     """
     plain = {test.key: {f"${test.operator}": test.value}}
@@ -114,7 +114,7 @@ def _equality(test: Compare, lists: bool) -> dict[str, Any]:
 
 
 def _by_type(value: tuple[Scalar, ...]) -> list[list[Scalar]]:
-    """The values in lists of one type each."""
+    """Split the values into lists of one type each."""
     groups: dict[type, list[Scalar]] = {}
     for one in value:
         groups.setdefault(type(one), []).append(one)
@@ -122,16 +122,16 @@ def _by_type(value: tuple[Scalar, ...]) -> list[list[Scalar]]:
 
 
 def _per_element(test: Compare, operator: str) -> list[dict[str, Any]]:
-    """One comparison per value, and two for a whole number: lists of integers and of floats are apart."""
+    """Make one comparison per value, and two for a whole number: lists of integers and of floats are apart."""
     values = test.value if isinstance(test.value, tuple) else (test.value,)
-    found: list[Scalar] = []
+    elements: list[Scalar] = []
     for value in values:
-        found.append(value)
+        elements.append(value)
         if isinstance(value, int) and not isinstance(value, bool) and value == float(value):
-            found.append(float(value))
+            elements.append(float(value))
         elif isinstance(value, float) and value.is_integer() and fits_int64(int(value)):
-            found.append(int(value))
-    return [{test.key: {operator: value}} for value in found]
+            elements.append(int(value))
+    return [{test.key: {operator: value}} for value in elements]
 
 
 def _joined(joint: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _joined(joint: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _refused(test: Compare, what: str) -> FilterError:
-    known = ", ".join((*_WITHIN, *sorted(ORDERED), "contains"))
+    names = ", ".join((*_WITHIN, *sorted(ORDERED), "contains"))
     return FilterError(
-        f"operator must be one that a Chroma has ({known}), got {what}: {to_text(test)}", where=test.key
+        f"operator must be one that a Chroma has ({names}), got {what}: {to_text(test)}", where=test.key
     )

@@ -1,4 +1,4 @@
-"""Does a row match a filter? The one truth table in plain Python, with which every fast way agrees.
+"""Does a row match a filter: the one truth table in plain Python, with which every fast way agrees.
 
 A row's metadata is what JSON can hold. Objects are read through their leaves: `{"author": {"name": "Ann"}}`
 has the keys `author` and `author.name`, and a list of objects gives each leaf the list of what its members
@@ -38,39 +38,39 @@ Leaf: TypeAlias = Scalar | list[Scalar]
 
 
 def matches(filter: Filter | None, metadata: Mapping[str, Any]) -> bool:
-    """Whether a row with this metadata matches; no filter matches every row."""
+    """Return whether a row with this metadata matches; no filter matches every row."""
     return filter is None or _matches(filter, leaves(metadata))
 
 
 def leaves(metadata: Mapping[str, Any]) -> Mapping[str, Leaf]:
-    """Every key, dotted where nested, with what it holds. A key spelled twice has both values, as a list."""
+    """Return every key, dotted if nested, with its value. A key spelled twice has both values, as a list."""
     if all(type(value) is str for value in metadata.values()):
         return metadata
-    found: dict[str, Leaf] = {}
+    values: dict[str, Leaf] = {}
     pending = [(key, value, False) for key, value in reversed(list(metadata.items()))]
     while pending:
         key, value, listed = pending.pop()
         if value is None:
             continue
         if isinstance(value, Mapping):
-            found[key] = _as_list(found[key]) if key in found else []
+            values[key] = _as_list(values[key]) if key in values else []
             pending += [(f"{key}.{name}", part, listed) for name, part in reversed(list(value.items()))]
         elif isinstance(value, list | tuple):
-            found[key] = _as_list(found[key]) if key in found else []
+            values[key] = _as_list(values[key]) if key in values else []
             pending += [(key, element, True) for element in reversed(value)]
         else:
             scalar = comparable(value)
-            if key in found:
-                found[key] = _as_list(found[key]) + ([] if scalar is None else [scalar])
+            if key in values:
+                values[key] = _as_list(values[key]) + ([] if scalar is None else [scalar])
             elif scalar is None:
-                found[key] = []
+                values[key] = []
             else:
-                found[key] = [scalar] if listed else scalar
-    return found
+                values[key] = [scalar] if listed else scalar
+    return values
 
 
 def comparable(value: object) -> Scalar | None:
-    """The value as comparisons see it; None where it equals nothing: NaN, and what JSON has no word for."""
+    """Return the value as comparisons see it; None if it equals nothing: NaN, and values that JSON cannot hold."""
     if isinstance(value, bool | str):
         return value
     if isinstance(value, int):
@@ -111,8 +111,8 @@ def _compare(test: Compare, leaf: Leaf | None) -> bool:
 
 
 def _equals_any(leaf: Leaf, value: object) -> bool:
-    wanted = value if isinstance(value, tuple) else (value,)
-    return any(one == other and kind(one) is kind(other) for one in _as_list(leaf) for other in wanted)
+    options = value if isinstance(value, tuple) else (value,)
+    return any(one == other and kind(one) is kind(other) for one in _as_list(leaf) for other in options)
 
 
 def _contains(leaf: Leaf, value: object) -> bool:

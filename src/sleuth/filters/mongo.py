@@ -1,4 +1,4 @@
-"""How is a filter written as a dict? In the style of Mongo, which Chroma, Pinecone and S3 Vectors share.
+"""Filters as dicts in Mongo's style, which Chroma, Pinecone and S3 Vectors share.
 
     {"year": {"$gte": 2020, "$lt": 2024}, "lang": {"$in": ["en", "de"]}, "draft": {"$ne": True}}
     {"$or": [{"author.name": "Ann"}, {"$not": {"tags": "old"}}]}
@@ -19,7 +19,7 @@ _TREES: Final = ("$and", "$or", "$not")
 
 
 def from_mongo(value: Mapping[str, Any]) -> Filter:
-    """The tree of a non-empty dict.
+    """Return the tree of a non-empty dict.
 
     Raises:
         FilterError: it is not a filter; `where` is the path to the place.
@@ -28,7 +28,7 @@ def from_mongo(value: Mapping[str, Any]) -> Filter:
 
 
 def to_mongo(filter: Filter) -> dict[str, Any]:
-    """The dict that `from_mongo` reads as exactly this tree; JSON can hold it."""
+    """Return the dict that `from_mongo` reads as exactly this tree; JSON can hold it."""
     if isinstance(filter, And):
         return {"$and": [to_mongo(part) for part in filter.parts]}
     if isinstance(filter, Or):
@@ -48,7 +48,7 @@ def _filter(value: object, where: str, level: int) -> Filter:
 
 
 def _entry(key: object, item: object, where: str, level: int) -> Iterator[Filter]:
-    """What one key of a dict demands: one filter, or one per operator."""
+    """Return what one key of a dict demands: one filter, or one per operator."""
     here = f"{where}.{key}" if where else str(key)
     if key in ("$and", "$or"):
         if not isinstance(item, list | tuple) or not item:
@@ -66,7 +66,7 @@ def _entry(key: object, item: object, where: str, level: int) -> Iterator[Filter
 
 
 def _conditions(key: Any, item: object, where: str, level: int) -> Iterator[Filter]:
-    """What is demanded of one key: a value it equals, or operators that must all be true."""
+    """Return what is demanded of one key: a value it equals, or operators that must all be true."""
     if level > MAX_DEPTH:
         raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep", where=_short(where))
     if isinstance(item, list | tuple):
@@ -106,8 +106,8 @@ def _joined(parts: list[Filter]) -> Filter:
 
 
 def _unknown(name: object, where: str, why: str) -> FilterError:
-    known = ", ".join((*_BY_NAME, *_TREES))
-    rule = f"{name!r} {why}" if why else f"operator must be one of {known}, got {name!r}"
+    names = ", ".join((*_BY_NAME, *_TREES))
+    rule = f"{name!r} {why}" if why else f"operator must be one of {names}, got {name!r}"
     return FilterError(rule, where=where)
 
 

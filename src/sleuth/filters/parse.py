@@ -1,4 +1,4 @@
-"""What did the caller mean by `filter=`? A tree, a dict, a text, or nothing."""
+"""The argument `filter=` of every call: a tree, a dict, a text, or nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sleuth.filters.tree import And, Compare, Filter, Not, Or, check_depth
 
 
 def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
-    """The tree of whatever an API call was given.
+    """Return the tree of any form of filter that an API call takes.
 
     Args:
         value: a tree; a dict in Mongo's style or in Bedrock's form; a text in the compact form, or JSON where
@@ -24,28 +24,28 @@ def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
         FilterError: it cannot be read; `where` is the path or the column of the place.
     """
     if isinstance(value, And | Or | Not | Compare):
-        found: Filter = value
+        tree: Filter = value
     elif isinstance(value, str):
         text = value.strip()
         if text.startswith("{"):
             return as_filter(_json(text, value.index("{")))
         if not text:
             return None
-        found = from_text(value)
+        tree = from_text(value)
     elif isinstance(value, Mapping):
         if not value:
             return None
-        found = from_bedrock(value) if is_bedrock(value) else from_mongo(value)
+        tree = from_bedrock(value) if is_bedrock(value) else from_mongo(value)
     elif value is None:
         return None
     else:
         raise FilterError(f"filter must be a filter, a dict, a text or None, got {value!r}")
-    check_depth(found)
-    return found
+    check_depth(tree)
+    return tree
 
 
 def _json(text: str, start: int) -> Any:
-    """What a text holds that begins after so many blanks."""
+    """Parse the JSON that begins after this many blanks."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=integer)
     except json.JSONDecodeError as error:
@@ -58,10 +58,10 @@ def _json(text: str, start: int) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; a key given twice is refused, since one of the two would be lost."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Build a JSON object; refuse a repeated key, since one of the two values would be lost."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise FilterError(f"a key must stand once in an object (join two with '$and'), got {twice!r} twice")
-    return found
+    return values

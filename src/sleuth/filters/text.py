@@ -1,4 +1,4 @@
-"""How is a filter typed? In a compact form for command lines and search boxes.
+"""Filters as compact text, for command lines and search boxes.
 
     year>=2020 lang:en,de -draft:true path:docs/ title:"a b" (author:Ann OR author:Bob)
 
@@ -57,7 +57,7 @@ _SIGNS: Final = {name: sign for sign, name in _NAMES.items()}
 
 
 def from_text(text: str) -> Filter:
-    """The tree of a non-blank text.
+    """Return the tree of a non-blank text.
 
     Raises:
         FilterError: it is not a filter; `where` is the column, counted from 1.
@@ -66,7 +66,7 @@ def from_text(text: str) -> Filter:
 
 
 def to_text(filter: Filter) -> str:
-    """The text that `from_text` reads as exactly this tree."""
+    """Return the text that `from_text` reads as exactly this tree."""
     if isinstance(filter, And):
         return " ".join(map(_grouped, filter.parts))
     if isinstance(filter, Or):
@@ -94,10 +94,10 @@ class _Reader:
         self.skip_blanks()
 
     def read(self) -> Filter:
-        found = self.any(1)
+        tree = self.any(1)
         if self.at < len(self.text):
             self.fail("filter must end here or go on with a comparison")
-        return found
+        return tree
 
     def any(self, level: int) -> Filter:
         if level > MAX_DEPTH:
@@ -123,13 +123,13 @@ class _Reader:
             return Not(self.term(level + 1))
         start = self.at
         if self.take("("):
-            found = self.any(level + 1)
+            tree = self.any(level + 1)
             if not self.take(")"):
                 self.fail("a parenthesis that opens here must be closed", start)
-            return found
-        found = self.compare()
+            return tree
+        tree = self.compare()
         self.skip_blanks()
-        return found
+        return tree
 
     def compare(self) -> Filter:
         start = self.at
@@ -150,7 +150,7 @@ class _Reader:
             raise FilterError(str(error), where=f"column {start + 1}") from None
 
     def signed(self, key: str, name: Operator) -> Compare:
-        """What follows a sign; a list makes = and != look for membership, and only != knows a star."""
+        """Read what follows a sign; a list makes = and != test membership, and only != accepts a star."""
         if name == "ne" and self.text[self.at : self.at + 1] == "*":
             self.at += 1
             return Compare(key, "exists", False)
@@ -181,7 +181,7 @@ class _Reader:
         return self.listed(key, "eq", self.value())
 
     def listed(self, key: str, name: Operator, first: Scalar) -> Compare:
-        """A comparison with one value, or with the list that goes on after a comma."""
+        """Read a comparison with one value, or with the list that goes on after a comma."""
         values = [first]
         is_list = False
         while self.match_char(","):
@@ -198,26 +198,26 @@ class _Reader:
         return text if is_quoted else _scalar(text)
 
     def string(self) -> str:
-        found = self.quoted() if self.text[self.at : self.at + 1] == '"' else self.match(_WORD)
-        if found is None:
+        word = self.quoted() if self.text[self.at : self.at + 1] == '"' else self.match(_WORD)
+        if word is None:
             self.fail('a value must be a word or a "quoted" string')
-        return found
+        return word
 
     def quoted(self) -> str:
-        start, found = self.at, self.match(_QUOTED)
-        if found is None:
+        start, literal = self.at, self.match(_QUOTED)
+        if literal is None:
             self.fail("a quote that opens here must be closed")
         try:
-            return str(json.loads(found, strict=False))
+            return str(json.loads(literal, strict=False))
         except ValueError:
             self.fail("escapes in quotes must be those of JSON", start)
 
     def match(self, pattern: re.Pattern[str]) -> str | None:
-        found = pattern.match(self.text, self.at)
-        if found is None:
+        result = pattern.match(self.text, self.at)
+        if result is None:
             return None
-        self.at = found.end()
-        return found.group()
+        self.at = result.end()
+        return result.group()
 
     def match_char(self, char: str) -> bool:
         is_there = self.text.startswith(char, self.at)
@@ -230,7 +230,7 @@ class _Reader:
         return is_there
 
     def sees(self, word: str) -> bool:
-        """Whether this keyword stands here: the word alone, since `OR:5` compares a key."""
+        """Return whether this keyword stands here: the word alone, since `OR:5` compares a key."""
         after = self.text[self.at + len(word) : self.at + len(word) + 1]
         return self.text.startswith(word, self.at) and (not after or after.isspace() or after in '()-"')
 
@@ -262,7 +262,7 @@ def _scalar(word: str) -> Scalar:
 
 
 def integer(digits: str) -> int:
-    """The integer that these digits spell; those that Python would not read are refused."""
+    """Return the integer that these digits spell; refuse more digits than Python converts."""
     if len(digits) > _DIGITS:
         raise FilterError(
             f"a number must be an integer of at most 64 bits, got one of {len(digits):,} digits"

@@ -1,4 +1,4 @@
-"""What is a filter? A tree of `And`, `Or` and `Not` over comparisons of one metadata key with one value.
+"""The filter tree: `And`, `Or` and `Not` over comparisons of one metadata key with one value.
 
 Trees are values: immutable, hashable, equal only where keys, operators, values and the types of the values
 are (`True` is not `1` is not `1.0`). Whatever cannot be a filter cannot be built: every check is made here,
@@ -72,8 +72,8 @@ class Compare(_Node):
 
     def __post_init__(self) -> None:
         _check_key(self.key)
-        given = self.value
-        value = tuple(map(_plain, given)) if isinstance(given, tuple) else _plain(given)
+        original = self.value
+        value = tuple(map(_plain, original)) if isinstance(original, tuple) else _plain(original)
         _check_value(self.operator, value)
         object.__setattr__(self, "key", _plain(self.key))
         object.__setattr__(self, "value", value)
@@ -123,13 +123,13 @@ Filter: TypeAlias = And | Or | Not | Compare
 
 
 def all_of(*filters: Filter | None) -> Filter | None:
-    """The filter that is true where all of these are; None, which is no filter, is left out."""
+    """Return the filter that is true if all of these are; None, which is no filter, is left out."""
     parts = tuple(part for part in filters if part is not None)
     return And(parts) if len(parts) > 1 else next(iter(parts), None)
 
 
 def any_of(*filters: Filter) -> Filter:
-    """The filter that is true where any of these is.
+    """Return the filter that is true if any of these is.
 
     Raises:
         FilterError: there are none.
@@ -196,7 +196,7 @@ def _listed(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
 
 
 def field(key: str) -> Field:
-    """A metadata key, to be compared: `(field("year") >= 2020) & ~field("lang").is_in(["de"])`."""
+    """Name a metadata key to be compared: `(field("year") >= 2020) & ~field("lang").is_in(["de"])`."""
     return Field(key)
 
 
@@ -211,14 +211,14 @@ def depth(filter: Filter) -> int:
 
 
 def children(filter: Filter) -> tuple[Filter, ...]:
-    """The filters that this one is made of."""
+    """Return the filters that this one is made of."""
     if isinstance(filter, And | Or):
         return filter.parts
     return (filter.part,) if isinstance(filter, Not) else ()
 
 
 def negations_inward(filter: Filter) -> Filter:
-    """An equal filter, by De Morgan's laws: `Not` is left only over comparisons without an opposite."""
+    """Return an equal filter, by De Morgan's laws, with `Not` only over comparisons without an opposite."""
     if isinstance(filter, And):
         return And(tuple(negations_inward(part) for part in filter.parts))
     if isinstance(filter, Or):
@@ -245,17 +245,17 @@ def check_depth(filter: Filter) -> None:
     Raises:
         FilterError: it is.
     """
-    if (found := depth(filter)) > MAX_DEPTH:
-        raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep, got {found}")
+    if (levels := depth(filter)) > MAX_DEPTH:
+        raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep, got {levels}")
 
 
 def fits_int64(value: int) -> bool:
-    """Whether an integer has at most 64 bits."""
+    """Return whether an integer has at most 64 bits."""
     return -(2**63) <= value < 2**63
 
 
 def _plain(value: Any) -> Any:
-    """The value as one of the four types, so that trees print, and equal one another, by value; others as they are."""
+    """Return the value as one of the four types, so that trees print and compare by value; other values as they are."""
     if type(value) in _PLAIN:
         return value
     generic = getattr(

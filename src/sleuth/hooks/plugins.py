@@ -1,4 +1,4 @@
-"""Which plugins are there, and did they load?
+"""Plugins: find them, load them, and record whether they loaded.
 
 A plugin is a module whose top level holds hooks (`@hook`) and, if it likes, `activated` and `deactivated`
 (`@plugin`). It is found by an entry point of the group `sleuth.plugins`, or in a folder that the user names:
@@ -53,7 +53,7 @@ def load_plugins(
 
 
 def plugin_files(folder: str | Path) -> Iterator[Path]:
-    """The plugins of a folder, by name: each a file, or the `__init__.py` of a folder."""
+    """Return the plugins of a folder by name: each a file, or the `__init__.py` of a folder."""
     root = Path(folder)
     if not root.is_dir():
         raise ArgumentError(f"plugins folder must be a folder that exists, got {str(folder)!r}")
@@ -106,10 +106,16 @@ def unload_plugins(registry: Morpheus, instance: Any = None) -> None:
 def _load(
     registry: Morpheus, name: str, origin: str, module: Any, instance: Any, *, activate: bool
 ) -> PluginInfo:
-    known = registry.plugins.get(name)
-    taken = "Sleuth itself" if name == BUILTIN else known.origin if known and known.status == "active" else ""
-    if taken:
-        error = f"a plugin named {name!r} is loaded from {taken}"
+    previous = registry.plugins.get(name)
+    holder = (
+        "Sleuth itself"
+        if name == BUILTIN
+        else previous.origin
+        if previous and previous.status == "active"
+        else ""
+    )
+    if holder:
+        error = f"a plugin named {name!r} is loaded from {holder}"
         info = registry.plugins[f"{name} ({origin})"] = PluginInfo(name, origin, "failed", error)
         return info
     info = registry.plugins[name] = PluginInfo(name, origin, "inactive")

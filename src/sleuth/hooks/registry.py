@@ -1,4 +1,4 @@
-"""Who else has a say in a call, and in what order?
+"""The hook registry: who takes part in a call, and in what order.
 
 A hook is a function under a name. Calling the name passes a result through all its hooks, highest priority
 first: each returns the next result, or None to keep the one it was given.
@@ -95,7 +95,7 @@ def accepted_keywords(function: Callable[..., Any]) -> frozenset[str] | None:
 
 
 def make_hook(name: str, function: Callable[..., Any], priority: int, plugin: str = "") -> Hook:
-    """A hook of a plain function.
+    """Make a hook of a plain function.
 
     Raises:
         ArgumentError: the function is a coroutine function, or the priority is not an integer.
@@ -150,11 +150,11 @@ class Morpheus:
         self._lock = Lock()
 
     def hooks(self, name: str) -> tuple[Hook, ...]:
-        """The hooks of a call in the order they run."""
+        """Return the hooks of a call in the order they run."""
         return self._hooks.get(name, ())
 
     def names(self) -> list[str]:
-        """The calls that have hooks."""
+        """Return the calls that have hooks."""
         return sorted(self._hooks)
 
     def add(self, *hooks: Hook, plugin: str | None = None) -> None:
@@ -172,9 +172,9 @@ class Morpheus:
 
     def on(self, name: str, function: Callable[..., Any], *, priority: int = 1, plugin: str = "") -> Hook:
         """Registers a function that no decorator marked, and returns its hook."""
-        made = make_hook(name, function, priority, plugin)
-        self.add(made)
-        return made
+        registered = make_hook(name, function, priority, plugin)
+        self.add(registered)
+        return registered
 
     def remove(self, name: str | None = None, *, plugin: str) -> int:
         """Removes the hooks of a plugin, all or those of one name; returns how many there were.
@@ -184,10 +184,10 @@ class Morpheus:
         removed = 0
         with self._lock:
             for key in [name] if name is not None else list(self._hooks):
-                kept = tuple(one for one in self._hooks.get(key, ()) if one.plugin != plugin)
-                removed += len(self._hooks.get(key, ())) - len(kept)
-                if kept:
-                    self._hooks[key] = kept
+                remaining = tuple(one for one in self._hooks.get(key, ()) if one.plugin != plugin)
+                removed += len(self._hooks.get(key, ())) - len(remaining)
+                if remaining:
+                    self._hooks[key] = remaining
                 else:
                     self._hooks.pop(key, None)
         return removed
@@ -207,9 +207,11 @@ class Morpheus:
                 holds `hook` and `plugin`.
         """
         for one in self._hooks.get(hook_name, ()):
-            given = options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}
+            accepted = (
+                options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}
+            )
             try:
-                returned = one.function(result, *args, rag2f=rag2f, **given)
+                returned = one.function(result, *args, rag2f=rag2f, **accepted)
             except (KeyboardInterrupt, GeneratorExit):
                 raise
             except BaseException as cause:  # also one that ends a program or a task
@@ -223,7 +225,7 @@ class Morpheus:
 
 
 def hook_error(one: Hook, what: str, cause: BaseException | None = None) -> RetrievalError:
-    """A failure of a hook; it keeps the context of a RetrievalError that it stems from."""
+    """Return the error for a failed hook; it keeps the context of a RetrievalError that caused it."""
     owner = f"plugin {one.plugin!r}" if one.plugin else "no plugin"
     inner = cause.context if isinstance(cause, RetrievalError) else {}
     return RetrievalError(

@@ -1,4 +1,4 @@
-"""How does a question pass through retrieval and synthesis, and who may take part?
+"""The retrieval manager: runs a question through retrieval and synthesis, with hooks around both.
 
 `execute_retrieve` runs the hooks `indiana_jones_retrieve`; `execute_search` retrieves and then runs the hooks
 `indiana_jones_synthesize`. Retrieval and synthesis of Sleuth itself are hooks of priority 0, so that a plugin
@@ -47,7 +47,7 @@ class Synthesizer(Protocol):
         *,
         on_text: Callable[[str], None] | None = None,
     ) -> SearchResult:
-        """The answer to `question` from `items`."""
+        """Return the answer to `question` from `items`."""
         ...
 
 
@@ -73,7 +73,7 @@ class RetrievalManager:
     def over(
         cls, retriever: Retriever, synthesizer: Synthesizer | None = None, *, morpheus: Morpheus | None = None
     ) -> RetrievalManager:
-        """A manager without an engine: a retriever, a synthesizer if you like, and a registry for hooks."""
+        """Build a manager without an engine: a retriever, an optional synthesizer, and a registry for hooks."""
         registry = morpheus or Morpheus()
         install_builtins(registry, retriever, synthesizer)
         return cls(_Host(registry))
@@ -87,7 +87,7 @@ class RetrievalManager:
         for_synthesize: bool = False,
         **options: Any,
     ) -> RetrieveResult:
-        """The passages for a query, at most `k`, always with their items.
+        """Return the passages for a query, at most `k`, always with their items.
 
         Args:
             return_mode: given to the hooks.
@@ -114,7 +114,7 @@ class RetrievalManager:
     def execute_search(
         self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any
     ) -> SearchResult:
-        """An answer to a query from at most `k` passages.
+        """Return an answer to a query from at most `k` passages.
 
         Args:
             return_mode: whether the result keeps its items.
@@ -150,7 +150,7 @@ class RetrievalManager:
     def stream_search(
         self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any
     ) -> SearchStream:
-        """The answer in pieces: iterate for text, then read `.result`, which is what `execute_search`
+        """Stream the answer: iterate for text, then read `.result`, which is what `execute_search`
         returns.
 
         A synthesize hook streams by calling `kwargs["on_text"]` with each piece; the response of one that
@@ -236,7 +236,7 @@ def install_builtins(
 
 
 def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
-    """The built-in retriever as a hook. It keeps out where a hook before it found items or gave an error."""
+    """Make the built-in retriever a hook. It does nothing if an earlier hook has items or an error."""
 
     def retrieve(
         result: RetrieveResult,
@@ -246,11 +246,11 @@ def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
         for_synthesize: bool,
         *,
         rag2f: Any,
-        **given: Any,
+        **options_of_call: Any,
     ) -> RetrieveResult | None:
         if result.is_error() or result.items:
             return None
-        ranking = retriever.retrieve(result.query or query, k, **given)
+        ranking = retriever.retrieve(result.query or query, k, **options_of_call)
         result.items = list(ranking)
         result.detail = _detail_of(ranking)
         result.status = "success" if ranking else "error"
@@ -260,7 +260,7 @@ def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
 
 
 def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | None]:
-    """The built-in synthesizer as a hook. It keeps out where a hook before it wrote a response.
+    """Make the built-in synthesizer a hook. It does nothing if an earlier hook wrote a response.
 
     Its `kwargs` may hold `synthesizer`, which then writes this one answer.
     """
@@ -325,7 +325,7 @@ def _detail_of(ranking: Ranking) -> StatusDetail | None:
 def _keep_what_retrieval_said(
     result: SearchResult, retrieved: RetrieveResult, extra: Mapping[str, Any]
 ) -> None:
-    """A hook that gives a result of its own knows nothing of these."""
+    """Copy what retrieval reported to a result that a hook built itself."""
     if result.items is None:
         result.items = retrieved.items
     if result.is_ok() and result.detail is None:
@@ -334,10 +334,10 @@ def _keep_what_retrieval_said(
 
 
 def _keep_known_sources(result: SearchResult, retrieved: RetrieveResult) -> None:
-    known = {item.id for item in retrieved.items}
+    retrieved_ids = {item.id for item in retrieved.items}
     used = list(dict.fromkeys(result.used_source_ids))
-    unknown = [id for id in used if id not in known]
+    unknown = [id for id in used if id not in retrieved_ids]
     if unknown:
         result.extra["unknown_source_ids"] = unknown
     if unknown or len(used) != len(result.used_source_ids):
-        result.used_source_ids = [id for id in used if id in known]
+        result.used_source_ids = [id for id in used if id in retrieved_ids]

@@ -1,4 +1,4 @@
-"""How does an answer reach its reader while it is still being written?"""
+"""Streams: an answer that reaches its reader while it is being written."""
 
 from __future__ import annotations
 

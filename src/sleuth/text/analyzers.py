@@ -1,4 +1,4 @@
-"""Which tokens does a text hold, and where?
+"""Analyzers: which tokens a text holds, and where.
 
 An analyzer cuts a text at ASCII separators into runs, and expands each distinct run into tokens: that is all that the
 indexing kernel and the slow path share, so they cannot disagree.
@@ -54,7 +54,7 @@ class Analyzer:
         stop: frozenset[str] = frozenset(),
         verbatim: bool = False,
     ) -> None:
-        """An analyzer of the given parts.
+        """Build an analyzer from its parts.
 
         Args:
             name: for people and files.
@@ -91,17 +91,17 @@ class Analyzer:
         return f"{self.name}/{self._version}{_snowball() if self._finish is _stem else ''}"
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of `text`, in order; [] where it has none."""
-        known = self._known
-        found: list[str] = []
+        """Return the tokens of `text` in order; [] if it has none."""
+        cache = self._known
+        tokens_of_text: list[str] = []
         for run in self._run.findall(text):
-            tokens = known.get(run)
-            found += self._learn(run) if tokens is None else tokens
-        return found
+            tokens = cache.get(run)
+            tokens_of_text += self._learn(run) if tokens is None else tokens
+        return tokens_of_text
 
     def spans(self, text: str) -> list[Span]:
-        """The tokens with their places: `text[start:end]` is what the token was made of. Places may overlap."""
-        found: list[Span] = []
+        """Return the tokens with their places: `text[start:end]` is what the token was made of. Places may overlap."""
+        spans: list[Span] = []
         for match in self._run.finditer(text):
             base = match.start()
             run = match[0]
@@ -109,11 +109,11 @@ class Analyzer:
             tokens = [token for _, _, token in places]
             if self._finish:
                 tokens = self._finish(tokens)
-            found += [(base + p[0], base + p[1], t) for p, t in zip(places, tokens, strict=True)]
-        return found
+            spans += [(base + p[0], base + p[1], t) for p, t in zip(places, tokens, strict=True)]
+        return spans
 
     def counter(self) -> TermCounter:
-        """A fresh counter of this analyzer's tokens over many texts."""
+        """Return a fresh counter of this analyzer's tokens over many texts."""
         from sleuth.text.tokens import TermCounter
 
         expand = self._expand_once if self._keep_case and self._cut else self._expand
@@ -132,14 +132,14 @@ class Analyzer:
         return bytes(table)
 
     def _learn(self, run: str) -> tuple[str, ...]:
-        """The tokens of one run as it stands in a text, remembered."""
+        """Return the tokens of one run as it stands in a text, and remember them."""
         if run.isascii() and run.isalnum() and not self._keep_case:
             word = run.lower()
-            kept = [word] if self._wanted(word) else []
-            tokens = tuple(self._finish(kept) if self._finish and kept else kept)
+            remaining = [word] if self._wanted(word) else []
+            tokens = tuple(self._finish(remaining) if self._finish and remaining else remaining)
         else:
-            found = self._expand([run if self._keep_case else _lower(run)])[0]
-            tokens = (found,) if isinstance(found, str) else tuple(found)
+            expansion = self._expand([run if self._keep_case else _lower(run)])[0]
+            tokens = (expansion,) if isinstance(expansion, str) else tuple(expansion)
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         self._known[run] = tokens
@@ -147,18 +147,18 @@ class Analyzer:
 
     def _expand_once(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """`_expand`, remembered: several fields and batches of one repository hold the same identifiers."""
-        known = self._shared
-        if len(known) + len(runs) > _SHARED:
-            known = self._shared = {}
+        cache = self._shared
+        if len(cache) + len(runs) > _SHARED:
+            cache = self._shared = {}
         try:
-            return list(map(known.__getitem__, runs))
+            return list(map(cache.__getitem__, runs))
         except KeyError:
-            new = [run for run in runs if run not in known]
-            known.update(zip(new, self._expand(new), strict=True))
-            return list(map(known.__getitem__, runs))
+            new = [run for run in runs if run not in cache]
+            cache.update(zip(new, self._expand(new), strict=True))
+            return list(map(cache.__getitem__, runs))
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
-        """The tokens of each run: a str for one, a tuple for any other number."""
+        """Return the tokens of each run: a str for one token, a tuple for any other number."""
         stop, find, cut = self._stop, self._find, self._cut
         out: list[str | tuple[str, ...]] = []
         whole = not self._keep_case
@@ -174,7 +174,7 @@ class Analyzer:
         return _finished(out, self._finish) if self._finish else out
 
     def _prepare(self, text: str) -> str:
-        """Cuts long runs of unspaced scripts beforehand, so that runs stay words. Keeps the tokens."""
+        """Cut long runs of unspaced scripts beforehand, so that runs stay words. The tokens stay the same."""
         if not words.has_unspaced(text):
             return text
         return self._run.sub(lambda match: words.spaced(match[0]), text)
@@ -202,7 +202,7 @@ def _lower(run: str) -> str:
 
 
 def _find_words(run: str, inside: str = "wmj") -> list[Span]:
-    """The run itself where it is ASCII."""
+    """Return an ASCII run whole, and the pieces of any other run."""
     return [(0, len(run), run)] if run.isascii() else words.pieces(run, inside)
 
 
@@ -218,17 +218,17 @@ _CLITIC = re.compile(r"(?:n't|'(?:s|ll|re|ve|d|m))$")
 
 
 def _find_english(run: str) -> list[Span]:
-    """Words without accents and clitics: "don't" is "do", "dog's" is "dog", "rock'n'roll" is "rock", "n" and "roll"."""
-    found: list[Span] = []
+    """Find words without accents and clitics: "don't" is "do", "dog's" is "dog"; other apostrophes cut a word."""
+    spans: list[Span] = []
     for start, end, token in _find_words(run, "wmj'"):
         plain = words.without_accents(token)
         if "'" not in plain:
-            found.append((start, end, plain))
+            spans.append((start, end, plain))
         elif len(plain) == end - start:
-            found += _apostrophes(plain, start)
+            spans += _apostrophes(plain, start)
         else:
-            found += [(start, end, part) for _, _, part in _apostrophes(plain, 0)]
-    return found
+            spans += [(start, end, part) for _, _, part in _apostrophes(plain, 0)]
+    return spans
 
 
 def _apostrophes(word: str, base: int) -> list[Span]:
@@ -239,7 +239,7 @@ def _apostrophes(word: str, base: int) -> list[Span]:
 
 
 def _cut_english(run: str) -> list[str]:
-    """The tokens of `_apostrophes`."""
+    """Return the tokens of `_apostrophes`, without places."""
     return [part for part in _CLITIC.sub("", run.strip("'")).split("'") if part]
 
 
@@ -247,14 +247,14 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def _find_code(run: str) -> list[Span]:
-    """An identifier whole and its parts: "getHTTPResponse_2" also gives get, http, response and 2."""
+    """Find an identifier and its parts: "getHTTPResponse_2" also gives get, http, response and 2."""
     if run.isascii():
         return _identifier(run, 0)
-    found: list[Span] = []
+    spans: list[Span] = []
     for start, end, token in words.pieces(run):
         name = run[start:end]
-        found += _identifier(name, start) if name.isascii() else _accented(name, start, token)
-    return found
+        spans += _identifier(name, start) if name.isascii() else _accented(name, start, token)
+    return spans
 
 
 def _identifier(name: str, base: int) -> list[Span]:
@@ -268,7 +268,7 @@ def _identifier(name: str, base: int) -> list[Span]:
 
 
 def _cut_identifier(run: str) -> list[str]:
-    """The tokens of `_identifier`."""
+    """Return the tokens of `_identifier`, without places."""
     bare = run.strip("_")
     parts = _PART.findall(bare)
     if len(parts) == 1:
@@ -277,15 +277,15 @@ def _cut_identifier(run: str) -> list[str]:
 
 
 def _accented(name: str, base: int, token: str) -> list[Span]:
-    """An identifier with letters beyond ASCII: whole, and its parts between underscores."""
+    """Find an identifier with letters beyond ASCII: whole, and its parts between underscores."""
     whole = token.strip("_")
     parts = [(base + m.start(), base + m.end(), words.fold(m[0])) for m in re.finditer("[^_]+", name)]
-    found = [(base, base + len(name), whole)] if whole else []
-    return found + parts if len(parts) > 1 else found
+    spans = [(base, base + len(name), whole)] if whole else []
+    return spans + parts if len(parts) > 1 else spans
 
 
 def _snowball() -> str:
-    """What tells stems from those of Snowball 3.1.0, with which analyzers were numbered: releases stem differently."""
+    """Return a suffix that differs by Snowball's version: releases stem differently. Empty for 3.1.0."""
     import Stemmer
 
     version: str = Stemmer.version()
@@ -296,7 +296,7 @@ _stemming = threading.local()
 
 
 def _stem(tokens: list[str]) -> list[str]:
-    """Snowball stems (Porter 2). One stemmer per thread: it keeps state while it works."""
+    """Return Snowball stems (Porter 2). There is one stemmer per thread, because it keeps state while it works."""
     stemmer = getattr(_stemming, "english", None)
     if stemmer is None:
         import Stemmer
@@ -327,7 +327,7 @@ _ANALYZERS = {
 
 
 def get_analyzer(name: str) -> Analyzer:
-    """The built-in analyzer of that name.
+    """Return the built-in analyzer of that name.
 
     `english` stems (Snowball), drops accents, clitics and stop words; `plain` keeps words as they are written, folded
     (NFKC, casefold); `code` keeps identifiers whole and adds their parts, `code-english` stems those and drops stop
@@ -336,7 +336,7 @@ def get_analyzer(name: str) -> Analyzer:
     Raises:
         ArgumentError: there is none.
     """
-    found = _ANALYZERS.get(name)
-    if found is None:
+    analyzer = _ANALYZERS.get(name)
+    if analyzer is None:
         raise ArgumentError(f"analyzer must be one of {', '.join(_ANALYZERS)}, got {name!r}")
-    return found
+    return analyzer

@@ -1,4 +1,4 @@
-"""Where may a text be cut? Pages, headings, blocks, sentences and words of plain text, markup and code.
+"""Borders in plain text, markup and code: pages, headings, blocks, sentences and words.
 
 Positions are character offsets. Every pattern is linear on every text: repeats are possessive or bounded, and what a
 repeat may cross never starts another match of itself.
@@ -25,12 +25,12 @@ _piece_dense = re.compile(_PIECE_DENSE)
 
 
 def is_dense(text: str) -> bool:
-    """Whether `text` holds Chinese, Japanese or Korean signs, each of which is a token of its own."""
+    """Return whether `text` holds Chinese, Japanese or Korean signs, each of which is a token of its own."""
     return not text.isascii() and _dense_sign.search(text) is not None
 
 
 def count_tokens(text: str) -> int:
-    """How many tokens `text` has: runs of up to 8 visible characters, and each Chinese, Japanese or Korean sign.
+    """Count the tokens of `text`: runs of up to 8 visible characters, and each Chinese, Japanese or Korean sign.
 
     No vocabulary is needed and the count is the same everywhere; for English prose it lies within a tenth or two of
     what subword tokenizers give.
@@ -39,7 +39,7 @@ def count_tokens(text: str) -> int:
 
 
 def window(tokens: int, *, dense: bool) -> re.Pattern[str]:
-    """A pattern that matches the next `tokens` tokens, or fewer where a very long run of blanks or the end comes."""
+    """Return a pattern that matches the next `tokens` tokens, or fewer before a very long run of blanks or the end."""
     piece = _PIECE_DENSE if dense else _PIECE
     return re.compile(rf"(?:{piece}\s{{0,{BLANK_RUN}}}+){{1,{tokens}}}+")
 
@@ -64,7 +64,7 @@ _top_level = re.compile(r"\n[ \t\r\f]{0,200}\n(?=[^\s)}\]])")
 
 
 def skip_blanks(text: str, position: int) -> int:
-    """The first visible character at or after `position`; the length of `text` where there is none."""
+    """Return the first visible character at or after `position`; the length of `text` if there is none."""
     return _blanks.match(text, position).end()  # type: ignore[union-attr]  # it matches nothing, too
 
 
@@ -85,7 +85,7 @@ class Outline:
     kept: tuple[tuple[int, int], ...] = ()
 
     def path_at(self, position: int) -> str:
-        """The path of the section that holds `position`; headings that follow each other at once count as one."""
+        """Return the path of the section at `position`; headings that follow each other at once count as one."""
         index = bisect_right(self.headings, position) - 1
         if index < 0:
             return ""
@@ -95,12 +95,12 @@ class Outline:
         return self.paths[index]
 
     def heading_after(self, position: int, default: int) -> int:
-        """The first heading that starts at or after `position`."""
+        """Return the first heading that starts at or after `position`."""
         index = bisect_right(self.headings, position - 1)
         return self.headings[index] if index < len(self.headings) else default
 
     def kept_at(self, position: int) -> tuple[int, int] | None:
-        """The kept block strictly inside which `position` lies."""
+        """Return the block, not to be cut, that has `position` strictly inside."""
         index = bisect_right(self.kept, (position, -1)) - 1
         if index >= 0 and self.kept[index][0] < position < self.kept[index][1]:
             return self.kept[index]
@@ -115,7 +115,7 @@ _RUN = 6
 _Heading = tuple[int, int, int, str]  # start, start of the text below, level, title
 
 
-def _outline(text: str, headings: list[_Heading], kept: list[tuple[int, int]]) -> Outline:
+def _outline(text: str, headings: list[_Heading], blocks: list[tuple[int, int]]) -> Outline:
     path: list[tuple[int, str]] = []
     paths = []
     for _, _, level, title in headings:
@@ -127,7 +127,7 @@ def _outline(text: str, headings: list[_Heading], kept: list[tuple[int, int]]) -
         tuple(h[0] for h in headings),
         tuple(skip_blanks(text, h[1]) for h in headings),
         tuple(paths),
-        tuple(kept),
+        tuple(blocks),
     )
 
 
@@ -158,29 +158,29 @@ def _plain_title(title: str) -> str:
 def scan_markdown(text: str) -> Outline:
     """Headings (`#` and underlined), fenced code and tables of Markdown."""
     headings: list[_Heading] = []
-    kept: list[tuple[int, int]] = []
+    blocks: list[tuple[int, int]] = []
     lines = "\n" + text
     position = 0
     while match := _markdown.search(lines, position):
-        found, end = match.start(), match.end() - 1
+        start, end = match.start(), match.end() - 1
         kind = match.lastgroup
         if kind == "fence":
             fence = match["fence"]
             closing = re.compile(rf"\n {{0,12}}{fence[0]}{{{len(fence)},}}+{_END}").search(lines, match.end())
             end = closing.end() - 1 if closing else len(text)
-            kept.append((found, end))
+            blocks.append((start, end))
         elif kind == "rows":
-            kept.append((found, end))
+            blocks.append((start, end))
         elif kind == "under":
             # The line above is the title, unless something that was found already holds it.
-            above = lines.rfind("\n", position, found)
-            title = lines[above + 1 : found][:300]
+            above = lines.rfind("\n", position, start)
+            title = lines[above + 1 : start][:300]
             if above >= 0 and title and not title.startswith(_NO_TITLE):
                 headings.append((above, end, 1 if match["under"][0] == "=" else 2, _plain_title(title)))
         elif title := _plain_title(match["title"] or ""):
-            headings.append((found, end, len(match["level"]), title))
+            headings.append((start, end, len(match["level"]), title))
         position = end + 1
-    return _outline(text, headings, kept)
+    return _outline(text, headings, blocks)
 
 
 _MARK = r"[=\-`:'\"~^_*+#<>.]"
@@ -197,9 +197,9 @@ def scan_rest(text: str) -> Outline:
     headings: list[_Heading] = []
     lines = "\n" + text
     for match in _rest_line.finditer(lines):
-        found = match.start()
-        above = lines.rfind("\n", max(found - 301, 0), found)
-        title = lines[above + 1 : found].strip() if above >= 0 else ""
+        start = match.start()
+        above = lines.rfind("\n", max(start - 301, 0), start)
+        title = lines[above + 1 : start].strip() if above >= 0 else ""
         width = len(match[0].rstrip()) - 1
         if width < len(title) or not any(sign.isalnum() for sign in title):
             continue
@@ -216,37 +216,37 @@ def _rest_kept(lines: str) -> list[tuple[int, int]]:
         (lines.rfind("\n", 0, match.start()), match.end() - 1) for match in _rest_literal.finditer(lines)
     ]
     spans += [(match.start(), match.end() - 1) for match in _rest_grid.finditer(lines)]
-    kept: list[tuple[int, int]] = []
+    blocks: list[tuple[int, int]] = []
     for span in sorted(spans):
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-    return kept
+        if not blocks or span[0] >= blocks[-1][1]:
+            blocks.append(span)
+    return blocks
 
 
 def last_match(pattern: re.Pattern[str], text: str, low: int, high: int) -> int:
-    """The end of the last match of `pattern` that ends in [low, high]; -1 where there is none."""
-    found = -1
+    """Return the end of the last match of `pattern` that ends in [low, high]; -1 if there is none."""
+    end = -1
     for match in pattern.finditer(
         text, max(low - 10, 0), high + 2
     ):  # + 2: a border may look at what follows it
         if low <= match.end() <= high:
-            found = match.end()
-    return found
+            end = match.end()
+    return end
 
 
 def last_paragraph(text: str, low: int, high: int) -> int:
-    """The start of the last paragraph that starts in [low, high]; -1 where there is none."""
-    found = text.rfind("\n\n", low, high)
-    return found + 2 if found >= 0 else last_match(blank_line, text, low, high)
+    """Return the start of the last paragraph that starts in [low, high]; -1 if there is none."""
+    blank = text.rfind("\n\n", low, high)
+    return blank + 2 if blank >= 0 else last_match(blank_line, text, low, high)
 
 
 def last_definition(text: str, low: int, high: int) -> int:
-    """Where the last top-level piece of code starts in [low, high], else the last after a blank line; -1 if none."""
-    found = last_match(_top_level, text, low, high)
-    return found if found >= 0 else last_paragraph(text, low, high)
+    """Return where the last top-level piece of code starts in [low, high], else as `last_paragraph`."""
+    start = last_match(_top_level, text, low, high)
+    return start if start >= 0 else last_paragraph(text, low, high)
 
 
 def last_line(text: str, low: int, high: int) -> int:
-    """The start of the last line that starts in [low, high]; -1 where there is none."""
-    found = text.rfind("\n", max(low - 1, 0), high)
-    return found + 1 if found >= 0 else -1
+    """Return the start of the last line that starts in [low, high]; -1 if there is none."""
+    newline = text.rfind("\n", max(low - 1, 0), high)
+    return newline + 1 if newline >= 0 else -1

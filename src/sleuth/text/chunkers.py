@@ -1,4 +1,4 @@
-"""Into which passages is a document cut?
+"""Chunkers: cut a document into passages.
 
 At the best border that a chunk of the wanted size allows: a page, else a heading, else a paragraph, table or block
 of code, else a sentence or list item, else a line, else a word. A chunk that ends within a section repeats its last
@@ -83,18 +83,18 @@ class Chunker:
 
     @classmethod
     def parse(cls, fingerprint: str) -> Chunker:
-        """The chunker of this fingerprint."""
+        """Return the chunker of this fingerprint."""
         match = _SPELLING.fullmatch(fingerprint)
         if match is None:
             raise ArgumentError(f"fingerprint must be 'chunker-1(size=N,overlap=N)', got {fingerprint!r}")
         return cls(int(match[1]), int(match[2]))
 
     def split(self, document: Document) -> list[Chunk]:
-        """The chunks of `document` in order; none where it is blank."""
+        """Return the chunks of `document` in order; none if it is blank."""
         return _single(document.page_content) if self.fits(document) else list(self.iterate(document))
 
     def fits(self, document: Document) -> bool:
-        """Whether a short text is seen at a glance to be one chunk at most; False says nothing."""
+        """Return True if a short text is certainly one chunk at most; False says nothing."""
         text = document.page_content
         # A token takes a character at least, and in ASCII a blank after it: such a text fits whatever it says.
         if len(text) > 2 * self.size or (len(text) > self.size and not text.isascii()) or "\f" in text:
@@ -103,7 +103,7 @@ class Chunker:
         return kind not in _SCANNERS and kind != "pdf"
 
     def iterate(self, document: Document) -> Iterator[Chunk]:
-        """The chunks of `split`, one at a time: for documents whose chunks should not all be held at once."""
+        """Yield the chunks of `split` one at a time, for documents too large to hold all their chunks at once."""
         text = document.page_content
         kind = _kind(document)
         scan = _SCANNERS.get(kind)
@@ -138,7 +138,7 @@ def _single(text: str) -> list[Chunk]:
 
 
 def _text_start(text: str, position: int) -> int:
-    """Where the text after the blanks at `position` starts, with the indentation of its line."""
+    """Return where the text after the blanks at `position` starts, with the indentation of its line."""
     end = skip_blanks(text, position)
     line = 1 + max(text.rfind("\n", max(position - 1, 0), end), text.rfind("\f", max(position - 1, 0), end))
     if line == 0 and position != 0:
@@ -211,11 +211,11 @@ class _Cutter:
             position = skip_blanks(text, back)
 
     def _page_end(self, position: int) -> int:
-        found = self.text.find("\f", position) if self.paged else -1
-        return found if found >= 0 else len(self.text)
+        page_break = self.text.find("\f", position) if self.paged else -1
+        return page_break if page_break >= 0 else len(self.text)
 
     def _next_cut(self, position: int, fresh: int, page_end: int) -> tuple[int, bool]:
-        """Where the chunk from `position` ends, beyond what is at `fresh`, and whether that is within a section."""
+        """Return where the chunk from `position` ends, beyond `fresh`, and whether that is within a section."""
         text, windows = self.text, self.windows
         quarter = _step(windows.quarter, text, position)
         low = max(quarter, fresh + 1)
@@ -227,32 +227,32 @@ class _Cutter:
         return self._best(low, max(half, low), high), True
 
     def _best(self, low: int, half: int, high: int) -> int:
-        """The strongest border in [half, high], or the start of a block that `high` would divide if after `low`."""
+        """Return the strongest border in [half, high], or the start of a block, after `low`, that `high` divides."""
         text, outline = self.text, self.outline
         if half >= high:
             return max(low, high)
         if self.code:
-            found = borders.last_definition(text, half, high)
-            return found if found >= 0 else self._weakest(half, high)
-        if kept := outline.kept_at(high):
-            return kept[0] if kept[0] >= low else self._weakest(half, high)
-        found = borders.last_paragraph(text, half, high)
-        if found < 0:
-            found = borders.last_match(borders.sentence, text, half, high)
-        if found < 0:
+            border = borders.last_definition(text, half, high)
+            return border if border >= 0 else self._weakest(half, high)
+        if block := outline.kept_at(high):
+            return block[0] if block[0] >= low else self._weakest(half, high)
+        border = borders.last_paragraph(text, half, high)
+        if border < 0:
+            border = borders.last_match(borders.sentence, text, half, high)
+        if border < 0:
             return self._weakest(half, high)
-        divided = outline.kept_at(found)
-        return divided[1] if divided else found
+        divided = outline.kept_at(border)
+        return divided[1] if divided else border
 
     def _weakest(self, half: int, high: int) -> int:
         text = self.text
-        found = borders.last_line(text, half, high)
-        if found < 0 and not text[high - 1].isspace():
-            found = text.rfind(" ", half, high) + 1
-        return found if found > 0 else high
+        border = borders.last_line(text, half, high)
+        if border < 0 and not text[high - 1].isspace():
+            border = text.rfind(" ", half, high) + 1
+        return border if border > 0 else high
 
     def _overlap_start(self, position: int, cut: int) -> int:
-        """The earliest sentence before `cut` from which at most `overlap` tokens lead up to it; else `cut`."""
+        """Return the earliest sentence before `cut` from which at most `overlap` tokens lead up to it; else `cut`."""
         text, outline = self.text, self.outline
         low = max(position + 1, cut - self.overlap * (borders.WORD_PIECE + 1))
         for match in borders.sentence.finditer(text, low, cut):

@@ -1,4 +1,4 @@
-"""Text without what a person does not see."""
+"""Text without characters that a person does not see."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def clean_text(text: str) -> str:
-    """The text without characters that no person sees, and that a model reads or a terminal obeys: controls,
+    """Remove characters that no person sees, and that a model reads or a terminal obeys: controls,
     direction marks, tags.
     """
     return "".join(

@@ -1,4 +1,4 @@
-"""Which stretch of a text shows best why it was found?"""
+"""Snippets: the stretch of a text that shows best why it matches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Snippet:
 
 
 def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snippet:
-    """The window of about `width` characters that holds most distinct words of the query, then most matches.
+    """Return the window of about `width` characters with the most distinct words of the query, then the most matches.
 
     It never cuts a word or a combining sequence: it may be shorter than `width`, and longer only where one
     matching word is.
@@ -38,8 +38,8 @@ def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snip
     if not isinstance(query, str):
         raise ArgumentError(f"query must be a string, got {query!r}")
     width = check_count(width, "width", least=1)
-    wanted = set(analyzer.tokens(query))
-    matches = [span for span in analyzer.spans(text) if span[2] in wanted] if wanted else []
+    query_tokens = set(analyzer.tokens(query))
+    matches = [span for span in analyzer.spans(text) if span[2] in query_tokens] if query_tokens else []
     if matches:
         low, high = _best_window(matches, width)
         start, end = _widen(text, low, high, width)
@@ -50,7 +50,7 @@ def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snip
 
 
 def _best_window(matches: Sequence[Span], width: int) -> tuple[int, int]:
-    """Start and end of the matches that fit into `width` and hold most distinct tokens, then most matches."""
+    """Return start and end of the matches that fit into `width` and hold most distinct tokens, then most matches."""
     matches = sorted(matches)
     counts: dict[str, int] = {}
     best, window = (0, 0), matches[0][:2]
@@ -70,7 +70,7 @@ def _best_window(matches: Sequence[Span], width: int) -> tuple[int, int]:
 
 
 def _widen(text: str, low: int, high: int, width: int) -> tuple[int, int]:
-    """The window grown to `width` around what it holds, then drawn in to borders between words."""
+    """Grow the window to `width` around what it holds, then draw it in to borders between words."""
     room = max(0, width - (high - low))
     start = max(0, low - room // 2)
     end = min(len(text), max(high, start + width))
@@ -93,14 +93,14 @@ def _widen(text: str, low: int, high: int, width: int) -> tuple[int, int]:
 
 
 def _is_border(text: str, i: int) -> bool:
-    """Whether cutting before character i cuts neither a word nor a combining sequence."""
+    """Return whether a cut before character i cuts neither a word nor a combining sequence."""
     if i <= 0 or i >= len(text):
         return True
     return _is_boundary(text, i) and not (_in_word(text[i - 1]) and _in_word(text[i]))
 
 
 def _is_boundary(text: str, i: int) -> bool:
-    """Whether character i begins a user-visible character."""
+    """Return whether character i begins a user-visible character."""
     return not _extends(text[i]) and text[i - 1] != "\u200d"
 
 
@@ -109,7 +109,7 @@ def _extends(char: str) -> bool:
 
 
 def _in_word(char: str) -> bool:
-    """Letters of scripts with spaces: between ideographs a cut is a border."""
+    """Return whether the character is a letter of a script with spaces. Between ideographs, every cut is a border."""
     return (char.isalnum() or char in "_'\u2019" or _extends(char)) and not "\u2e80" <= char <= "\ud7ff"
 
 

@@ -1,4 +1,4 @@
-"""Which words say too little to be searched?"""
+"""Stop words: words that say too little to be searched."""
 
 _LUCENE = """
 a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to

@@ -1,4 +1,4 @@
-"""Where are the words in a run of text that is not ASCII?
+"""Words, pairs and emoji in a run of text that is not ASCII.
 
 A *run* is a stretch without ASCII separators. It is cut into words (letters, digits and the marks on them), pairs of
 neighbours in scripts written without spaces (as in Lucene's CJKBigramFilter), and emoji; everything else separates.
@@ -48,7 +48,7 @@ def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def kind(char: str) -> str:
-    """What a character is: "w" word, "m" mark, "j" joiner, "'" apostrophe, "c" unspaced script, "e" emoji,
+    """Return the kind of a character: "w" word, "m" mark, "j" joiner, "'" apostrophe, "c" unspaced script, "e" emoji,
     " " separator.
     """
     if char in _FIXED:
@@ -70,16 +70,16 @@ def kind(char: str) -> str:
 
 
 def fold(text: str) -> str:
-    """NFKC and casefold, so that compatible and differently cased spellings are one token."""
+    """Apply NFKC and casefold, so that compatible and differently cased spellings are one token."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return folded if folded.isascii() else unicodedata.normalize("NFKC", folded.casefold())
 
 
 def without_accents(text: str) -> str:
-    """Latin letters without their marks: "café" is "cafe"; other scripts stay as they are."""
+    """Remove the marks of Latin letters: "café" becomes "cafe"; other scripts stay as they are."""
     if text.isascii():
         return text
-    kept: list[str] = []
+    chars: list[str] = []
     latin = False
     for char in unicodedata.normalize("NFD", text):
         if unicodedata.category(char)[0] == "M":
@@ -87,18 +87,18 @@ def without_accents(text: str) -> str:
                 continue
         else:
             latin = char < "\u0250"
-        kept.append(char)
-    return unicodedata.normalize("NFC", "".join(kept))
+        chars.append(char)
+    return unicodedata.normalize("NFC", "".join(chars))
 
 
 def pieces(run: str, inside: str = "wmj") -> list[Piece]:
-    """The tokens of a run with their places, folded. Overlapping where a script is written without spaces.
+    """Return the tokens of a run with their places, folded; they overlap in a script without spaces.
 
     Args:
         run: text without ASCII separators.
         inside: kinds of character that a word goes on over; with "'" among them, words keep inner apostrophes.
     """
-    found: list[Piece] = []
+    tokens: list[Piece] = []
     i, n = 0, len(run)
     while i < n:
         what = kind(run[i])
@@ -109,14 +109,14 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
             end = i
             while kind(run[end - 1]) in "j'":
                 end -= 1
-            found += _word(run[start:end], start, end)
+            tokens += _word(run[start:end], start, end)
         elif what == "c":
             units = _units(run, i)
             i = units[-1][1]
-            found += [(a, b, _unit(run[a:b])) for a, b in _pairs(units)]
+            tokens += [(a, b, _unit(run[a:b])) for a, b in _pairs(units)]
         elif what == "e":
             i = _end_of_emoji(run, i)
-            found.append(
+            tokens.append(
                 (
                     start,
                     i,
@@ -125,11 +125,11 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
             )
         else:
             i += 1
-    return found
+    return tokens
 
 
 def _word(text: str, start: int, end: int) -> list[Piece]:
-    """One token, or several where folding brings a separator in ("½" is "1⁄2"): those share the place."""
+    """Return one token, or several if folding brings in a separator ("½" is "1⁄2"): those share the place."""
     folded = fold("".join("'" if c in APOSTROPHES else c for c in text if kind(c) != "j"))
     if folded.isascii() and folded.isalnum():
         return [(start, end, folded)]
@@ -148,7 +148,7 @@ def _cut(folded: str) -> list[str]:
 
 
 def _units(run: str, i: int) -> list[tuple[int, int]]:
-    """Places of the characters of an unspaced script from i on, each with its marks."""
+    """Return places of the characters of an unspaced script from i on, each with its marks."""
     units: list[tuple[int, int]] = []
     n = len(run)
     while i < n and kind(run[i]) == "c":
@@ -160,12 +160,12 @@ def _units(run: str, i: int) -> list[tuple[int, int]]:
 
 
 def _pairs(units: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Places of neighbours; of a single unit that stands alone."""
+    """Return places of pairs of neighbours, or the place of a single unit that stands alone."""
     return [(a, b) for (a, _), (_, b) in pairwise(units)] if len(units) > 1 else units
 
 
 def spaced(run: str) -> str:
-    """The run with its unspaced stretches written as pairs with spaces between: the same tokens in shorter runs."""
+    """Write the unspaced stretches of a run as pairs with spaces between: the same tokens in shorter runs."""
     if run.isascii():
         return run
     out: list[str] = []
@@ -186,7 +186,7 @@ def _unit(text: str) -> str:
 
 
 def _end_of_emoji(run: str, i: int) -> int:
-    """Where the emoji at i ends: a flag is two letters, and joiners and skin tones belong to it."""
+    """Return where the emoji at i ends: a flag is two letters, and joiners and skin tones belong to it."""
     n = len(run)
     flag = "\U0001f1e6" <= run[i] <= "\U0001f1ff"
     i += 1
@@ -201,6 +201,6 @@ def _end_of_emoji(run: str, i: int) -> int:
 
 
 def has_unspaced(text: str) -> bool:
-    """Whether a text may hold scripts written without spaces, whose runs are long."""
+    """Return whether a text may hold scripts written without spaces, whose runs are long."""
     # Compiled where it is first needed, which takes milliseconds, and kept by `re`.
     return re.search(_MAYBE_UNSPACED, text) is not None
