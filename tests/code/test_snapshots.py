@@ -23,6 +23,7 @@ from sleuth.errors import (
     IndexDamagedError,
     IndexLockedError,
     IndexNotFoundError,
+    UnknownRepositoryError,
     UnknownSnapshotError,
 )
 from tests.code.conftest import SHOP, Git, write
@@ -396,3 +397,18 @@ def test_readers_never_wait_for_a_writer(storage: CodeStorage, git: Git) -> None
         reader.join()
     assert len(found) > 3
     assert all(answer == expected for answer in found), [f for f in found if f != expected][:1]
+
+
+def test_a_remote_keeps_no_credentials(storage: CodeStorage, git: Git) -> None:
+    """The recorded URL of a remote has no user, password or query, and the repository is found by either form."""
+    git.commit({"a.py": "a = 1\n"})
+    url = "https://user:hunter2%2F@example.org/team/project.git?token=hunter2"
+    git("remote", "add", "origin", url)
+    report = index_path(storage, git.root)
+    repository = storage.repository(report.repository)
+    assert repository.url.startswith("https://example.org/team/project.git")
+    assert storage.repository(url) == repository == storage.repository(repository.url)
+    with pytest.raises(UnknownRepositoryError) as unknown:
+        storage.repository("https://user:hunter2@example.org/other")
+    assert "hunter2" not in f"{unknown.value} {repository!r}"
+    assert b"hunter2" not in b"".join(path.read_bytes() for path in storage.path.rglob("*") if path.is_file())

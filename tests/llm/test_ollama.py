@@ -18,6 +18,7 @@ from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, Remote
 from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder, ollama_status, open_embedder, open_generator
 from sleuth.llm import http as llm_http
 from sleuth.llm.ollama import host_url, resolve_url
+from sleuth.remote.address import BASE_RULE
 from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FAULTS, FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer
@@ -301,7 +302,10 @@ def test_bad_arguments() -> None:
     """Bad arguments name the rule and the value."""
     for make, says in (
         (lambda: Ollama(""), "model must be the name of a model, got ''"),
-        (lambda: Ollama("m", "ftp://x"), "base_url must begin with http:// or https://, got 'ftp://x'"),
+        (
+            lambda: Ollama("m", "ftp://x"),
+            f"base_url must be {BASE_RULE}, got 'ftp://x'",
+        ),
         (lambda: Ollama("m", timeout=0), "timeout must be a number of seconds above 0, got 0"),
         (lambda: OllamaEmbedder(batch_size=0), "batch_size must be an int of 1 or more, got 0"),
         (lambda: open_generator("openai:"), "model must be a name such as"),

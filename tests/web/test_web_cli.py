@@ -64,7 +64,7 @@ def test_an_address_that_is_none(tmp_path: Path) -> None:
     for url in ("http://[bad", "https://user:secret@example.org"):
         failed = sleuth("climate", cwd=tmp_path, url=url)
         assert failed.returncode == 2
-        assert failed.stderr.startswith("sleuth: base_url must")
+        assert failed.stderr.startswith("sleuth: TAVILY_BASE_URL must be")
         assert "secret" not in failed.stderr
 
 

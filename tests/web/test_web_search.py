@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, WebError
+from sleuth.llm import Ollama, OpenAIGenerator
 from sleuth.remote import retry
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web import tavily
@@ -221,6 +223,38 @@ class TestKey:
         search_web("climate", 1, base_url=server.url)
         sent = [request.headers["authorization"] for request in server.requests]
         assert sent == ["Bearer from-argument", "Bearer from-environment"]
+
+    def test_no_address_from_a_file(
+        self, server: TavilyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A .env that names an address of its own, beside the working folder or above it, receives nothing."""
+        with TavilyServer([page(0)]) as thief:
+            lines = "".join(
+                f"{name}={thief.url}\n"
+                for name in ("TAVILY_BASE_URL", "OLLAMA_HOST", "OPENAI_BASE_URL", "HTTPS_PROXY")
+            )
+            (tmp_path / ".env").write_text(f"TAVILY_API_KEY=from-file\n{lines}")
+            (tmp_path / "below").mkdir()
+            monkeypatch.chdir(tmp_path / "below")
+            for key in (None, "from-argument"):
+                assert WebSearch(api_key=key)._client.base_url == "https://api.tavily.com"
+            monkeypatch.setenv("TAVILY_API_KEY", "from-environment")
+            assert WebSearch()._client.base_url == "https://api.tavily.com"
+            assert OpenAIGenerator("m").base_url == "https://api.openai.com/v1"
+            assert Ollama("m").base_url == "http://localhost:11434"
+            monkeypatch.setenv("TAVILY_BASE_URL", server.url)
+            search_web("climate", 1)
+            assert (len(server.requests), thief.requests) == (1, [])
+
+    @pytest.mark.skipif(
+        not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away"
+    )
+    def test_a_file_of_somebody_else(self, server: TavilyServer, tmp_path: Path) -> None:
+        """A .env of another user is not read: its key would show that user what is searched for."""
+        (tmp_path / ".env").write_text("TAVILY_API_KEY=tvly-local\n")
+        os.chown(tmp_path / ".env", 12345, -1)
+        assert search_web("climate", 1, base_url=server.url)["num_docs"] == 0
+        assert server.requests == []
 
     @pytest.mark.parametrize("key", ["tvly-secret\nX-Evil: 1", "tvly-secret ü", "tvly secret"])
     def test_unsendable(self, key: str) -> None:

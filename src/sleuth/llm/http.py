@@ -20,7 +20,6 @@ from typing import Any
 
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.remote import retry
-from sleuth.remote.address import checked_address
 
 LIMIT = 64 * 1024 * 1024
 """Bytes: an answer longer than this is cut off as endless. 1,000 vectors of 4,096 numbers take about 50
@@ -278,18 +277,6 @@ def is_broken(error: BaseException) -> bool:
     if isinstance(reason, ConnectionRefusedError):
         return False
     return isinstance(reason, (ConnectionError, http.client.HTTPException))
-
-
-def checked_url(base_url: str) -> str:
-    """A base url without the slash at its end.
-
-    Raises:
-        ArgumentError: no HTTP address.
-    """
-    if not isinstance(base_url, str) or not base_url.startswith(("http://", "https://")):
-        raise ArgumentError(f"base_url must begin with http:// or https://, got {base_url!r}")
-    checked_address(base_url)
-    return base_url.rstrip("/")
 
 
 def checked_secret(name: str, secret: str) -> str:

@@ -23,13 +23,13 @@ from sleuth.llm.http import (
     again_when_pure,
     again_when_refused,
     checked_timeout,
-    checked_url,
     error_message,
     is_broken,
     is_timeout,
 )
 from sleuth.llm.vectors import close, unit, vector, vectors
 from sleuth.remote import retry
+from sleuth.remote.address import checked_base
 
 
 class _Default(str):
@@ -50,18 +50,15 @@ def host_url(host: str) -> str:
     Raises:
         ArgumentError: it means none.
     """
-    host = host.strip().strip("\"'")
-    try:
-        parts = urlsplit(host if "://" in host else f"//{host}", scheme="")
-        given = parts.port
-    except ValueError as error:
-        raise ArgumentError(f"OLLAMA_HOST must be host, host:port or a URL, got {host!r} ({error})") from None
-    scheme = parts.scheme or "http"
-    port = given or {"http": 80, "https": 443}.get(parts.scheme, 11434)
+    text = host.strip().strip("\"'")
+    scheme, mark, place = text.rpartition("://")
+    place = f"localhost{place}" if place.startswith(":") and not place.startswith("::") else place
+    parts = urlsplit(checked_base(f"{scheme or 'http'}://{place}", "OLLAMA_HOST", "host, host:port or a URL"))
+    port = parts.port or ({"http": 80, "https": 443}[parts.scheme] if mark else 11434)
     name = parts.hostname or "localhost"
     name = "localhost" if name in ("0.0.0.0", "::") else name  # noqa: S104 - read, not bound
     name = f"[{name}]" if ":" in name else name
-    return f"{scheme}://{name}:{port}{parts.path.rstrip('/')}"
+    return f"{parts.scheme}://{name}:{port}{parts.path}"
 
 
 def resolve_url(base_url: str) -> str:
@@ -72,8 +69,8 @@ def resolve_url(base_url: str) -> str:
     """
     host = os.environ.get("OLLAMA_HOST", "")
     if isinstance(base_url, _Default) and host.strip():
-        return checked_url(host_url(host))
-    return checked_url(str(base_url))
+        return host_url(host)
+    return checked_base(base_url)
 
 
 @dataclass(frozen=True)

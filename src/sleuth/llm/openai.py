@@ -22,12 +22,12 @@ from sleuth.llm.http import (
     again_when_refused,
     checked_secret,
     checked_timeout,
-    checked_url,
     error_message,
     is_broken,
     is_timeout,
 )
 from sleuth.llm.vectors import vectors
+from sleuth.remote.address import checked_base
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -68,7 +68,8 @@ class _Describe:
 def _connect(
     error: type[RemoteError], base_url: str | None, api_key: str | None, timeout: float
 ) -> JsonClient:
-    url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL)
+    name = "base_url" if base_url else "OPENAI_BASE_URL"
+    url = checked_base(base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL, name)
     if api_key is None:
         key = checked_secret("OPENAI_API_KEY", os.environ.get("OPENAI_API_KEY", ""))
     else:

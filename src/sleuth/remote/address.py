@@ -1,22 +1,110 @@
-"""Where is a service?"""
+"""Checks addresses of services, and shows any URL without its secrets."""
 
 from __future__ import annotations
 
-from urllib.parse import SplitResult, urlsplit
+import re
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from sleuth.errors import ArgumentError
 
+HIDDEN = "…"
+"""Stands for what is left out of a URL that is shown."""
 
-def checked_address(base_url: str) -> SplitResult:
-    """The parts of a service's address.
+BASE_RULE = "http://host or https://host, with a port and a path where needed"
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)?")
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]\\;&=<>\"]+)?(?::\d{0,5})?")
+_AUTHORITY_END = re.compile(r"[/?#\\]")
+_PLAIN_PATH = re.compile(r"(?:[^?#;&=@\\\x00-\x20\x7f]|(?<=/)@(?![^/]*@))*")
+"""A path up to what may begin a query, a fragment, a parameter or a user."""
+_DECODINGS = 5
+"""How often a text may be percent-encoded before it counts as unreadable."""
+
+
+def checked_base(base_url: str, name: str = "base_url", rule: str = BASE_RULE) -> str:
+    """The base address of a service, without a slash at its end.
+
+    Args:
+        name: of the argument or variable that holds it, for the message.
+        rule: what may be written there, for the message.
 
     Raises:
-        ArgumentError: it is none, or holds a user or password, which are not shown.
+        ArgumentError: not an http or https address, or one that holds a user, a password, a query or a
+            fragment, in plain text or percent-encoded. The message does not show them.
     """
+    if not isinstance(base_url, str):
+        raise ArgumentError(f"{name} must be {rule}, got {type(base_url).__name__}")
+    parts = _parts(base_url)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ArgumentError(f"{name} must be {rule}, got {shown_url(base_url)!r}")
+    if shown_url(base_url) != base_url:
+        raise ArgumentError(
+            f"{name} must be {rule}, and no user, password, query or fragment (a key goes into the environment), "
+            f"got {shown_url(base_url)!r} and more, which is not shown"
+        )
+    return base_url.rstrip("/")
+
+
+def shown_url(url: str) -> str:
+    """A URL for messages, logs and records: without user, password, query, fragment and parameters.
+
+    They are left out when percent-encoded too. What cannot be read as a URL is left out whole. Remotes of
+    git in the form `user@host:path` are URLs here; a path of this machine stays as it is.
+    """
+    scheme, mark, rest = url.partition("://")
+    if not mark:
+        return _shown_without_scheme(url)
+    if not _SCHEME.fullmatch(scheme):
+        return HIDDEN
+    end = _AUTHORITY_END.search(rest)
+    cut = end.start() if end else len(rest)
+    host = _host(rest[:cut])
+    return f"{scheme}://{HIDDEN}" if host is None else f"{scheme}://{host}{_path(rest[cut:])}"
+
+
+def _shown_without_scheme(url: str) -> str:
+    if url.startswith("//"):
+        return HIDDEN
+    if url.startswith(("/", ".", "~")):
+        return url
+    if "::" in url:  # a helper of git, whose address may be a whole command
+        return f"{url.partition('::')[0]}::{HIDDEN}" if _SCHEME.fullmatch(url.partition("::")[0]) else HIDDEN
+    authority, slash, path = url.partition("/")
+    if "@" in _decoded(path):
+        return HIDDEN
+    host, colon, start = _decoded(authority).rpartition("@")[2].partition(":")
+    return HIDDEN if _host(host) is None else f"{host}{colon}{_path(start + slash + path)}"
+
+
+def _host(authority: str) -> str | None:
+    """The host and port of an authority, or None where they cannot be told from a user and password."""
+    host = _decoded(authority.rpartition("@")[2]).rpartition("@")[2]
+    return host if _HOST.fullmatch(host) and host.isprintable() else None
+
+
+def _path(path: str) -> str:
+    """A path as it was written, up to the first sign of anything else in it."""
+    text = _decoded(path)
+    match = _PLAIN_PATH.match(text)
+    plain = match[0] if match else ""
+    return path if plain == text else quote(plain) + HIDDEN
+
+
+def _decoded(text: str) -> str:
+    """`text` without percent-encoding; "?" where it is encoded too many times over."""
+    for _ in range(_DECODINGS):
+        decoded = unquote(text)
+        if decoded == text:
+            return text
+        text = decoded
+    return "?"
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of a URL, or None; the error that urllib raises repeats what it was given."""
     try:
-        parts = urlsplit(base_url)
-    except ValueError as error:
-        raise ArgumentError(f"base_url must be an address, got {base_url!r} ({error})") from None
-    if parts.username or parts.password:
-        raise ArgumentError(f"base_url must hold no user and password, got one of {parts.hostname!r}")
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
     return parts

@@ -1,4 +1,4 @@
-"""Which addresses stand behind a host, and may a page be fetched from them?"""
+"""Resolves hosts, and refuses those that are not on the public internet."""
 
 from __future__ import annotations
 
@@ -15,6 +15,25 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All that IANA gives out as public IPv6 addresses (RFC 4291 2.4). Outside of it lie `fec0::/10` (RFC 3879),
+IPv4-compatible addresses, `64:ff9b:1::/48` (RFC 8215) and others that Python counts as global."""
+_NOT_PUBLIC: tuple[Network, ...] = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "192.0.0.0/24",  # protocol assignments (RFC 6890); some clouds serve metadata at 192.0.0.192
+            "192.88.99.0/24",  # relays of 6to4 (RFC 7526)
+            "168.63.129.16/32",  # Azure's services for its own machines
+            "161.26.0.0/16",  # IBM Cloud's services for its own machines
+            "166.8.0.0/14",  # IBM Cloud's private service endpoints
+            "2001::/23",  # protocol assignments (RFC 2928): Teredo, ORCHID, benchmarks
+            "2001:db8::/32",  # documentation (RFC 3849)
+            "2002::/16",  # 6to4 (RFC 7526): leads to the IPv4 address that it holds
+            "3fff::/20",  # documentation (RFC 9637)
+        ),
+    )
+)
 
 
 def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
@@ -50,22 +69,24 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-def _embedded(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address carries to a translator or a tunnel, else the address."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return address
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    teredo = address.teredo[1] if address.teredo else None
-    return address.ipv4_mapped or address.sixtofour or teredo or address
-
-
 def is_public(address: Address) -> bool:
-    """Whether an address belongs to the public internet: not private, loopback, link-local, shared or
-    reserved.
+    """Whether an address belongs to the public internet: not private, loopback, link-local, shared, reserved,
+    for documentation, a tunnel's, or of a cloud's inside.
+
+    An IPv6 address that stands for an IPv4 address (mapped, or of a NAT64) is judged by that one.
     """
-    inner = _embedded(address)
-    return inner.is_global and not inner.is_multicast and not inner.is_reserved
+    if isinstance(address, ipaddress.IPv6Address):
+        mapped = (
+            ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else address.ipv4_mapped
+        )
+        if mapped is not None:
+            return is_public(mapped)
+        if address not in _UNICAST:
+            return False
+    special = (
+        address.is_multicast or address.is_reserved or any(address in network for network in _NOT_PUBLIC)
+    )
+    return address.is_global and not special
 
 
 def require_public(host: str, addresses: Sequence[Address], allowed: Sequence[Network]) -> None:

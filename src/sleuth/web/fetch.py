@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from sleuth.errors import ArgumentError, MissingPackageError, WebError
+from sleuth.remote.address import shown_url
 from sleuth.remote.retry import Deadline
 from sleuth.web import robots
 from sleuth.web.addresses import Address, Network, require_public, resolve
@@ -120,7 +121,7 @@ def _follow(url: str, rules: _Rules) -> tuple[str, Response]:
         url = urldefrag(url).url
         addresses = _checked(url, rules)
         if rules.obey_robots and not robots.allowed(url, AGENT, lambda site: _robots(site, rules)):
-            raise WebError(f"robots.txt of this site forbids fetching {url}", service="fetch", url=url)
+            raise _failure(url, "may not be fetched by the robots.txt of its site")
         answer = request(
             "GET", url, addresses, deadline=rules.deadline, headers=_ACCEPT, max_bytes=rules.max_bytes
         )
@@ -128,14 +129,25 @@ def _follow(url: str, rules: _Rules) -> tuple[str, Response]:
             return url, answer
         location = answer.headers.get("Location")
         if not location:
-            raise WebError(f"{url} redirects to nowhere", service="fetch", url=url, status=answer.status)
-        try:
-            url = urljoin(url, location)
-        except ValueError as error:
-            raise WebError(
-                f"{url} redirects to {location!r}, which is no address", service="fetch", url=url
-            ) from error
-    raise WebError(f"more than {MAX_REDIRECTS} redirects, the last to {url}", service="fetch", url=url)
+            raise _failure(url, "redirects to nowhere", answer.status)
+        target = _joined(url, location)
+        if target is None:
+            raise _failure(url, f"redirects to {shown_url(location)!r}, which is no address")
+        url = target
+    raise _failure(url, f"is the last of more than {MAX_REDIRECTS} redirects")
+
+
+def _failure(url: str, what: str, status: int | None = None) -> WebError:
+    shown = shown_url(url)
+    return WebError(f"{shown} {what}", service="fetch", url=shown, status=status)
+
+
+def _joined(url: str, location: str) -> str | None:
+    """The address that a redirect leads to, or None; the error that urllib raises repeats what it was given."""
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        return None
 
 
 def _checked(url: str, rules: _Rules) -> list[Address]:
@@ -158,14 +170,13 @@ def _read(url: str, answer: Response) -> Page:
     headers = answer.headers
     kind = headers.get_content_type()
     if answer.status != 200:
-        raise WebError(f"{url} answered {answer.status}", service="fetch", url=url, status=answer.status)
+        raise _failure(url, f"answered {answer.status}", answer.status)
     if headers.get("Content-Encoding", "identity") != "identity":
-        told = headers["Content-Encoding"]
-        raise WebError(f"{url} answered in the encoding {told!r}, not asked for", service="fetch", url=url)
+        raise _failure(url, f"answered in the encoding {headers['Content-Encoding']!r}, not asked for")
     if kind == "text/plain":
         return Page(url, "", _decoded(headers, answer.body).strip(), None, kind)
     if kind not in _HTML:
-        raise WebError(f"{url} is of type {kind!r}, not HTML or plain text", service="fetch", url=url)
+        raise _failure(url, f"is of type {kind!r}, not HTML or plain text")
     return _readable(url, answer.body, kind)
 
 
@@ -183,5 +194,5 @@ def _readable(url: str, body: bytes, kind: str) -> Page:
         raise MissingPackageError("trafilatura", "html", "reading web pages") from error
     found: Any = trafilatura.bare_extraction(body, url=url, include_comments=False, with_metadata=True)
     if found is None or not found.text:
-        raise WebError(f"{url} holds no readable text", service="fetch", url=url)
+        raise _failure(url, "holds no readable text")
     return Page(url, found.title or "", found.text, found.date, kind)

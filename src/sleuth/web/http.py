@@ -16,6 +16,7 @@ from functools import cache
 from urllib.parse import SplitResult, quote, urlsplit
 
 from sleuth.errors import WebError
+from sleuth.remote.address import shown_url
 from sleuth.remote.retry import Deadline
 from sleuth.remote.timed import TimedSocket
 from sleuth.web.addresses import Address
@@ -49,26 +50,37 @@ def split(url: str) -> SplitResult:
     Raises:
         WebError: another scheme, no host, a bad port, a user or a control character.
     """
-    try:
-        parts = urlsplit(url)
-        bad = parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None
-        _ = parts.port
-    except ValueError as error:
-        raise WebError(f"url must be a valid http or https address, got {url!r}", service="fetch") from error
+    parts = _parts(url)
+    if parts is None:
+        raise WebError(f"url must be a valid http or https address, got {shown_url(url)!r}", service="fetch")
+    bad = parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None
     if bad or any(ord(character) <= 32 or ord(character) == 127 for character in url):
         raise WebError(
-            f"url must be an http or https address without credentials, got {url!r}", service="fetch"
+            f"url must be an http or https address without credentials, got {shown_url(url)!r}",
+            service="fetch",
         )
-    return parts._replace(
-        netloc=_ascii_host(parts, url), path=quote(parts.path, _KEPT), query=quote(parts.query, _KEPT)
-    )
+    host = _ascii_host(parts)
+    if host is None:
+        raise WebError(f"url must have a valid host, got {shown_url(url)!r}", service="fetch")
+    return parts._replace(netloc=host, path=quote(parts.path, _KEPT), query=quote(parts.query, _KEPT))
 
 
-def _ascii_host(parts: SplitResult, url: str) -> str:
+def _parts(url: str) -> SplitResult | None:
+    """The parts of a URL, or None; the error that urllib raises repeats what it was given."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def _ascii_host(parts: SplitResult) -> str | None:
+    """The host and port as they are sent, or None for a host that is no name."""
     try:
         host = (parts.hostname or "").encode("idna").decode()
-    except UnicodeError as error:
-        raise WebError(f"url must have a valid host, got {url!r}", service="fetch") from error
+    except UnicodeError:
+        return None
     named = f"[{host}]" if ":" in host else host
     return f"{named}:{parts.port}" if parts.port else named
 
@@ -151,16 +163,18 @@ def request(
         return _read(link, max_bytes)
     except ssl.SSLCertVerificationError as error:
         raise WebError(
-            f"{parts.netloc} has no valid certificate: {error.verify_message}", service="http", url=url
+            f"{parts.netloc} has no valid certificate: {error.verify_message}",
+            service="http",
+            url=shown_url(url),
         ) from error
     except TimeoutError as error:
         raise BrokenConnectionError(
-            f"{parts.netloc} did not answer in time", service="http", url=url
+            f"{parts.netloc} did not answer in time", service="http", url=shown_url(url)
         ) from error
     except (OSError, http.client.HTTPException) as error:
         told = "".join(filter(str.isprintable, str(error)))[:200] or type(error).__name__
         raise BrokenConnectionError(
-            f"{parts.netloc} did not answer: {told}", service="http", url=url
+            f"{parts.netloc} did not answer: {told}", service="http", url=shown_url(url)
         ) from error
     finally:
         if sock is not None:

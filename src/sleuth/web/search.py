@@ -13,11 +13,10 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, WebError
-from sleuth.remote.address import checked_address
 from sleuth.remote.retry import Deadline
 from sleuth.web.cache import WebCache
-from sleuth.web.keys import KEY_NAME, find_key, setting
-from sleuth.web.tavily import BASE_URL, MAX_RESULTS, Hit, Tavily
+from sleuth.web.keys import KEY_NAME, find_base, find_key
+from sleuth.web.tavily import MAX_RESULTS, Hit, Tavily
 
 logger = logging.getLogger(__name__)
 
@@ -70,8 +69,8 @@ class WebSearch:
 
     Args:
         api_key: of Tavily; None takes `TAVILY_API_KEY` from the environment, then from the nearest `.env`.
-        base_url: of the service; None takes `TAVILY_BASE_URL` likewise, then the public address. It has to
-            be https, save on this machine.
+        base_url: of the service; None takes `TAVILY_BASE_URL` from the environment, never from a file, then the
+            public address. It has to be https, except on this machine.
         timeout: seconds for a whole call: every request, retry and wait in it.
         search_depth: "advanced" finds more and costs two credits instead of one.
         topic: "general", "news" or "finance".
@@ -101,6 +100,8 @@ class WebSearch:
         for name, value, known in choices:
             if value not in known:
                 raise ArgumentError(f"{name} must be among {', '.join(map(str, known))}, got {value!r}")
+        if self.base_url:
+            find_base(self.base_url)
         if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
             raise ArgumentError(f"timeout must be above 0 seconds and finite, got {self.timeout!r}")
         for name, domains in (("include", self.include_domains), ("exclude", self.exclude_domains)):
@@ -168,11 +169,7 @@ class WebSearch:
 
     @cached_property
     def _client(self) -> Tavily:
-        base = self.base_url or setting("TAVILY_BASE_URL") or BASE_URL
-        parts = checked_address(base)
-        local = parts.hostname in ("127.0.0.1", "::1", "localhost")
-        if parts.scheme != "https" and not (parts.scheme == "http" and local):
-            raise ArgumentError(f"base_url must be https, or http on this machine, got {base!r}")
+        base = find_base(self.base_url)
         key = find_key(self.api_key)
         if key is None:
             raise WebError(

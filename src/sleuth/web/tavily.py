@@ -17,8 +17,8 @@ from sleuth.errors import WebError
 from sleuth.remote import retry
 from sleuth.web.addresses import resolve
 from sleuth.web.http import BrokenConnectionError, Response, port_of, request, split
+from sleuth.web.keys import PUBLIC_BASE
 
-BASE_URL = "https://api.tavily.com"
 MAX_RESULTS = 20
 """The most results that the service gives for one request."""
 MAX_QUERY = 400
@@ -91,7 +91,7 @@ class Tavily:
     """A client of the service. Its repr and its errors never hold the key."""
 
     key: str
-    base_url: str = BASE_URL
+    base_url: str = PUBLIC_BASE
 
     def __repr__(self) -> str:
         return f"Tavily(base_url={self.base_url!r})"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sleuth.errors import CodeError
+from sleuth.remote.address import shown_url
 
 Stamp = tuple[Any, ...]
 _MANY = 10_000
@@ -68,13 +69,12 @@ def names_of(root: Path, commit: str) -> Iterator[Callable[[], list[str]]]:
 
 
 def origin_of(root: Path) -> str:
-    """The URL of the remote `origin`, without credentials; "" where there is none."""
+    """The URL of the remote `origin` without its secrets; "" where there is none."""
     try:
         url = _run(root, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except CodeError:
         return ""
-    scheme, mark, rest = url.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url
+    return shown_url(url)
 
 
 def files_of(root: Path, commit: str) -> list[Entry]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.code.repository.objects import commit_named
 from sleuth.errors import ArgumentError, UnknownRepositoryError, UnknownSnapshotError
+from sleuth.remote.address import shown_url
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
@@ -26,11 +27,16 @@ def repository_named(name: str, known: Sequence[Repository], place: str) -> Repo
     if not isinstance(name, str) or not name:
         raise ArgumentError(f"repo_id must be a repository's id, path or URL, got {name!r}")
     resolved = _resolved(name)
+    shown = shown_url(name)
     for repository in known:
-        if name in (repository.id, repository.path, repository.url) or resolved == repository.path:
+        if (
+            name in (repository.id, repository.path, repository.url)
+            or shown == repository.url
+            or resolved == repository.path
+        ):
             return repository
     listed = "; ".join(f"{r.id} ({r.path})" for r in known) or "none yet: `sleuth code index PATH` adds one"
-    raise UnknownRepositoryError(f"no repository {name!r} in {place}; known: {listed}")
+    raise UnknownRepositoryError(f"no repository {shown!r} in {place}; known: {listed}")
 
 
 def _resolved(name: str) -> str | None:

@@ -1,0 +1,108 @@
+"""Addresses of services, and URLs as they are shown."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError
+from sleuth.llm import Ollama, OllamaEmbedder, OpenAIEmbedder, OpenAIGenerator
+from sleuth.remote.address import checked_base, shown_url
+from sleuth.web import WebSearch
+
+SECRETS = [
+    "https://user:hunter2@host/v1",
+    "https://hunter2@host/v1",
+    "https://user%3Ahunter2%40host/v1",
+    "https://user:hunter2%2F@host/v1",
+    "https://user:hun%2Fter2/hunter2@host/v1",
+    "https://host:hunter2/v1",
+    "https://host/v1?key=hunter2",
+    "https://host/v1#hunter2",
+    "https://host/v1;key=hunter2",
+    "https://host/v1&key=hunter2",
+    "https://host/v1/key=hunter2",
+    "https://host/v1%3Fkey=hunter2",
+    "https://host/v1%253Fkey%253Dhunter2",
+    "https://host/v1%23hunter2",
+    "https://host/v1/%40user:hunter2@other",
+    "https://host\\@hunter2",
+    "https:/user:hunter2@host",
+    "//user:hunter2@host/v1",
+    "user:hunter2@host/v1",
+    "user:hunter2://host",
+    "http::https://user:hunter2@host/v1",
+    "ext::curl -u user:hunter2 https://host",
+    "https://[user:hunter2@host",
+]
+
+
+@pytest.mark.parametrize("url", SECRETS)
+def test_secrets_are_not_shown(url: str) -> None:
+    """No user, password, query, fragment or parameter is shown, in plain text or percent-encoded."""
+    assert "hunter2" not in shown_url(url)
+    with pytest.raises(ArgumentError) as refused:
+        checked_base(url)
+    assert "hunter2" not in "".join(traceback.format_exception(refused.value, chain=True))
+    assert refused.value.__context__ is None
+
+
+@pytest.mark.parametrize("url", SECRETS)
+@pytest.mark.parametrize(
+    "client",
+    [
+        lambda url: WebSearch(base_url=url),
+        lambda url: Ollama("m", url),
+        lambda url: OllamaEmbedder("m", url),
+        lambda url: OpenAIGenerator("m", url),
+        lambda url: OpenAIEmbedder("m", url),
+    ],
+)
+def test_clients_refuse_addresses_that_hold_secrets(client: object, url: str) -> None:
+    """Every client refuses such an address when it is made, so that its repr and its errors cannot show it."""
+    with pytest.raises(ArgumentError, match="base_url must be") as refused:
+        client(url)  # type: ignore[operator]
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OLLAMA_HOST", "TAVILY_BASE_URL"])
+def test_the_variable_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address of the environment is refused by the name of its variable, without its secrets."""
+    monkeypatch.setenv(name, "https://user:hunter2@host/v1")
+    clients = {
+        "OPENAI_BASE_URL": lambda: OpenAIGenerator("m"),
+        "OLLAMA_HOST": lambda: Ollama("m"),
+        "TAVILY_BASE_URL": lambda: WebSearch(api_key="k").search("x", 1),
+    }
+    with pytest.raises(ArgumentError, match=f"{name} must be") as refused:
+        clients[name]()
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://api.example.org/v1/", "https://api.example.org/v1/"),
+        ("http://[::1]:11434/api", "http://[::1]:11434/api"),
+        ("https://medium.com/@author/größe/%C3%A9", "https://medium.com/@author/größe/%C3%A9"),
+        ("https://example.org/a?q=1", "https://example.org/a…"),
+        ("git@example.org:team/project.git", "example.org:team/project.git"),
+        ("ssh://git@example.org/team/project.git", "ssh://example.org/team/project.git"),
+        ("/home/a@b/project", "/home/a@b/project"),
+        ("localhost:11434", "localhost:11434"),
+    ],
+)
+def test_the_rest_is_shown(url: str, shown: str) -> None:
+    """Scheme, host, port and path stay as they were written."""
+    assert shown_url(url) == shown
+
+
+@given(st.text(alphabet="abc:/@?#%;=&[]\\. \n…ä", max_size=30))
+def test_any_text_can_be_shown(text: str) -> None:
+    """Any text is shown or left out, and never raises."""
+    shown_url(text)
+    shown_url(f"https://{text}")
+    shown_url(f"https://host/{text}")
