@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -61,10 +62,10 @@ def test_secrets_are_not_shown(url: str) -> None:
         lambda url: OpenAIEmbedder("m", url),
     ],
 )
-def test_clients_refuse_addresses_that_hold_secrets(client: object, url: str) -> None:
+def test_clients_refuse_addresses_that_hold_secrets(client: Callable[[str], object], url: str) -> None:
     """Every client refuses such an address when it is made, so that its repr and its errors cannot show it."""
     with pytest.raises(ArgumentError, match="base_url must be") as refused:
-        client(url)  # type: ignore[operator]
+        client(url)
     assert "hunter2" not in str(refused.value)
 
 
@@ -72,7 +73,7 @@ def test_clients_refuse_addresses_that_hold_secrets(client: object, url: str) ->
 def test_the_variable_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address of the environment is refused by the name of its variable, without its secrets."""
     monkeypatch.setenv(name, "https://user:hunter2@host/v1")
-    clients = {
+    clients: dict[str, Callable[[], object]] = {
         "OPENAI_BASE_URL": lambda: OpenAIGenerator("m"),
         "OLLAMA_HOST": lambda: Ollama("m"),
         "TAVILY_BASE_URL": lambda: WebSearch(api_key="k").search("x", 1),
