@@ -10,6 +10,7 @@ import pytest
 
 from sleuth.code import CodeStorage, index_path
 from sleuth.code.repository import git as git_module
+from sleuth.code.repository import process
 from sleuth.code.repository.sources import CommitSource, DiskSource, Listed, source_at
 from sleuth.code.snapshots.memory import Recall, read_times
 from sleuth.engine.codebase import open_code
@@ -151,7 +152,7 @@ def test_git_is_read_again_only_when_it_wrote(
     git.commit(dict(SHOP))
     index_path(storage, git.root)
     asked: list[tuple[str, ...]] = []
-    start = git_module.start
+    start = process.start
 
     def counted(folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         asked.append(arguments)

@@ -128,3 +128,26 @@ def test_a_plain_folder_needs_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for name in ("repository", "repository/shop", "bare"):
             with pytest.raises(CodeError, match="in a repository: install git"):
                 index_path(storage, tmp_path / name, workers=1)
+
+
+def test_a_worktree_of_all_kinds_of_files_is_its_commit(storage: CodeStorage, git: Git) -> None:
+    """Executable files, links and submodules do not make a clean worktree another version than `git status` says."""
+    inner = Git(git.root / "inner")
+    inner.commit({"lib.py": "lib = 1\n"})
+    git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./inner", "inner")
+    write(git.root, {**SHOP, "run.sh": "#!/bin/sh\nexec true\n"})
+    (git.root / "run.sh").chmod(0o755)
+    (git.root / "a.lnk").symlink_to("shop")
+    (git.root / "gone.lnk").symlink_to("nowhere")
+    commit = git.commit({})
+    assert git("status", "--porcelain") == ""
+    assert index_path(storage, git.root).snapshot == commit
+    assert index_path(storage, git.root).snapshot == commit
+    (git.root / "run.sh").chmod(0o644)
+    assert git("status", "--porcelain") == "M run.sh"
+    assert index_path(storage, git.root).snapshot != commit
+    (git.root / "run.sh").chmod(0o755)
+    assert index_path(storage, git.root).snapshot == commit
+    inner.commit({"lib.py": "lib = 2\n"})
+    assert git("status", "--porcelain") == "M inner"
+    assert index_path(storage, git.root).snapshot != commit

@@ -17,6 +17,7 @@ _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]\\;&=<>\"]+)?(?::\d{0,5}
 _AUTHORITY_END = re.compile(r"[/?#\\]")
 _PLAIN_PATH = re.compile(r"(?:[^?#;&=@\\\x00-\x20\x7f]|(?<=/)@(?![^/]*@))*")
 """A path up to what may begin a query, a fragment, a parameter or a user."""
+_LATE_USER = re.compile(r"[^/]@")
 _DECODINGS = 5
 """How often a text may be percent-encoded before it counts as unreadable."""
 
@@ -59,6 +60,8 @@ def shown_url(url: str) -> str:
     end = _AUTHORITY_END.search(rest)
     cut = end.start() if end else len(rest)
     host = _host(rest[:cut])
+    if "@" not in _decoded(rest[:cut]) and _LATE_USER.search(_decoded(rest[cut:])):
+        host = None  # a user or password that holds a slash
     return f"{scheme}://{HIDDEN}" if host is None else f"{scheme}://{host}{_path(rest[cut:])}"
 
 

@@ -1,4 +1,4 @@
-"""What does git know about this folder? Plumbing only: nothing here writes to a repository or its worktree."""
+"""Asks git about a folder; nothing here writes to a repository or its worktree."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sleuth.code.repository.process import NoGitError, filters_off, finish, run, start
 from sleuth.errors import CodeError
 from sleuth.remote.address import shown_url
 
 Stamp = tuple[Any, ...]
 _MANY = 10_000
+_TRACKED_ONLY = ("--untracked-files=no", "--no-renames", "--ignore-submodules=dirty")
+"""Of `git status`; a submodule counts as changed by its commit alone, since git would run inside it for more."""
 GONE = "000000"
 """The mode of a file that a commit does not have."""
-
-
-class _NoGitError(CodeError):
-    """Git cannot be run."""
 
 
 class Entry(NamedTuple):
@@ -36,15 +35,25 @@ def root_of(path: Path) -> Path | None:
     """The top of the worktree that `path` is in, or the bare repository itself; None outside git.
 
     Raises:
-        CodeError: git cannot be run, and this is a repository.
+        CodeError: git cannot be run, and this is a repository; or git does not trust its owner (`safe.directory`); or
+            its settings place the worktree elsewhere.
     """
     if (path / ".git" / "HEAD").is_file():
         return path.resolve()
+    root = _top(path)
+    if root is not None and not path.resolve().is_relative_to(root):
+        raise CodeError(
+            f"the repository around {path} must have its worktree there, got {root} (`core.worktree`): name that folder"
+        )
+    return root
+
+
+def _top(path: Path) -> Path | None:
     # One call for all three: the last fails in a bare repository, after the others have been answered.
     asked = ("rev-parse", "--is-bare-repository", "--absolute-git-dir", "--show-toplevel")
     try:
-        answers = _run(path, *asked, check=False).splitlines()
-    except _NoGitError:
+        answers = run(path, *asked, check=False).splitlines()
+    except NoGitError:
         folder = path.resolve()
         bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir()
         if bare or any((above / ".git").exists() for above in (folder, *folder.parents)):
@@ -55,8 +64,10 @@ def root_of(path: Path) -> Path | None:
     if len(answers) == 3:
         return Path(os.fsdecode(answers[2]))
     try:  # outside git, or a path that holds a line break
-        return Path(os.fsdecode(_run(path, "rev-parse", "--show-toplevel").rstrip(b"\n")))
-    except CodeError:
+        return Path(os.fsdecode(run(path, "rev-parse", "--show-toplevel").rstrip(b"\n")))
+    except CodeError as error:
+        if "safe.directory" in str(error):
+            raise
         return None
 
 
@@ -65,13 +76,13 @@ def names_of(root: Path, commit: str) -> Iterator[Callable[[], list[str]]]:
     """Branches and tags that point at a commit: asked for at once, told when it is called."""
     names = ("--format=%(refname:short)", "refs/heads", "refs/tags")
     with start(root, "for-each-ref", "--points-at", commit, *names) as process:
-        yield lambda: text_of(_finish(process, root, "for-each-ref")).split()
+        yield lambda: text_of(finish(process, root, "for-each-ref")).split()
 
 
 def origin_of(root: Path) -> str:
     """The URL of the remote `origin` without its secrets; "" where there is none."""
     try:
-        url = _run(root, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
+        url = run(root, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except CodeError:
         return ""
     return shown_url(url)
@@ -80,7 +91,7 @@ def origin_of(root: Path) -> str:
 def files_of(root: Path, commit: str) -> list[Entry]:
     """All files of a commit, in git's order."""
     entries = []
-    for record in text_of(_run(root, "ls-tree", "-r", "-z", "--full-tree", commit)).split("\0")[:-1]:
+    for record in text_of(run(root, "ls-tree", "-r", "-z", "--full-tree", commit)).split("\0")[:-1]:
         head, _, path = record.partition("\t")
         mode, _, object_id = head.split(" ")
         entries.append(Entry(mode, object_id, path))
@@ -147,22 +158,21 @@ def worktree(
     with ExitStack() as stack:
         begin = partial(start, root)
         listing = None if same else stack.enter_context(begin("ls-files", "-z", "-s", "-v"))
-        status = stack.enter_context(
-            begin(*few, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=no", "--no-renames")
-        )
         untracked = stack.enter_context(begin("ls-files", "-z", "--others", "--exclude-standard"))
+        asked = (*filters_off(root), "status", "--porcelain=v2", "--branch", "-z", *_TRACKED_ONLY)
+        status = stack.enter_context(begin(*few, *asked))
         if before is not None and listing is None:
             index = before
         else:
-            records = b"" if listing is None else _finish(listing, root, "ls-files")
+            records = b"" if listing is None else finish(listing, root, "ls-files")
             index = _read_index(records, stamp if stamp_of(root) == stamp else None)
         if meanwhile is not None:
             meanwhile(index)
-        new = frozenset(_finish(untracked, root, "ls-files").split(b"\0")[:-1])
+        new = frozenset(finish(untracked, root, "ls-files").split(b"\0")[:-1])
         if without is not None:
             below = os.fsencode(without.relative_to(root)) + b"/"
             new = frozenset([path for path in new if not path.startswith(below)])
-        head, changed, touched = _changes(_finish(status, root, "status"))
+        head, changed, touched = _changes(finish(status, root, "status"))
     if index.stamp is not None and stamp_of(root) != index.stamp:
         return worktree(root, None, meanwhile, without=without)
     return Worktree(head, not touched and not new, index, frozenset(changed) | new, frozenset(touched) | new)
@@ -173,9 +183,9 @@ def _read_index(records: bytes, stamp: Stamp | None) -> Index:
     others: set[bytes] = set()
     odd: dict[str, bytes] = {}
     for raw, record in zip(records.split(b"\0"), text_of(records).split("\0")[:-1], strict=False):
-        # "H 100644 <40 or 64 hex> 0\tpath": anything but a plain file in stage 0 that is in sight is looked at.
+        # "H 100644 <40 or 64 hex> 0\tpath", or 100755: anything but a file in stage 0 that is in sight is looked at.
         about, _, path = record.partition("\t")
-        if about[:6] == "H 1006" and about[-2:] == " 0":
+        if about[:5] == "H 100" and about[-2:] == " 0":
             tracked[path] = about[9:-2]
             if "\\x" in path:
                 odd[path] = raw.partition(b"\t")[2]
@@ -215,7 +225,7 @@ def _written(path: Path) -> tuple[int, ...]:
 def ignored(root: Path, paths: Iterable[bytes]) -> set[bytes]:
     """Which of these untracked paths git leaves out."""
     with start(root, "check-ignore", "-z", "--stdin", stdin=subprocess.PIPE) as process:
-        out = _finish(
+        out = finish(
             process, root, "check-ignore", check=False, text=b"".join([path + b"\0" for path in paths])
         )
         if process.returncode not in (0, 1):
@@ -243,60 +253,11 @@ def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
 
 def any_differs(root: Path, paths: Iterable[str]) -> bool:
     """Whether one of these paths is not as in the commit that is checked out; untracked ones are not looked at."""
-    asked = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames", "--", *paths)
-    return bool(_run(root, "--literal-pathspecs", "-c", "core.preloadIndex=false", *asked))
+    options = ("--literal-pathspecs", "-c", "core.preloadIndex=false", *filters_off(root))
+    with start(root, *options, "status", "--porcelain", "-z", *_TRACKED_ONLY, "--", *paths) as process:
+        return bool(finish(process, root, "status"))
 
 
 def text_of(path: bytes) -> str:
     r"""A path as text; bytes that are not UTF-8 are written as \xNN."""
     return path.decode("utf-8", "backslashreplace")
-
-
-def _environment() -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return kept | {
-        "GIT_OPTIONAL_LOCKS": "0",
-        "LC_ALL": "C",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-    }
-
-
-def start(
-    folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL, stderr: int = subprocess.PIPE
-) -> subprocess.Popen[bytes]:
-    """Git at work on a folder, without the settings of this process and without asking anyone."""
-    where = folder if folder.is_dir() else folder.parent
-    try:
-        return subprocess.Popen(  # noqa: S603 - arguments are a list, and revisions follow --end-of-options
-            ["git", "-C", str(where), *arguments],  # noqa: S607 - git is found on the path
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            stdin=stdin,
-            env=_environment(),
-        )
-    except OSError as error:
-        raise _NoGitError(
-            f"git cannot be run ({error.strerror}), and {where} is in a repository: "
-            "install git, or index a copy that is in none"
-        ) from error
-
-
-def _finish(
-    process: subprocess.Popen[bytes],
-    folder: Path,
-    what: str,
-    *,
-    check: bool = True,
-    text: bytes | None = None,
-) -> bytes:
-    out, problem = process.communicate(text)
-    if process.returncode and check:
-        message = problem.decode("utf-8", "replace").strip() or f"exit status {process.returncode}"
-        raise CodeError(f"git {what} in {folder}: {message}")
-    return out
-
-
-def _run(folder: Path, *arguments: str, check: bool = True) -> bytes:
-    with start(folder, *arguments) as process:
-        return _finish(process, folder, arguments[0], check=check)

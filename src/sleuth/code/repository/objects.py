@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from sleuth.code.repository.git import GONE, Entry, start, text_of
+from sleuth.code.repository.git import GONE, Entry, text_of
+from sleuth.code.repository.process import start
 from sleuth.errors import CodeError, UnknownSnapshotError
 
 _AT_ONCE = 64

@@ -1,0 +1,117 @@
+"""Runs git so that no program named by a repository's settings is started.
+
+A repository may come from anybody, and its settings can name programs: hooks, filters, a file system monitor, remote
+helpers. Every run turns them off. The settings of the user and the system still count, `safe.directory` among them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from sleuth.errors import CodeError
+
+_OFF = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.askPass=",
+    "core.sshCommand=false",
+    "core.gitProxy=false",
+    "core.alternateRefsCommand=false",
+    "credential.helper=",
+    "diff.external=",
+    "gpg.program=false",
+    "protocol.allow=never",
+    "status.submoduleSummary=false",
+    "submodule.recurse=false",
+)
+"""Settings that name a program, or make git start itself in a submodule, whose settings are its own."""
+
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "",  # an object that a partial clone lacks is not fetched
+    "GIT_ASKPASS": "false",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+
+
+class NoGitError(CodeError):
+    """Git cannot be run."""
+
+
+def start(
+    folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL, stderr: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
+    """Start git on a folder, without the GIT_ variables of this process and without prompts.
+
+    A command that may hash files of the worktree needs `filters_off` among its first arguments.
+    """
+    where = folder if folder.is_dir() else folder.parent
+    settings = [argument for setting in _OFF for argument in ("-c", setting)]
+    try:
+        return subprocess.Popen(  # noqa: S603 - arguments are a list, and revisions follow --end-of-options
+            ["git", "--no-pager", "-C", str(where), *settings, *arguments],  # noqa: S607 - git is found on the path
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            stdin=stdin,
+            env={k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | _ENVIRONMENT,
+        )
+    except OSError as error:
+        raise NoGitError(
+            f"git cannot be run ({error.strerror}), and {where} is in a repository: "
+            "install git, or index a copy that is in none"
+        ) from error
+
+
+def finish(
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    what: str,
+    *,
+    check: bool = True,
+    text: bytes | None = None,
+) -> bytes:
+    """Wait for a process and return what it wrote.
+
+    Raises:
+        CodeError: it failed, and `check` is True; holds git's own message.
+    """
+    out, problem = process.communicate(text)
+    if process.returncode and check:
+        message = problem.decode("utf-8", "replace").strip() or f"exit status {process.returncode}"
+        raise CodeError(f"git {what} in {folder}: {message}")
+    return out
+
+
+def run(folder: Path, *arguments: str, check: bool = True) -> bytes:
+    """Run git and return what it wrote."""
+    with start(folder, *arguments) as process:
+        return finish(process, folder, arguments[0], check=check)
+
+
+def filters_off(root: Path) -> list[str]:
+    """Arguments that turn off each filter driver that the settings of a repository name.
+
+    Git has no setting for all of them at once. Without its filter a file whose time changed counts as changed, and is
+    then known by the content on disk.
+
+    Raises:
+        CodeError: a filter's name holds "=", so that no argument can mean it.
+    """
+    keys = run(root, "config", "--null", "--name-only", "--get-regexp", r"^filter\.", check=False)
+    arguments: list[str] = []
+    for name in dict.fromkeys(os.fsdecode(key).rpartition(".")[0] for key in keys.split(b"\0")[:-1]):
+        if "=" in name:
+            raise CodeError(
+                f"git's setting {name!r} in {root} must hold no '=' to be turned off: rename it, "
+                "or index a commit (`--rev HEAD`)"
+            )
+        for setting in ("clean=", "smudge=", "process=", "required=false"):
+            arguments += ["-c", f"{name}.{setting}"]
+    return arguments

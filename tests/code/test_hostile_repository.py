@@ -1,0 +1,270 @@
+"""Nothing that a repository's settings name is run, whichever command reads it, and its secrets are not kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeRetriever, CodeStorage, index_path
+from sleuth.engine.codebase import open_code
+from sleuth.errors import CodeError, UnknownRepositoryError
+from tests.code.conftest import SHOP, Git, write
+
+PROGRAMS = re.findall(
+    r"\S+",
+    """
+    core.fsmonitor core.sshCommand core.gitProxy core.pager core.editor core.askPass
+    core.alternateRefsCommand sequence.editor credential.helper credential.https://example.com.helper
+    diff.external diff.evil.command diff.evil.textconv merge.evil.driver filter.evil.clean filter.evil.smudge
+    filter.evil.process filter.a.b.clean gpg.program gpg.openpgp.program gpg.x509.program gpg.ssh.program
+    gpg.ssh.defaultKeyCommand interactive.diffFilter pager.status pager.ls-files pager.config pager.cat-file
+    browser.evil.cmd man.evil.cmd difftool.evil.cmd mergetool.evil.cmd guitool.evil.cmd trailer.evil.cmd
+    trailer.evil.command uploadpack.packObjectsHook remote.origin.uploadpack remote.origin.receivepack
+    remote.origin.vcs web.browser tar.evil.command imap.tunnel sendemail.smtpServer instaweb.httpd
+    """,
+)
+"""Every setting of git that names a program."""
+
+ALIASES = ["status", "ls-files", "config", "cat-file", "rev-parse", "for-each-ref", "ls-tree", "check-ignore"]
+HOOKS = ["post-index-change", "post-checkout", "pre-commit", "reference-transaction", "fsmonitor-watchman"]
+
+
+class Canaries:
+    """A program that leaves a file with its first argument as name, and settings that name it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self.program = folder / "program"
+        self.program.write_text(f'#!/bin/sh\ntouch "{folder}/ran-$1"\n')
+        self.program.chmod(0o755)
+
+    @property
+    def ran(self) -> set[str]:
+        """Names of the settings whose program was run."""
+        return {path.name.removeprefix("ran-") for path in self.folder.glob("ran-*")}
+
+    def forget(self) -> None:
+        for path in self.folder.glob("ran-*"):
+            path.unlink()
+
+    def settings(self) -> str:
+        """A file of settings, all of which name the program."""
+        lines = []
+        for number, key in enumerate(PROGRAMS):
+            head, _, name = key.rpartition(".")
+            section, _, sub = head.partition(".")
+            lines.append(f'[{section} "{sub}"]' if sub else f"[{section}]")
+            lines.append(f'\t{name} = "{self.program} {number}-{name}"')
+        lines.append("[alias]")
+        lines += [f'\t{name} = "!{self.program} alias-{name}"' for name in ALIASES]
+        lines += ["[log]", "\tshowSignature = true", "[status]", "\tsubmoduleSummary = true"]
+        lines += ['[filter "evil"]', "\trequired = true", "[core]", f"\thooksPath = {self.folder}/hooks"]
+        return "\n".join(lines) + "\n"
+
+    def hooks(self, folder: Path) -> None:
+        """Lay hooks in a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in HOOKS:
+            hook = folder / name
+            hook.write_text(f"#!/bin/sh\nexec {self.program} hook-{name}\n")
+            hook.chmod(0o755)
+
+
+def unguarded(*arguments: str | Path) -> None:
+    """Run git as a person would, to see that the canaries are laid rightly."""
+    subprocess.run(
+        ["git", "-C", *arguments], check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=60
+    )
+
+
+@pytest.fixture
+def canaries(tmp_path: Path) -> Canaries:
+    made = Canaries(tmp_path / "canaries")
+    made.hooks(made.folder / "hooks")
+    return made
+
+
+def directly(git: Git, canaries: Canaries) -> None:
+    """In `.git/config`."""
+    with (git.root / ".git/config").open("a") as config:
+        config.write(canaries.settings())
+
+
+def included(git: Git, canaries: Canaries) -> None:
+    """In a file of the worktree that `.git/config` includes."""
+    write(git.root, {"settings.inc": canaries.settings()})
+    git("config", "include.path", "../settings.inc")
+
+
+def by_a_git_file(git: Git, canaries: Canaries) -> None:
+    """In another folder, to which `.git` points."""
+    directly(git, canaries)
+    (git.root / ".git").rename(git.root / "elsewhere")
+    (git.root / ".git").write_text("gitdir: elsewhere\n")
+
+
+def of_the_worktree(git: Git, canaries: Canaries) -> None:
+    """In `config.worktree`."""
+    git("config", "extensions.worktreeConfig", "true")
+    (git.root / ".git/config.worktree").write_text(canaries.settings())
+
+
+def of_a_submodule(git: Git, canaries: Canaries) -> None:
+    """In a submodule, whose files are changed."""
+    inner = Git(git.root / "inner")
+    inner.commit({".gitattributes": "* filter=evil diff=evil\n", "a.py": "a = 1\n"})
+    git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./inner", "inner")
+    git("commit", "-qm", "submodule")
+    write(inner.root, {"a.py": "a = 2\n"})
+    directly(inner, canaries)
+
+
+PLACES = (directly, included, by_a_git_file, of_the_worktree, of_a_submodule)
+
+
+def laid(git: Git, canaries: Canaries, place: Callable[[Git, Canaries], None]) -> None:
+    """A repository with settings at a place; a file of it differs from git's index in its time, another in content."""
+    git.commit({**SHOP, ".gitattributes": "* filter=evil diff=evil merge=evil\n*.ts filter=a.b\n"})
+    place(git, canaries)
+    write(git.root, {"shop/models.py": SHOP["shop/models.py"].replace("Order", "Orden")})
+    os.utime(git.root / "shop/ledger.py", (1, 1))
+    os.utime(git.root / "src/api/client.ts", (1, 1))
+    canaries.forget()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_program_is_run(
+    git: Git, canaries: Canaries, storage: CodeStorage, place: Callable[[Git, Canaries], None]
+) -> None:
+    """Settings name programs wherever git reads them from; a worktree and a commit are indexed without one."""
+    laid(git, canaries, place)
+    for revision in (None, "HEAD"):
+        report = index_path(storage, git.root, revision=revision)
+        assert report.files >= len(SHOP)
+    write(git.root, {"shop/ledger.py": "def record(order):\n    return order\n"})
+    index_path(storage, git.root, changed=[git.root / "shop/ledger.py"])
+    hits = CodeRetriever(storage, None).retrieve("record an order", report.repository, strategy="keyword")
+    assert hits[0].file_path == "shop/ledger.py"
+    assert canaries.ran == set()
+    unguarded(git.root, "--no-optional-locks", "-c", "alias.status=", "status")
+    assert canaries.ran, "git runs none of them by itself: the repository is laid wrongly"
+
+
+def test_no_command_runs_a_program(git: Git, canaries: Canaries) -> None:
+    """Each command of `sleuth code` leaves every program alone, in a repository that names one at every place."""
+    laid(git, canaries, directly)
+    canaries.hooks(git.root / ".git/hooks")
+    included(git, canaries)
+    commands: list[list[str]] = [
+        ["index", ".", "--rev", "HEAD"], ["index", "."], ["search", "record", "an", "order"],
+        ["search", "--strategy", "hybrid", "ledger"], ["refs", "record", "--at", "HEAD"], ["impact", "record"],
+        ["map"], ["show", "shop"], ["show", "shop/ledger.py"], ["snapshots", "--diff", "HEAD", "main~0"],
+        ["snapshots"],
+    ]  # fmt: skip
+    for arguments in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", "sleuth", "code", *arguments],
+            cwd=git.root, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (arguments, done.stderr)
+        assert canaries.ran == set(), arguments
+
+
+def test_missing_objects_are_not_fetched(
+    git: Git, canaries: Canaries, storage: CodeStorage, tmp_path: Path
+) -> None:
+    """A partial clone lacks contents; its remote may be a program, and is not asked."""
+    git.commit(dict(SHOP))
+    git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git("clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{git.root}", str(clone))
+    partial = Git(clone)
+    partial("config", "remote.origin.url", f"ext::{canaries.program} fetch")
+    partial("config", "protocol.ext.allow", "always")
+    with pytest.raises(CodeError, match="git fetch --refetch"):
+        index_path(storage, clone, revision="HEAD")
+    assert canaries.ran == set()
+    unguarded(clone, "cat-file", "-p", "HEAD:README.md")
+    assert canaries.ran == {"fetch"}
+
+
+def test_a_filter_that_cannot_be_turned_off_is_refused(
+    git: Git, canaries: Canaries, storage: CodeStorage
+) -> None:
+    """The name of a filter may hold an equals sign, which git's arguments cannot; its commits can still be read."""
+    git.commit({**SHOP, ".gitattributes": "* filter=a=b\n"})
+    git("config", "filter.a=b.clean", f"{canaries.program} clean")
+    os.utime(git.root / "shop/ledger.py", (1, 1))
+    with pytest.raises(CodeError, match=r"'filter\.a=b'.*must hold no '='"):
+        index_path(storage, git.root)
+    assert index_path(storage, git.root, revision="HEAD").files == len(SHOP) + 1
+    assert canaries.ran == set()
+
+
+def test_a_worktree_elsewhere_is_refused(git: Git, storage: CodeStorage, tmp_path: Path) -> None:
+    """Settings cannot make another folder be indexed than the one named."""
+    git.commit(dict(SHOP))
+    write(tmp_path / "private", {"key.py": "KEY = 1\n"})
+    git("config", "core.worktree", str(tmp_path / "private"))
+    with pytest.raises(CodeError, match=r"core\.worktree"):
+        index_path(storage, git.root / "shop")
+
+
+def test_an_owner_that_is_not_trusted_is_refused(
+    git: Git, storage: CodeStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git's `safe.directory` counts: another user's repository is an error, and not read as a plain folder."""
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder to another user")
+    git.commit(dict(SHOP))
+    monkeypatch.setenv("HOME", str(git.root.parent))
+    for path in (git.root, git.root / ".git"):
+        os.chown(path, 12345, 12345)
+    for folder in (git.root, git.root / "shop"):
+        with pytest.raises(CodeError, match=r"safe\.directory"):
+            index_path(storage, folder)
+    (git.root.parent / ".gitconfig").write_text(f"[safe]\n\tdirectory = {git.root}\n")
+    assert index_path(storage, git.root).files == len(SHOP)
+
+
+@pytest.mark.parametrize(
+    ("url", "public"),
+    [
+        ("https://example.com/x.git", "https://example.com/x.git"),
+        ("https://me:s3cret@example.com/x.git", "https://example.com/x.git"),
+        ("https://s3cret@example.com:8443/x.git", "https://example.com:8443/x.git"),
+        ("https://me:s3@cret@example.com/x.git", "https://example.com/x.git"),
+        ("https://me:s3%40cret@[::1]:80/x.git", "https://[::1]:80/x.git"),
+        ("https://example.com/x.git?private_token=s3cret", None),
+        ("https://example.com/x.git#s3cret", None),
+        ("https://me:1/s3cret@example.com/x.git", None),
+        ("https://me:s3/cret@example.com/x.git", None),
+        ("ssh://git:s3cret@example.com:22/x.git", "ssh://example.com:22/x.git"),
+        ("git@example.com:me/x.git", "example.com:me/x.git"),
+        ("me:s3cret@example.com:x.git", None),
+        ("ext::sh -c 's3cret'", None),
+        ("http::https://me:s3cret@example.com/x.git", None),
+        ("/srv/git/a@b:c.git", "/srv/git/a@b:c.git"),
+    ],
+)
+def test_remotes_are_kept_without_credentials(git: Git, tmp_path: Path, url: str, public: str | None) -> None:
+    """No form of a URL brings a secret into the index or an error; one that is kept whole finds the repository."""
+    git.commit(dict(SHOP))
+    git("config", "remote.origin.url", url)
+    with open_code(tmp_path / "index", create=True) as storage:
+        id = index_path(storage, git.root).repository
+        if public is not None:
+            assert [repository.url for repository in storage.repositories()] == [public]
+            assert storage.repository(url).id == storage.repository(public).id == id
+        with pytest.raises(UnknownRepositoryError) as unknown:
+            storage.repository(f"{url}x")
+        assert "cret" not in str(unknown.value)
+    content = b"".join(path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file())
+    assert b"cret" not in content
