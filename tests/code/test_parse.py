@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 # ruff: noqa: E501 - sources of other languages, a line each
+import zlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.parsing.analyse import analyse, decode, is_minified
+from sleuth.code.parsing.analyse import analyse, is_minified
 from sleuth.code.parsing.imports import imports_of
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import LANGUAGES, grammar, language_of, languages_named
@@ -141,13 +143,18 @@ def test_languages_by_name_and_extension() -> None:
         languages_named("klingon")
 
 
-def test_encodings_are_reversible() -> None:
-    """UTF-8, UTF-16 with a mark and anything else without NUL are read; encoding again gives the bytes."""
-    for data in ("ä\n".encode(), "ä".encode("utf-16"), "ä".encode("latin-1"), b"", b"\xef\xbb\xbfx"):
-        text, encoding = decode(data)
-        assert text is not None
-        assert text.encode(encoding) == data
-    assert decode(b"\x89PNG\0\0")[0] is None
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252", "cp1251", "shift-jis"])
+def test_encodings(encoding: str) -> None:
+    """A source file is decoded as a document is, and kept as UTF-8."""
+    words = {
+        "cp1251": "# Быстрая бурая лиса перепрыгивает через ленивую собаку",
+        "shift-jis": "# 日本語の文章",
+    }
+    source = words.get(encoding, "# Größe und Übermut") + "\nx = 1\n"
+    analysed = analyse("a.py", source.encode(encoding))
+    assert analysed.skip == ""
+    assert analysed.texts["body"] == source
+    assert zlib.decompress(analysed.content).decode("utf-8-sig") == source
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,16 @@ from sleuth.types import Document
         ("k: don't", "don't"),
         ("k: it's 'so'", "it's 'so'"),
         ('k: "a" and "b"', '"a" and "b"'),
+        ("k: Rust: a guide", "Rust: a guide"),
+        ("k: no", "no"),
+        ("k: 2024-01-02T03:04:05Z", "2024-01-02T03:04:05Z"),
+        ("k: 007", "007"),
+        ("k: -1.5", -1.5),
+        ("k: TRUE", True),
+        ("k:\n- a\n- b", ["a", "b"]),
+        ("k: &anchor a", "a"),
+        ("k: *alias", "*alias"),
+        ("k: !!python/name:os.system x", "!!python/name:os.system x"),
     ],
 )
 def test_yaml(line: str, value: Any) -> None:
@@ -54,3 +67,53 @@ def test_titles_that_are_numbers(tmp_path: Path) -> None:
     (document, _) = read([tmp_path])
     assert isinstance(document, Document)
     assert document.metadata["title"] == "1984"
+
+
+YAML_BOMB = "\n".join(
+    ["a: &a [x, x, x, x]", *(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in pairwise("abcdefghij"))]
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"---\n{YAML_BOMB}\n---\n",
+        "---\n" + YAML_BOMB.replace("[", "{<<: [").replace("]", "]}") + "\n---\n",
+        "---\nk: " + "[" * 30_000 + "\n---\n",
+        "---\n" + "- " * 30_000 + "\n---\n",
+        "---\nk: " + "{a: " * 10_000 + "\n---\n",
+        "---\nk: !!int '" + "1:" * 20_000 + "1'\n---\n",
+        "---\nk: " + "9" * 60_000 + "\n---\n",
+        "---\nk: " + "'" * 60_000 + "\n---\n",
+        "---\n" + "k: v\n" * 12_000 + "---\n",
+        "---\n" + "k" * 60_000 + "\n---\n",
+        "---\n" + '"' * 60_000 + "\n---\n",
+        "+++\n" + ".".join(["a"] * 30_000) + " = 1\n+++\n",
+        "+++\n" + ".".join(['"a"'] * 15_000) + " = 1\n+++\n",
+        '+++\n# """\n' + ".".join(["a"] * 30_000) + ' = 1\n# """\n+++\n',
+        "+++\n[" + ".".join(["a"] * 30_000) + "]\n+++\n",
+        "+++\na = " + "[" * 30_000 + "\n+++\n",
+        "+++\na = " + "{a=" * 15_000 + "\n+++\n",
+        "+++\na = " + "9" * 60_000 + "\n+++\n",
+    ],
+    ids=range(18),
+)
+def test_bombs(text: str) -> None:
+    """Front matter of 60 KB takes at most two seconds and 100 MB, whatever it holds."""
+    tracemalloc.start()
+    start = time.process_time()
+    fields, _ = front_matter(text)
+    seconds = time.process_time() - start
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(str(fields)) < 200_000
+    assert peak < 100e6
+    assert seconds < 2
+
+
+@pytest.mark.parametrize(
+    "body", ["a = 1.5 # " + "." * 99, "a = '" + "." * 99 + "'", 'a = """\n' + "." * 99 + '\n"""']
+)
+def test_dots_in_toml(body: str) -> None:
+    """Dots in comments and strings are not parts of a key."""
+    assert "a" in front_matter(f"+++\n{body}\n+++\n")[0]

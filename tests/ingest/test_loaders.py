@@ -16,7 +16,7 @@ from sleuth.errors import ArgumentError
 from sleuth.ingest import ReadOptions, Skipped, read, register_loader
 from sleuth.ingest.loaders import FileBytes, kind_of, registry
 from sleuth.ingest.options import RESERVED
-from sleuth.text.chunkers import CODE_TYPES, Chunker
+from sleuth.text.chunkers import Chunker
 from sleuth.types import Document
 from tests.ingest.files import docx, pdf
 
@@ -510,14 +510,6 @@ def test_kinds() -> None:
     assert kind_of("x", b"#!/usr/bin/env python3\n") == "python"
     assert kind_of("x", b"#!/bin/bash\n") == "shell"
     assert kind_of("x", docx([])) == "docx"
-
-
-def test_every_kind_is_known_to_the_chunker() -> None:
-    """What is read as source code is cut as source code."""
-    from sleuth.ingest.loaders.kinds import BY_EXTENSION, BY_NAME
-
-    others = {"text", "markdown", "rst", "html", "pdf", "csv", "tsv", "json", "jsonl", "docx"}
-    assert {*BY_EXTENSION.values(), *BY_NAME.values()} - others == CODE_TYPES
 
 
 def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ SkipKind: TypeAlias = Literal[
     "permission",
     "vanished",
     "missing package",
+    "limits",
     "unreadable",
     "empty",
     "invalid",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sleuth.files.kinds import ROWS
 from sleuth.ingest.documents import UNKNOWN, Adder, State
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
 from sleuth.ingest.options import DEFAULT, ReadOptions
@@ -18,8 +19,6 @@ from sleuth.types import Document
 if TYPE_CHECKING:
     from sleuth.store.record.values import StoredDocument
     from sleuth.store.store import Store
-
-_ROWS = frozenset({"csv", "tsv", "json", "jsonl"})
 
 
 @dataclass(slots=True)
@@ -98,7 +97,7 @@ class Run:
 
     def _reading(self, source: str) -> str:
         kind = kind_of(source)
-        return self.readings[kind in _ROWS or not is_built_in(kind)]
+        return self.readings[kind in ROWS or not is_built_in(kind)]
 
     def take(self, entry: Document | Skipped | Unchanged | FileRead) -> None:
         if isinstance(entry, Document):

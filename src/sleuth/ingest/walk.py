@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from sleuth.ingest.ignore import IGNORE_FILES, VERSION_CONTROL, Ignores, Rules, above
+from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, Rules, above
+from sleuth.files.kinds import kind_of_name
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
 
 _escaped = re.compile(rb"\\x([0-9a-f]{2})")
-_UNBOUNDED: Final = frozenset({".csv", ".tsv", ".tab", ".jsonl", ".ndjson"})
+_UNBOUNDED: Final = frozenset({"csv", "tsv", "jsonl"})
+"""Kinds that are read row by row, however large they are."""
 
 Found: TypeAlias = FileEntry | Skipped
 
@@ -69,7 +71,6 @@ class _Walk:
         self.leave_out = None if leave_out is None else os.path.realpath(leave_out)
         self.include = Rules.of(options.include) if options.include else None
         self.exclude = Rules.of(options.exclude) if options.exclude else None
-        self.names = IGNORE_FILES if options.gitignore else IGNORE_FILES[1:]
         self.seen: set[str] = set()
 
     def roots(self, roots: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
@@ -86,7 +87,11 @@ class _Walk:
                 yield Skipped(printable(path).replace("\0", "\\0"), str(error), "unreadable")
                 continue
             if stat.S_ISDIR(status.st_mode):
-                rules = above(os.path.realpath(path)) if self.options.gitignore else Ignores()
+                rules = (
+                    above(os.path.realpath(path))
+                    if self.options.gitignore
+                    else Ignores(names=IGNORE_FILES[1:])
+                )
                 yield from self._folders(path, rules)
             else:
                 yield from self._file(path, Path(path).name, status)
@@ -129,8 +134,10 @@ class _Walk:
         except OSError as error:
             yield failure(folder, error)
             return
-        own = [name for name in self.names if any(entry.name == name for entry in found)]
-        rules = rules.entering(real, own)
+        rules = rules.entering(real, {entry.name for entry in found})
+        if rules.truncated:
+            reason = f"ignore files of more than {MAX_BYTES:,} bytes are not read to their end"
+            yield Skipped(printable(folder), reason, "limits")
         for entry in found:
             if not self._left_out(entry, rules, real, base):
                 yield entry, rules
@@ -159,14 +166,11 @@ class _Walk:
         self.seen.add(source)
         if not stat.S_ISREG(status.st_mode):
             yield Skipped(source, f"not a file: {_kind(status.st_mode)}", "special")
-        elif status.st_size > self.options.max_bytes and not self._unbounded(path):
+        elif status.st_size > self.options.max_bytes and kind_of_name(path) not in _UNBOUNDED:
             reason = f"{status.st_size:,} bytes, over the limit of {self.options.max_bytes:,}"
             yield Skipped(source, reason, "oversized")
         else:
             yield FileEntry(path, source, printable(relative), status.st_size, status.st_mtime_ns)
-
-    def _unbounded(self, path: str) -> bool:
-        return os.path.splitext(path)[1].lower() in _UNBOUNDED  # noqa: PTH122  # a million times
 
     def _link(self, path: str, real_root: str) -> Skipped:
         try:

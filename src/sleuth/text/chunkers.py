@@ -14,23 +14,12 @@ from functools import lru_cache
 from typing import Final
 
 from sleuth.errors import ArgumentError
+from sleuth.files.kinds import CODE
 from sleuth.text import borders
 from sleuth.text.borders import EMPTY, Outline, count_tokens, skip_blanks
 from sleuth.types import Chunk, Document
 
-__all__ = ["CODE_TYPES", "Chunker", "count_tokens"]
-
-# fmt: off
-CODE_TYPES: Final = frozenset({
-    "assembly", "c", "clojure", "cmake", "cpp", "csharp", "css", "cuda", "dart", "dockerfile", "elixir",
-    "erlang", "fortran", "fsharp", "go", "graphql", "groovy", "haskell", "ini", "java", "javascript",
-    "julia", "kotlin", "lisp", "lua", "makefile", "matlab", "nim", "objectivec", "ocaml", "pascal",
-    "perl", "php", "powershell", "protobuf", "python", "r", "ruby", "rust", "scala", "scheme", "scss",
-    "shell", "sql", "svelte", "swift", "tcl", "terraform", "toml", "typescript", "verilog", "vhdl",
-    "vim", "vue", "xml", "yaml", "zig",
-})
-# fmt: on
-"""Values of `metadata["type"]` whose text is cut as source code: at top-level definitions and blank lines."""
+__all__ = ["Chunker", "count_tokens"]
 
 _SCANNERS: Final[dict[str, Callable[[str], Outline]]] = {
     "markdown": borders.scan_markdown,
@@ -49,7 +38,7 @@ class Chunker:
 
     A token is a run of up to 8 visible characters, or one Chinese, Japanese or Korean sign: see `count_tokens`.
     `metadata["type"]` says how to read a text: "markdown", "html" and "docx" (both written as Markdown by the
-    loaders), "rst", a member of `CODE_TYPES`; anything else is plain text, where form feeds divide pages.
+    loaders), "rst", a member of `sleuth.files.kinds.CODE`; anything else is plain text, where form feeds divide pages.
 
     Laws: every visible character is in a chunk; starts and ends ascend strictly; each chunk holds something that no
     chunk before it holds; at most `limit` tokens, and at most `overlap` of them shared with the chunk before; equal
@@ -111,9 +100,9 @@ class Chunker:
             text,
             scan(text) if scan else EMPTY,
             _windows(self.size, self.overlap, borders.is_dense(text)),
-            code=kind in CODE_TYPES,
+            code=kind in CODE,
             overlap=self.overlap,
-            paged=kind == "pdf" or (kind not in CODE_TYPES and "\f" in text),
+            paged=kind == "pdf" or (kind not in CODE and "\f" in text),
         )
         return cutter.chunks()
 

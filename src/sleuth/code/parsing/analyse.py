@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +11,11 @@ import numpy as np
 
 from sleuth.code.parsing.chunks import KINDS_OF_CHUNKS, cut_text
 from sleuth.code.parsing.labels import category_of
-from sleuth.code.parsing.languages import LANGUAGES, language_of
+from sleuth.code.parsing.languages import LANGUAGES, language_of, language_of_first_line
 from sleuth.code.parsing.parse import Detail, Facts, LineIndex, facts_of, no_tables, trees_of
 from sleuth.code.parsing.syntax import cut_lines
 from sleuth.code.snapshots.record import MAX_BYTES, TOO_LARGE
+from sleuth.files.encodings import decode, is_binary
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.syntax import Tree
@@ -86,12 +86,12 @@ def analyse_many(files: Sequence[tuple[str, bytes]]) -> list[Analysed]:
 
 
 def _look_at(path: str, content: bytes) -> Analysed | _Readable:
-    language = language_of(path)
-    name = language.name if language else _by_first_line(content)
+    language = language_of(path) or language_of_first_line(content)
+    name = language.name if language else ""
     category = category_of(path, name or None, content)
     if len(content) > MAX_BYTES:
         return Analysed(path, name, category, "", 0, 0, TOO_LARGE, b"", b"", {}, {})
-    text, encoding = decode(content)
+    text, encoding = (None, "") if is_binary(content) else decode(content)
     if text is None or is_minified(text):
         kept, skip = (category, "binary") if text is None else ("generated", "minified")
         return Analysed(path, name, kept, encoding, 0, len(content), skip, b"", b"", {}, {})
@@ -134,26 +134,6 @@ def _looks_like_cpp(source: bytes) -> bool:
     return any(word in source for word in (b"class ", b"namespace ", b"template<", b"template <", b"public:"))
 
 
-def decode(content: bytes) -> tuple[str | None, str]:
-    """Text and encoding, such that encoding the text gives the bytes again; None for binary content."""
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF16_LE, "utf-16-le"),
-        (codecs.BOM_UTF16_BE, "utf-16-be"),
-    ):
-        if content.startswith(mark):
-            try:
-                return content.decode(encoding), encoding
-            except UnicodeDecodeError:
-                break
-    if b"\0" in content[:8000]:
-        return None, ""
-    try:
-        return content.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError:
-        return content.decode("latin-1"), "latin-1"
-
-
 def is_minified(text: str) -> bool:
     """Whether lines are longer than people write them."""
     if len(text) < 2_000:
@@ -170,20 +150,3 @@ def _has_line_over(text: str, most: int) -> bool:
         if not at:
             return True
     return False
-
-
-def _by_first_line(content: bytes) -> str:
-    """The language that a `#!` line names."""
-    if not content.startswith(b"#!"):
-        return ""
-    first = content[:200].split(b"\n", 1)[0]
-    for word, language in (
-        (b"python", "python"),
-        (b"bash", "bash"),
-        (b"/sh", "bash"),
-        (b"node", "javascript"),
-        (b"ruby", "ruby"),
-    ):
-        if word in first:
-            return language
-    return ""

@@ -1,7 +1,7 @@
 """Which language is this file, and where do its definitions and references stand in the syntax tree?
 
-Each language is one entry: its file names, its grammar (a wheel of its own, loaded when first needed) and a query in
-tree-sitter's query language. The captures of a query have one meaning in every language:
+Each language is one entry: the kinds of its files, its grammar (a wheel of its own, loaded when first needed) and a
+query in tree-sitter's query language. The captures of a query have one meaning in every language:
 
 - `def.<kind>`: the node of a definition; its name is its field `name`, or the first `name` captured in it. Constants,
   attributes and types are as many as there are names captured.
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.code.parsing.queries import CAPTURES, QUERIES
 from sleuth.errors import ArgumentError
+from sleuth.files.kinds import BY_EXTENSION, kind_of_first_line, kind_of_name
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.syntax import Grammar
@@ -30,8 +31,7 @@ class Language:
 
     Attributes:
         name: as filters and results spell it.
-        extensions: of its files, lower case, without the dot.
-        filenames: whole names of files that have no telling extension.
+        kinds: of files that are in it, as `sleuth.files.kinds` spells them; the name itself where empty.
         package: the grammar's package, or "" where text is cut by its layout alone.
         entry: the function of that package that returns the grammar.
         wrappers: node types around a definition that belong to it (decorators, `export`, `template`).
@@ -39,8 +39,7 @@ class Language:
     """
 
     name: str
-    extensions: tuple[str, ...]
-    filenames: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     package: str = ""
     entry: str = "language"
     wrappers: frozenset[str] = frozenset()
@@ -56,96 +55,82 @@ LANGUAGES: dict[str, Language] = {
     for language in (
         Language(
             "python",
-            ("py", "pyi", "pyw", "pyx", "pxd"),
-            ("SConstruct", "wscript"),
-            "tree_sitter_python",
+            package="tree_sitter_python",
             wrappers=frozenset({"decorated_definition", "expression_statement"}),
             comment="#",
         ),
         Language(
             "javascript",
-            ("js", "jsx", "mjs", "cjs"),
             package="tree_sitter_javascript",
             wrappers=_EXPORT | {"expression_statement"},
         ),
         Language(
             "typescript",
-            ("ts", "mts", "cts"),
             package="tree_sitter_typescript",
             entry="language_typescript",
             wrappers=_EXPORT | {"expression_statement"},
         ),
         Language(
             "tsx",
-            ("tsx",),
             package="tree_sitter_typescript",
             entry="language_tsx",
             wrappers=_EXPORT | {"expression_statement"},
         ),
         Language(
             "go",
-            ("go",),
             package="tree_sitter_go",
             wrappers=frozenset({"type_declaration", "const_declaration", "var_declaration"}),
         ),
-        Language("rust", ("rs",), package="tree_sitter_rust"),
-        Language("java", ("java",), package="tree_sitter_java"),
-        Language("c", ("c", "h"), package="tree_sitter_c", wrappers=frozenset({"type_definition"})),
+        Language("rust", package="tree_sitter_rust"),
+        Language("java", package="tree_sitter_java"),
+        Language("c", package="tree_sitter_c", wrappers=frozenset({"type_definition"})),
         Language(
             "cpp",
-            ("cc", "cpp", "cxx", "hpp", "hh", "hxx", "cu", "cuh", "ipp"),
+            ("cpp", "cuda"),
             package="tree_sitter_cpp",
             wrappers=frozenset({"template_declaration", "type_definition"}),
         ),
-        Language("csharp", ("cs",), package="tree_sitter_c_sharp"),
-        Language(
-            "ruby",
-            ("rb", "rake", "gemspec"),
-            ("Rakefile", "Gemfile"),
-            "tree_sitter_ruby",
-            comment="#",
-        ),
-        Language("php", ("php",), package="tree_sitter_php", entry="language_php"),
-        Language("kotlin", ("kt", "kts"), package="tree_sitter_kotlin"),
-        Language("scala", ("scala", "sc"), package="tree_sitter_scala"),
-        Language("bash", ("sh", "bash"), package="tree_sitter_bash", comment="#"),
-        Language("markdown", ("md", "markdown", "mdx"), comment=""),
-        Language("rst", ("rst",), comment=".."),
-        Language("text", ("txt", "adoc"), ("README", "LICENSE", "CHANGELOG", "NOTICE"), comment=""),
-        Language("json", ("json", "jsonc", "json5"), comment=""),
-        Language("yaml", ("yaml", "yml"), comment="#"),
-        Language("toml", ("toml",), comment="#"),
-        Language("ini", ("ini", "cfg", "conf", "properties", "env"), comment="#"),
-        Language("xml", ("xml", "xsd", "xsl", "svg", "csproj"), comment=""),
-        Language("html", ("html", "htm", "erb", "jinja", "j2", "vue", "svelte"), comment=""),
-        Language("css", ("css", "scss", "sass", "less"), comment=""),
-        Language("sql", ("sql",), comment="--"),
-        Language("lua", ("lua",), comment="--"),
-        Language("swift", ("swift",)),
-        Language("dart", ("dart",)),
-        Language("elixir", ("ex", "exs"), comment="#"),
-        Language("perl", ("pl", "pm"), comment="#"),
-        Language("r", ("r",), comment="#"),
-        Language("haskell", ("hs",), comment="--"),
-        Language("hcl", ("tf", "hcl", "tfvars"), comment="#"),
-        Language("protobuf", ("proto",)),
-        Language("graphql", ("graphql", "gql"), comment="#"),
-        Language("make", ("mk",), ("Makefile", "GNUmakefile"), comment="#"),
-        Language("docker", ("dockerfile",), ("Dockerfile",), comment="#"),
-        Language("cmake", ("cmake",), ("CMakeLists.txt",), comment="#"),
-        Language("gradle", ("gradle", "groovy")),
-        Language("zig", ("zig",)),
-        Language("powershell", ("ps1", "psm1"), comment="#"),
+        Language("csharp", package="tree_sitter_c_sharp"),
+        Language("ruby", package="tree_sitter_ruby", comment="#"),
+        Language("php", package="tree_sitter_php", entry="language_php"),
+        Language("kotlin", package="tree_sitter_kotlin"),
+        Language("scala", package="tree_sitter_scala"),
+        Language("bash", ("shell",), package="tree_sitter_bash", comment="#"),
+        Language("markdown", comment=""),
+        Language("rst", comment=".."),
+        Language("text", ("text", "asciidoc"), comment=""),
+        Language("json", ("json", "jsonc"), comment=""),
+        Language("yaml", comment="#"),
+        Language("toml", comment="#"),
+        Language("ini", comment="#"),
+        Language("xml", comment=""),
+        Language("html", ("html", "vue", "svelte", "template"), comment=""),
+        Language("css", ("css", "scss"), comment=""),
+        Language("sql", comment="--"),
+        Language("lua", comment="--"),
+        Language("swift"),
+        Language("dart"),
+        Language("elixir", comment="#"),
+        Language("perl", comment="#"),
+        Language("r", comment="#"),
+        Language("haskell", comment="--"),
+        Language("hcl", ("terraform",), comment="#"),
+        Language("protobuf"),
+        Language("graphql", comment="#"),
+        Language("make", ("makefile",), comment="#"),
+        Language("docker", ("dockerfile",), comment="#"),
+        Language("cmake", comment="#"),
+        Language("gradle", ("groovy",)),
+        Language("zig"),
+        Language("powershell", comment="#"),
     )
 }
 
-_BY_EXTENSION = {ext: language for language in LANGUAGES.values() for ext in language.extensions}
-_BY_FILENAME = {name: language for language in LANGUAGES.values() for name in language.filenames}
+_BY_KIND = {kind: language for language in LANGUAGES.values() for kind in language.kinds or (language.name,)}
 _ALIASES = {
     "c++": "cpp",
     "c#": "csharp",
     "golang": "go",
-    "shell": "bash",
     "node": "javascript",
     "docs": "markdown",
 }
@@ -153,11 +138,12 @@ _ALIASES = {
 
 def language_of(path: str) -> Language | None:
     """The language of a file by its name; None where the name says nothing."""
-    filename = path.rpartition("/")[2]
-    found = _BY_FILENAME.get(filename)
-    if found is None and "." in filename:
-        found = _BY_EXTENSION.get(filename.rpartition(".")[2].lower())
-    return found
+    return _BY_KIND.get(kind_of_name(path))
+
+
+def language_of_first_line(head: bytes) -> Language | None:
+    """The language that a `#!` line names; None where there is no such line."""
+    return _BY_KIND.get(kind_of_first_line(head))
 
 
 def languages_named(name: str) -> list[str]:
@@ -172,8 +158,8 @@ def languages_named(name: str) -> list[str]:
         return ["typescript", "tsx"]
     if key in LANGUAGES:
         return [key]
-    if key in _BY_EXTENSION:
-        return [_BY_EXTENSION[key].name]
+    if language := _BY_KIND.get(key) or _BY_KIND.get(BY_EXTENSION.get(f".{key}", "")):
+        return [language.name]
     raise ArgumentError(
         f"language must be one of {', '.join(sorted(LANGUAGES))} or an extension, got {name!r}"
     )

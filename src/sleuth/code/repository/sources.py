@@ -12,7 +12,7 @@ import stat
 import time
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +23,15 @@ from sleuth.code.repository.objects import Objects
 from sleuth.code.snapshots.memory import Recall
 from sleuth.code.snapshots.record import MAX_BYTES, TOO_LARGE
 from sleuth.errors import ArgumentError, CodeError
+from sleuth.files.ignore import IGNORE_FILES, SLEUTH_IGNORE
+from sleuth.files.tree import IgnoredPaths, files_below
 
 _FEW = 100
 """Paths that git is asked for one by one."""
 _SETTLED_NS = 2_000_000_000
 """A file that changed less than this before it was read may have changed again within the clock's grain."""
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a submodule"}
-_RULES = frozenset({".gitignore", ".gitattributes", ".gitmodules", ".git"})
+_RULES = frozenset({*IGNORE_FILES, ".gitattributes", ".gitmodules", ".git"})
 """Files that decide what others are."""
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
@@ -315,7 +317,8 @@ class WorktreeSource(DiskSource):
     """A worktree as it is: tracked files and those git would add, with their present content.
 
     What git says is as in its index, and is known by that id, is not looked at. A file that git changes when it checks
-    it out (line ends, filters) is known by the id of what stands on the disk, and looked at each time.
+    it out (line ends, filters) is known by the id of what stands on the disk, and looked at each time. Where there is a
+    `.sleuthignore`, it leaves out tracked files too, and it may take back what git ignores.
     """
 
     @property
@@ -333,12 +336,15 @@ class WorktreeSource(DiskSource):
             listed[:] = self._list(index.others | recall.unknown)
 
         tree = git.worktree(self.root, recall.index, look, without=self._hidden)
-        listed += self._list(tree.changed - tree.index.others - recall.unknown, further=True)
-        moved = {git.text_of(path) for path in tree.changed}
+        changed, ignored = self._by_our_rules(tree)
+        listed += self._list(changed - tree.index.others - recall.unknown, further=True)
+        moved = {git.text_of(path) for path in changed}
         tracked = tree.index.tracked
         self.seen = {p: seen for p, seen in self.seen.items() if p in moved or tracked.get(p) != seen[2]}
         files = [file for file in recall.trusted if file[0] not in moved] if moved else recall.trusted[:]
         files += listed
+        if ignored is not None:
+            files = [file for file in files if tree.index.bytes_of(file.path) not in ignored]
         files.sort()
         recall.files, recall.head = files, tree.head
         recall.touched = {git.text_of(path) for path in tree.touched}
@@ -350,6 +356,27 @@ class WorktreeSource(DiskSource):
         with git.names_of(self.root, tree.head) as names:
             id = tree.head if as_committed else content_id(files)
             return Version(id, tree.head, tuple(names())), files
+
+    def _by_our_rules(self, tree: git.Worktree) -> tuple[frozenset[bytes], IgnoredPaths | None]:
+        """What is changed or untracked, and which tracked files to leave out.
+
+        Where there is no `.sleuthignore`, that is what git says, and none.
+        """
+        tracked = tree.index.tracked
+        paths = [*tracked, *(git.text_of(path) for path in tree.changed)]
+        folders = {path[: path.rfind("/") + 1] for path in paths} | {""}
+        if not any(os.path.lexists(f"{self.root}/{folder}{SLEUTH_IGNORE}") for folder in folders):
+            return tree.changed, None
+        known = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
+        others = files_below(self.root, self._is_not_ours)
+        new = {path for path in others if git.text_of(path) not in tracked and path not in tree.index.others}
+        return frozenset(known | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
+
+    def _is_not_ours(self, folder: str, name: str) -> bool:
+        """Whether a name in a folder below the root is of git, of the index, or in a repository inside this one."""
+        full = f"{self.root}/{folder}{name}"
+        is_index = self._hidden is not None and full == str(self._hidden)
+        return name == ".git" or is_index or os.path.lexists(f"{full}/.git")
 
     def _recall(self, index: git.Index) -> None:
         """Tell the tracked files that are known from those that are not, where that is other than before."""
@@ -372,7 +399,12 @@ class WorktreeSource(DiskSource):
         inside = [folder for folder in folders if folder.is_relative_to(self.root) and folder != self.root]
         if any(folder.is_symlink() or (folder / ".git").exists() for folder in inside):
             return None
-        return set(paths) - git.ignored(self.root, paths) if paths else ()
+        if not paths:
+            return ()
+        if any(os.path.lexists(folder / SLEUTH_IGNORE) for folder in [self.root, *inside]):
+            ignored = IgnoredPaths(self.root)
+            return [path for path in paths if path not in ignored]
+        return set(paths) - git.ignored(self.root, paths)
 
     def _version_after(self, files: list[Listed], names: set[str]) -> Version | None:
         recall = self.recall
@@ -390,53 +422,25 @@ class WorktreeSource(DiskSource):
 
 
 class FolderSource(DiskSource):
-    """A plain folder, without hidden files, installed packages and what its `.gitignore` leaves out."""
+    """A plain folder, without hidden files, installed packages and what its ignore files leave out."""
 
     def listing(self) -> tuple[Version, list[Listed]]:
         """The files below the folder."""
-        files = sorted(self._list(self._walk()))
+        without = self._hidden and str(self._hidden.relative_to(self.root))
+        paths = files_below(self.root, lambda folder, name: _is_passed_over(name) or folder + name == without)
+        files = sorted(self._list(paths))
         self.recall.files, self.recall.known = files, self.known
         return Version(content_id(files)), files
 
-    def _walk(self) -> Iterator[bytes]:
-        is_ignored = self._ignored()
-        base = os.fsencode(self.root)
-        hidden = self._hidden and os.fsencode(self._hidden.relative_to(self.root))
-        for folder, folders, files in os.walk(base):
-            at = os.path.relpath(folder, base)
-            prefix = b"" if at == b"." else at + b"/"
-            folders[:] = sorted(
-                f
-                for f in folders
-                if _is_entered(f) and not is_ignored(prefix + f + b"/") and prefix + f != hidden
-            )
-            for name in sorted(files):
-                if not name.startswith(b".") and not is_ignored(prefix + name):
-                    yield prefix + name
-
-    def _ignored(self) -> Callable[[bytes], bool]:
-        """Whether the `.gitignore` of the folder leaves a path out; that of a folder ends with a slash."""
-        import pathspec
-
-        try:
-            lines = (self.root / ".gitignore").read_text("utf-8", "replace").splitlines()
-        except OSError:
-            lines = []
-        spec = pathspec.GitIgnoreSpec.from_lines(lines)
-        return lambda path: bool(spec.match_file(git.text_of(path)))
-
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
-        if not paths:
-            return ()
-        is_ignored = self._ignored()
+        ignored = IgnoredPaths(self.root)
         out = []
         for path in paths:
-            *folders, name = path.split(b"/")
-            above = [b"/".join(folders[: n + 1]) for n in range(len(folders))]
-            if any((self.root / os.fsdecode(folder)).is_symlink() for folder in above):
+            *folders, name = os.fsdecode(path).split("/")
+            above = ["/".join(folders[: n + 1]) for n in range(len(folders))]
+            if any((self.root / folder).is_symlink() for folder in above):
                 return None
-            entered = all(map(_is_entered, folders)) and not any(is_ignored(f + b"/") for f in above)
-            if entered and not name.startswith(b".") and not is_ignored(path):
+            if not any(map(_is_passed_over, [*folders, name])) and path not in ignored:
                 out.append(path)
         return out
 
@@ -444,8 +448,8 @@ class FolderSource(DiskSource):
         return Version(content_id(files))
 
 
-def _is_entered(folder: bytes) -> bool:
-    return not folder.startswith(b".") and git.text_of(folder) not in _SKIPPED_FOLDERS
+def _is_passed_over(name: str) -> bool:
+    return name.startswith(".") or name in _SKIPPED_FOLDERS
 
 
 def object_id(content: bytes) -> str:

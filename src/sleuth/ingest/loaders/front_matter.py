@@ -1,15 +1,16 @@
-"""Which metadata does a Markdown file state at its top?
+"""Metadata that a Markdown file states at its top: YAML between lines of `---`, or TOML between lines of `+++`.
 
-Front matter is YAML between lines of `---`, or TOML between lines of `+++`. Of YAML, what front matter holds in
-practice is read: scalars, and lists of scalars in either spelling; deeper values are left out.
+Scalars and lists of scalars become metadata; deeper values are left out. Words mean what the core schema of YAML 1.2
+says: `no` and `2024-01-02` stay texts.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import tomllib
+from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final
 
 from sleuth.ingest.options import RESERVED
@@ -19,19 +20,25 @@ _BLOCK: Final = re.compile(
 )
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*+"|\'(?:[^\']|\'\')*+\''
 _PAIR: Final = re.compile(
-    rf"(?P<key>{_QUOTED}|[^\W\d][\w .-]{{0,99}}?)[ \t]*:(?:[ \t]+(?P<value>.*))?", re.DOTALL
+    rf"(?P<key>{_QUOTED}|[^\W\d][\w .-]{{0,99}}?)[ \t]*:(?:[ \t\n]+(?P<value>.*))?", re.DOTALL
 )
-_SCALAR: Final = re.compile(rf"({_QUOTED})(?:\s+#.*)?", re.DOTALL)
-_LIST: Final = re.compile(r"\[(.*)\](?:\s+#.*)?", re.DOTALL)
-_ITEM: Final = re.compile(rf"\s*(?:({_QUOTED})\s*|([^,]*+))(?:,|\Z)")
-_FOLDED: Final = re.compile(r"[|>][-+\d]{0,2}")
-_INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
-_REAL: Final = re.compile(r"[-+]?\d{1,17}\.\d{1,17}(?:[eE][-+]?\d{1,3})?")
-_WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None}
+_CORE: Final = {
+    "null": (r"~|null|Null|NULL|", "~nN\0"),
+    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    "int": (r"[-+]?(?:0|[1-9]\d{0,17})", "-+0123456789"),
+    "float": (r"[-+]?\d{1,17}\.\d{1,17}(?:[eE][-+]?\d{1,3})?", "-+0123456789"),
+}
+"""What plain words mean: pattern and first characters by tag."""
+_DEPTH: Final = 20
+_DOTS: Final = 32
+_TOML_HIDDEN: Final = re.compile(
+    r'#[^\n]*|"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*+"|\'[^\'\n]*+\'', re.DOTALL
+)
+"""Comments and strings, the longer marks first, as TOML reads them from the left."""
 
 
 def front_matter(text: str) -> tuple[dict[str, Any], int]:
-    """The metadata, and where the text after it starts (0 where there is none)."""
+    """Return the metadata, and where the text after it starts (0 where there is none)."""
     match = _BLOCK.match(text) if text.startswith(("---", "+++")) else None
     if match is None:
         return {}, 0
@@ -43,94 +50,113 @@ def front_matter(text: str) -> tuple[dict[str, Any], int]:
 
 
 def _toml(body: str) -> dict[str, Any] | None:
+    # Each part of a dotted key costs tomllib memory for all parts before it.
+    if any(line.count(".") > _DOTS for line in _TOML_HIDDEN.sub("", body).split("\n")):
+        return None
     try:
         fields = tomllib.loads(body)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     return {key: plain for key, value in fields.items() if (plain := _plain(value)) is not None}
+
+
+def _yaml(body: str) -> dict[str, Any] | None:
+    """The pairs of a block; None where it holds none, and is a rule and text rather than front matter.
+
+    Where the block as a whole is not YAML, its pairs are read one by one, and one that is not YAML is a text as it
+    stands: `title: Rust: a guide` is common.
+    """
+    pairs = _load(body)
+    if pairs is None:
+        pairs = {}
+        for entry in _entries(body):
+            match = _PAIR.fullmatch(entry)
+            if match is None:
+                return None
+            alone = _load(entry)
+            key, value = _unquoted(match["key"].strip()), _unquoted(" ".join((match["value"] or "").split()))
+            pairs.update({key: value} if alone is None else alone)
+    plain = {key: _plain(value) for key, value in pairs.items() if isinstance(key, str)}
+    return {key: value for key, value in plain.items() if value not in (None, "", [])} if pairs else None
+
+
+def _entries(body: str) -> Iterator[str]:
+    """The lines from each pair at the left margin to the next one, without comments."""
+    entry: list[str] = []
+    for line in body.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if entry and not (line[0].isspace() or line.startswith(("- ", "]"))):
+            yield "\n".join(entry)
+            entry = []
+        entry.append(line.rstrip())
+    if entry:
+        yield "\n".join(entry)
+
+
+def _load(text: str) -> dict[Any, Any] | None:
+    """The mapping that a text of YAML is; None where it is none, is nested too deeply, or holds aliases.
+
+    Aliases can make gigabytes of a few lines, and nesting is bounded before anything follows it by recursion.
+    """
+    import yaml
+
+    loader = _loader()
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEPTH or isinstance(event, yaml.AliasEvent):
+                return None
+        pairs = yaml.load(text, Loader=loader)  # noqa: S506  # it makes plain values only
+    except (
+        yaml.YAMLError,
+        ValueError,
+        LookupError,
+        ArithmeticError,
+    ):  # values that are not what their tag says
+        return None
+    return pairs if isinstance(pairs, dict) else None
+
+
+@cache
+def _loader() -> Any:
+    """PyYAML's safe loader, in C where there is one, with the core schema alone: no dates, no merges, no other tags."""
+    import yaml
+
+    prefix = "tag:yaml.org,2002:"
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    tags: list[str | None] = [None, *(prefix + name for name in (*_CORE, "str", "seq", "map"))]
+    constructors = {tag: base.yaml_constructors[tag] for tag in tags}
+    loader: Any = type("Loader", (base,), {"yaml_implicit_resolvers": {}, "yaml_constructors": constructors})
+    for name, (pattern, first) in _CORE.items():
+        loader.add_implicit_resolver(prefix + name, re.compile(rf"(?:{pattern})\Z"), ["", *first])
+    return loader
+
+
+def _unquoted(text: str) -> str:
+    """A text without the quotes around all of it."""
+    mark = text[:1]
+    inner = text[1:-1]
+    return (
+        inner if mark in ("'", '"') and text.endswith(mark) and len(text) > 1 and mark not in inner else text
+    )
 
 
 def _plain(value: Any) -> Any:
     """A value that metadata can hold; None where it is none."""
     if isinstance(value, list):
-        return [item for item in map(_plain, value) if item is not None and not isinstance(item, list)]
-    if isinstance(value, dict) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
-        return None
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool) else str(value)
-
-
-def _yaml(body: str) -> dict[str, Any] | None:
-    """Pairs at the left margin; None where the block holds none, and is a rule and text rather than front matter."""
-    fields: dict[str, Any] = {}
-    key = ""
-    for line in body.splitlines():
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
-            continue
-        if stripped.startswith("- ") and key:
-            _append(fields, key, _scalar(stripped[2:]))
-        elif line[0] in " \t" or (stripped == "]" and key):
-            _continue(fields, key, stripped)
-        elif match := _PAIR.fullmatch(line.rstrip()):
-            key = match["key"].strip()
-            key = str(_scalar(key)) if key[0] in "\"'" else key
-            fields[key] = _value((match["value"] or "").strip())
-        else:
-            return None
-    return {name: value for name, value in fields.items() if value not in (None, "", [])} if fields else None
-
-
-def _append(fields: dict[str, Any], key: str, item: Any) -> None:
-    values = fields.get(key)
-    if isinstance(values, list) and item is not None:
-        values.append(item)
-    elif values is None and item is not None:
-        fields[key] = [item]
-
-
-def _continue(fields: dict[str, Any], key: str, line: str) -> None:
-    """A string or a list that goes on over lines; nested pairs are left out."""
-    before = fields.get(key)
-    if not isinstance(before, str):
-        return
-    if not before or _FOLDED.fullmatch(before):
-        fields[key] = line
-    elif before.startswith("["):
-        fields[key] = _value(f"{before} {line}")
-    else:
-        fields[key] = f"{before} {line}"
-
-
-def _value(value: str) -> Any:
-    if match := _LIST.fullmatch(value):
-        parts = (found[1] or found[2].strip() for found in _ITEM.finditer(match[1]))
-        return [item for part in parts if (item := _scalar(part)) is not None]
-    if value.startswith("{"):
-        return None
+        return [item for item in map(_scalar, value) if item is not None]
     return _scalar(value)
 
 
-def _scalar(value: str) -> Any:
-    value = value.strip()
-    if match := _SCALAR.fullmatch(value):
-        return _unquoted(match[1])
-    value = value.partition(" #")[0].rstrip()
-    if value.lower() in _WORDS:
-        return _WORDS[value.lower()]
-    if _INTEGER.fullmatch(value):
-        return int(value)
-    return _plain(float(value)) if _REAL.fullmatch(value) else value
-
-
-def _unquoted(value: str) -> str:
-    """The text between quotes. Escapes between double ones are those of JSON, and a few more that are left alone."""
-    if value[0] == "'":
-        return value[1:-1].replace("''", "'")
-    try:
-        text: str = json.loads(value)
-        text.encode()
-    except ValueError:
-        return value[1:-1].replace('\\"', '"')
-    return text
+def _scalar(value: Any) -> str | int | float | bool | None:
+    if isinstance(value, str):
+        return value.strip()
+    if value is None or isinstance(value, dict | list):
+        return None
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, int | float) else str(value)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from sleuth.errors import LoadError
-from sleuth.ingest.encodings import is_binary
+from sleuth.files.encodings import is_binary
 from sleuth.ingest.loaders.registry import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document

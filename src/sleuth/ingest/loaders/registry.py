@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any, BinaryIO, Final, TypeAlias
 
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.ingest.encodings import decode, is_binary
-from sleuth.ingest.loaders.kinds import BY_EXTENSION, BY_NAME
+from sleuth.files.encodings import decode, is_binary
+from sleuth.files.kinds import kind_of_first_line, kind_of_name
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.ingest.validate import check
@@ -57,6 +57,7 @@ _BUILT_IN: Final = {
     "text": "plain:load_text",
     "markdown": "plain:load_markdown",
     "rst": "plain:load_rest",
+    "asciidoc": "plain:load_text",
     "code": "plain:load_code",
     "html": "html:load_html",
     "pdf": "pdf:load_pdf",
@@ -97,8 +98,7 @@ def kind_of(name: str, head: bytes = b"") -> str:
     """What a file of this name, which starts with these bytes, is taken for."""
     base = name.rpartition("/")[2]
     extension = os.path.splitext(base)[1].lower()  # noqa: PTH122  # called for every file
-    known = _plugin_extensions.get(extension) or BY_EXTENSION.get(extension) or BY_NAME.get(base.lower())
-    return known or _sniffed(head)
+    return _plugin_extensions.get(extension) or kind_of_name(base) or _sniffed(head)
 
 
 def is_built_in(kind: str) -> bool:
@@ -117,10 +117,7 @@ def _sniffed(head: bytes) -> str:
     start = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "html"
-    if start.startswith(b"#!"):
-        line = start.partition(b"\n")[0]
-        return "python" if b"python" in line else "shell" if b"sh" in line else "text"
-    return "text"
+    return kind_of_first_line(start) or "text"
 
 
 def _loader(kind: str) -> Loader:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import LoadError
-from sleuth.ingest.encodings import decode, is_binary, marked_encoding
+from sleuth.files.encodings import decode, is_binary, marked_encoding
 from sleuth.ingest.loaders.registry import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import Skipped

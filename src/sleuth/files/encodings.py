@@ -1,4 +1,4 @@
-"""Which text do these bytes hold?"""
+"""Text of bytes: by a mark, as UTF-8, by what the file declares, or by a guess."""
 
 from __future__ import annotations
 
@@ -29,15 +29,6 @@ _ALPHABETS: Final = {
 """Letters beyond ASCII of the languages that each encoding is used for, one language each; the commonest come first."""
 _MARKS: Final = frozenset("‘’“”„‚–—…•€£§©®™°·´«»¡¿²³½\xa0\xad")
 _SNIFF: Final = 8 << 10
-_LABELS: Final = {
-    **dict.fromkeys(("ascii", "us-ascii", "iso-8859-1", "iso8859-1", "latin1", "latin-1"), "cp1252"),
-    **dict.fromkeys(("iso-8859-9", "iso8859-9", "latin5"), "cp1254"),
-    **dict.fromkeys(("iso-8859-11", "tis-620"), "cp874"),
-    **dict.fromkeys(("gb2312", "gbk", "chinese", "gb_2312-80"), "gb18030"),
-    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j"), "cp932"),
-    **dict.fromkeys(("euc-kr", "ks_c_5601-1987", "ksc5601", "korean"), "cp949"),
-}
-"""What files hold that declare these, by the Encoding Standard of browsers: larger sets that took their place."""
 
 
 def marked_encoding(data: bytes) -> str | None:
@@ -82,13 +73,28 @@ def _decode(data: bytes, declared: str | None) -> tuple[str, str]:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
         damage_at = error.start
-    for name in (_LABELS.get(declared.lower(), declared), declared) if declared else ():
+    for name in _declared_codecs(declared) if declared else ():
         if (text := _try(data, name)) is not None:
-            return text, name.lower()
+            return text, name
     damaged = data.decode("utf-8", "replace")
     if _mostly_read(damaged):
         return damaged, "utf-8 (damaged)"
     return _decode_guessed(data, damage_at)
+
+
+def _declared_codecs(label: str) -> tuple[str, ...]:
+    """The codecs that browsers read a declared encoding with: mostly the larger set that took its place.
+
+    A label in ASCII that names UTF-16 is wrong, and what is not a label of the web names no codec.
+    """
+    from webencodings import lookup
+
+    encoding = lookup(label)
+    if encoding is None or encoding.name.startswith("utf-16"):
+        return ()
+    # The decoder of GBK is that of gb18030. Bytes that windows-1252 leaves open are those of Latin-1.
+    codec = {"gbk": "gb18030"}.get(encoding.name, encoding.codec_info.name)
+    return (codec, "latin-1") if codec == "cp1252" else (codec,)
 
 
 def _decode_guessed(data: bytes, damage_at: int) -> tuple[str, str]:

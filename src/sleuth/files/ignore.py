@@ -1,21 +1,28 @@
-"""Which files does a folder ask to be left out? `.gitignore` as git reads it, and `.sleuthignore` in the same words.
+"""Ignore rules of folders: `.gitignore` as git reads it, and `.sleuthignore` in the same words.
 
 The rules are those of `git help ignore`: the last pattern that matches decides, a folder that is left out takes all
-that lies in it along, a pattern matches an entry itself and never by one of the folders above it.
+that lies in it along, a pattern matches an entry itself and never by one of the folders above it. Like git, files of
+rules and paths are compared byte by byte: both are held as Latin-1 text, one character a byte.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+import stat
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-IGNORE_FILES: Final = (".gitignore", ".sleuthignore")
+SLEUTH_IGNORE: Final = ".sleuthignore"
+IGNORE_FILES: Final = (".gitignore", SLEUTH_IGNORE)
 VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn", ".bzr", "CVS", "_darcs", ".jj"})
-_MAX_BYTES: Final = 1 << 20
+MAX_BYTES: Final = 256 << 10
+"""Of an ignore file, more than this is not read: each pattern costs time for each file that it is compared with."""
 _escaped_slash = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
+_wild = re.compile(r"[*?\[\\]")
+_class_name = re.compile(r":([^\]]*):\]")
 _SHORTEST: Final = r"(?:[^/]+/)*?"
 _POSIX: Final = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": "0-9",
@@ -29,13 +36,13 @@ class Pattern:
     """One line of an ignore file.
 
     Attributes:
-        regex: matches a whole path, relative to the file's folder, or a name.
+        matches: whether a whole path, relative to the file's folder, or a name is meant.
         negated: whether what matches is taken back in.
         folders_only: whether only folders match.
         by_path: whether it is matched with the path rather than with the name.
     """
 
-    regex: re.Pattern[str]
+    matches: Callable[[str], object]
     negated: bool
     folders_only: bool
     by_path: bool
@@ -59,7 +66,7 @@ class Rules:
         for pattern in reversed(self.patterns):
             if pattern.folders_only and not is_folder:
                 continue
-            if pattern.regex.match(path if pattern.by_path else name):
+            if pattern.matches(path if pattern.by_path else name):
                 return not pattern.negated
         return None
 
@@ -82,14 +89,19 @@ def parse(line: str) -> Pattern | None:
     folders_only = glob.endswith("/")
     glob = _escaped_slash.sub(r"\1/", glob.removesuffix("/"))
     by_path = "/" in glob
-    parts = glob.removeprefix("/").split("/")
-    source = _path_regex(parts) if by_path else _name_regex(parts[0])
-    if not glob or source is None:
-        return None
-    try:
-        return Pattern(re.compile(source + r"\Z", re.DOTALL), negated, folders_only, by_path)
-    except re.error:  # a range such as [z-a], which matches nothing
-        return None
+    matches = _matcher(glob.removeprefix("/"), by_path=by_path) if glob else None
+    return Pattern(matches, negated, folders_only, by_path) if matches else None
+
+
+def _matcher(glob: str, *, by_path: bool) -> Callable[[str], object] | None:
+    """What tells whether a glob matches; None where it can match nothing. The commonest globs need no regex."""
+    if _wild.search(glob) is None:
+        return glob.__eq__
+    if glob[0] == "*" and not by_path and _wild.search(glob, 1) is None:
+        suffix = glob[1:]
+        return lambda name: name.endswith(suffix)
+    source = _path_regex(_parts(glob)) if by_path else _name_regex(glob)
+    return None if source is None else re.compile(source + r"\Z", re.DOTALL).match
 
 
 def _strip_end(line: str) -> str:
@@ -97,6 +109,24 @@ def _strip_end(line: str) -> str:
     stripped = line.rstrip(" ")
     backslashes = len(stripped) - len(stripped.rstrip("\\"))
     return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
+
+
+def _parts(glob: str) -> list[str]:
+    """The globs between slashes; a slash between brackets parts nothing."""
+    parts = []
+    start = position = 0
+    while position < len(glob):
+        sign = glob[position]
+        position += 1
+        if sign == "\\":
+            position += 1
+        elif sign == "[":
+            bracket = _bracket(glob, position)
+            position = bracket[1] if bracket else len(glob)  # without an end, it matches nothing
+        elif sign == "/":
+            parts.append(glob[start : position - 1])
+            start = position
+    return [*parts, glob[start:]]
 
 
 def _path_regex(parts: Sequence[str]) -> str | None:
@@ -159,26 +189,32 @@ def _bracket(glob: str, position: int) -> tuple[str, int] | None:
     position += negated
     signs = ""
     start = position
-    while position < len(glob) and (glob[position] != "]" or position == start):
-        if glob.startswith("[:", position) and (end := glob.find(":]", position)) > 0:
-            name = glob[position + 2 : end]
-            if name not in _POSIX:
-                return None
-            signs += _POSIX[name]
-            position = end + 2
-            continue
-        if glob[position] == "\\":
-            position += 1
-            if position == len(glob):
-                return None
-            signs += re.escape(glob[position])
-        elif glob[position] == "-" and position > start and glob[position + 1 : position + 2] != "]":
-            signs += "-"
-        else:
-            signs += re.escape(glob[position])
+    last = ""  # the sign that a range may begin with
+    while glob[position : position + 1] != "]" or position == start:
+        sign = glob[position : position + 1]
         position += 1
-    if position >= len(glob):
-        return None
+        if sign == "[" and (name := _class_name.match(glob, position)):
+            if name[1] not in _POSIX:
+                return None
+            signs += _POSIX[name[1]]
+            position, last = name.end(), ""
+            continue
+        is_range = sign == "-" and last and glob[position : position + 1] not in ("", "]")
+        if is_range:
+            sign = glob[position]
+            position += 1
+        if sign == "\\":
+            sign = glob[position : position + 1]
+            position += 1
+        if not sign:
+            return None
+        if not is_range:
+            signs += re.escape(sign)
+        elif last <= sign:  # else an empty range, as in [z-a]
+            signs += f"{re.escape(last)}-{re.escape(sign)}"
+        last = "" if is_range else sign
+    if not signs:
+        return "[^/]" if negated else "(?!)", position + 1
     return f"(?!/)[{'^' if negated else ''}{signs}]", position + 1
 
 
@@ -188,19 +224,35 @@ class Ignores:
 
     Attributes:
         rules: (prefix of the paths that they are relative to, rules), outermost first.
+        names: of the files that state them.
+        truncated: whether one of the last folder entered is larger than `MAX_BYTES`.
     """
 
     rules: tuple[tuple[str, Rules], ...] = ()
+    names: Sequence[str] = IGNORE_FILES
+    truncated: bool = False
 
-    def entering(self, folder: str, names: Sequence[str] = IGNORE_FILES) -> Ignores:
-        """The rules inside `folder`, an absolute path, given those of the folder above it."""
-        prefix = folder.rstrip("/") + "/"
-        own = [(prefix, _read(folder, name)) for name in names]
-        kept = tuple(rule for rule in own if rule[1].patterns)
-        return Ignores(self.rules + kept) if kept else self
+    def entering(self, folder: str, present: Container[str] | None = None) -> Ignores:
+        """The rules inside a folder, given those of the folder above it.
 
-    def ignores(self, path: str, *, is_folder: bool) -> bool:
+        Args:
+            folder: an absolute path.
+            present: names of what the folder holds, where that is known: other files are not looked for.
+        """
+        files = [f"{folder}/{name}" for name in self.names if present is None or name in present]
+        if ".gitignore" in self.names and (present is None or ".git" in present):
+            files[:0] = _exclude_file(folder)
+        prefix = byte_text(folder).rstrip("/") + "/"
+        own = [_read(file) for file in files]
+        truncated = any(whole is False for _, whole in own)
+        rules = tuple((prefix, rules) for rules, _ in own if rules.patterns)
+        if not rules and truncated == self.truncated:
+            return self
+        return Ignores(self.rules + rules, self.names, truncated)
+
+    def ignores(self, path: str | bytes, *, is_folder: bool) -> bool:
         """Whether the file or folder at this absolute path is left out, its folder being in."""
+        path = byte_text(path)
         for prefix, rules in reversed(self.rules):
             verdict = rules.verdict(path[len(prefix) :], is_folder=is_folder)
             if verdict is not None:
@@ -208,13 +260,42 @@ class Ignores:
         return False
 
 
-def _read(folder: str, name: str) -> Rules:
+def byte_text(path: str | bytes) -> str:
+    """A path as text of one character a byte."""
+    if isinstance(path, str):
+        if path.isascii():
+            return path
+        path = os.fsencode(path)
+    return path.decode("latin-1")
+
+
+def _read(file: str) -> tuple[Rules, bool]:
+    """The rules of a file, and whether it was read to its end; like git, links are not followed."""
     try:
-        with Path(folder, name).open("rb") as file:
-            text = file.read(_MAX_BYTES).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    except OSError:  # absent, or not readable: git goes on likewise
-        return Rules(())
-    return Rules.of(text.split("\n"))
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):  # absent, or not readable: git goes on likewise
+        return Rules(()), True
+    try:
+        is_file = stat.S_ISREG(os.fstat(handle).st_mode)
+        data = os.read(handle, MAX_BYTES + 1) if is_file else b""
+    finally:
+        os.close(handle)
+    lines = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1").split("\n")
+    whole = len(data) <= MAX_BYTES
+    return Rules.of(lines if whole else lines[:-1]), whole
+
+
+def _exclude_file(folder: str) -> list[str]:
+    """The file of rules that the repository at this folder keeps to itself, if it is one."""
+    git = Path(folder, ".git")
+    try:
+        if git.is_file():  # of a linked worktree
+            git = Path(folder, git.read_bytes()[:4096].decode().partition("gitdir:")[2].strip())
+            if (common := git / "commondir").is_file():
+                git /= common.read_bytes()[:4096].decode().strip()
+        return [str(git / "info" / "exclude")]
+    except (OSError, ValueError):
+        return []
 
 
 def above(root: str) -> Ignores:
@@ -224,10 +305,8 @@ def above(root: str) -> Ignores:
     """
     folder = Path(root)
     chain = [folder, *folder.parents]
-    top = next((i for i, parent in enumerate(chain) if (parent / ".git").exists()), None)
+    top = next((i for i, parent in enumerate(chain) if (parent / ".git").exists()), 0)
     rules = Ignores()
-    if top is None:
-        return rules
     for parent in reversed(chain[1 : top + 1]):
         rules = rules.entering(str(parent))
     return rules

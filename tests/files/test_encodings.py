@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.ingest.encodings import decode, is_binary
+from sleuth.files.encodings import decode, is_binary
 
 GERMAN = "Größe, Übermut und Straßenbahnschienen: schöne Wörter fürs Wörterbuch. " * 5
 RUSSIAN = "Быстрая бурая лиса перепрыгивает через ленивую собаку. " * 5
@@ -140,4 +140,12 @@ def test_declared_encodings_mean_what_browsers_take_them_for(declared: str, writ
 
 def test_a_declared_encoding_that_its_successor_does_not_hold() -> None:
     """Bytes that cp1252 leaves open are read as declared."""
-    assert decode(b"caf\xe9 \x81", "latin1") == ("café \x81", "latin1")
+    assert decode(b"caf\xe9 \x81", "latin1") == ("café \x81", "latin-1")
+
+
+@pytest.mark.parametrize(
+    "label", ["utf-16", "UTF-16BE", "punycode", "unicode_escape", "utf-7", "replacement"]
+)
+def test_labels_that_no_browser_obeys(label: str) -> None:
+    """A page that can state UTF-16 in ASCII is not in it, and codecs that only Python knows are not asked for."""
+    assert decode("Le café était fermé. ".encode("cp1252"), label) == ("Le café était fermé. ", "cp1252")
