@@ -9,6 +9,7 @@ SleuthError
 │   ├── IndexNotFoundError              no index at this path
 │   ├── IndexLockedError                another writer holds it; names the holder
 │   ├── IndexDamagedError               bytes that fail their checksum
+│   ├── IndexUnsafeError                a part that is a link, or an index that somebody else made
 │   ├── FormatVersionError              written by another version of the format
 │   └── EmbedderMismatchError           made with one embedder, opened with another; names both
 ├── RetrievalError                      a hook, leg or backend failed; carries context
@@ -100,7 +101,7 @@ class IndexLockedError(StoreError):
     """Another writer holds the index.
 
     Attributes:
-        holder: what the holder wrote of itself: pid, host, command and since when.
+        holder: what the holder wrote of itself: pid, host, program and since when.
     """
 
     def __init__(self, message: str, *, path: str = "", holder: Mapping[str, Any] | None = None) -> None:
@@ -110,6 +111,18 @@ class IndexLockedError(StoreError):
 
 class IndexDamagedError(StoreError):
     """Bytes that fail their checksum, or a record that does not open."""
+
+
+class IndexUnsafeError(StoreError):
+    """An index that may lead to files outside of it, or that came from somebody else; nothing was opened.
+
+    Attributes:
+        part: the name of the part that is refused, "" for the index itself.
+    """
+
+    def __init__(self, message: str, *, path: str = "", part: str = "") -> None:
+        super().__init__(message, path=path)
+        self.part = part
 
 
 class FormatVersionError(StoreError):

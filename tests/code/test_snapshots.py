@@ -206,6 +206,19 @@ def test_two_runs_take_turns(storage: CodeStorage, git: Git, tmp_path: Path) -> 
         index_path(other, git.root, timeout=0.05)
 
 
+def test_a_clock_that_goes_back(storage: CodeStorage, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest snapshot is the one that was completed last, whatever the clock said."""
+    git.commit({"a.py": "a = 1\n"})
+    first = index_path(storage, git.root)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 86_400)
+    git.commit({"a.py": "a = 2\n"})
+    second = index_path(storage, git.root)
+    assert opened(storage, first.repository).info.id == second.snapshot
+    index_path(storage, git.root, revision=first.snapshot)
+    assert opened(storage, first.repository).info.id == first.snapshot
+
+
 def test_no_index_says_how_to_make_one(tmp_path: Path) -> None:
     """Opening what is not there names the command that makes it."""
     with pytest.raises(IndexNotFoundError, match="sleuth code index"):

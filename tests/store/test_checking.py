@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.store.catalogue import manifest, segments
+from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.store import Store
 from tests.store.words import faults
 
@@ -44,7 +44,7 @@ def test_a_merge_during_a_check_is_no_damage(store: Store, monkeypatch: pytest.M
 def test_a_commit_during_a_check_leaves_no_orphan(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A segment that was committed after the check had seen its version is named by the next one."""
     add(store, "a")
-    really = segments.orphans
+    really = segment_files.orphans
 
     def after_a_commit(folder: Path, named: set[str]) -> list[Path]:
         monkeypatch.setattr(segments, "orphans", really)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import StoreError
 from sleuth.store import scratch
-from sleuth.store.catalogue import segments
+from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.legs import SegmentData
 from sleuth.store.scratch import Scratch
 
@@ -50,8 +50,8 @@ def test_a_segment_of_mapped_arrays_is_that_of_others(
         segments.encode("leg", "print", 1, 5000, keys, None, SegmentData(data)) for data in (arrays, spilled)
     )
     assert b"".join(one.parts) == b"".join(other.parts)
-    segments.Held(tmp_path, other).release()
-    opened = segments.read(tmp_path, "same", one.size, one.checksum)
+    segment_files.Held(tmp_path, other).release()
+    opened = segment_files.read(tmp_path, "same", one.size, one.checksum)
     assert list(segments.verify(opened)) == []
     assert (tmp_path / "same.seg").read_bytes() == b"".join(one.parts)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue import segments
+from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.legs import SegmentData
 
 dtypes = st.one_of(
@@ -99,31 +99,69 @@ def test_files_are_checked_on_opening(tmp_path: Path) -> None:
         encoded(np.arange(1, 5), {"a": np.arange(4) * 2}),
     )
     for segment in (first, second):
-        segments.Held(tmp_path, segment).release()
-    path = tmp_path / f"{first.name}{segments.SUFFIX}"
-    opened = segments.read(tmp_path, first.name, first.size, first.checksum)
+        segment_files.Held(tmp_path, segment).release()
+    path = tmp_path / f"{first.name}{segment_files.SUFFIX}"
+    opened = segment_files.read(tmp_path, first.name, first.size, first.checksum)
     assert opened.arrays["a"].tolist() == [0, 1, 2, 3]
-    (tmp_path / f"{second.name}{segments.SUFFIX}").rename(path)
+    (tmp_path / f"{second.name}{segment_files.SUFFIX}").rename(path)
     with pytest.raises(IndexDamagedError):
-        segments.read(tmp_path, first.name, first.size, first.checksum)
+        segment_files.read(tmp_path, first.name, first.size, first.checksum)
     assert opened.arrays["a"].tolist() == [0, 1, 2, 3], "a mapped file stays as it was"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(IndexDamagedError, match="bytes where"):
-        segments.read(tmp_path, first.name, first.size, first.checksum)
+        segment_files.read(tmp_path, first.name, first.size, first.checksum)
     path.unlink()
     with pytest.raises(FileNotFoundError):
-        segments.read(tmp_path, first.name, first.size, first.checksum)
+        segment_files.read(tmp_path, first.name, first.size, first.checksum)
 
 
 def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:
     """A sweep leaves alone what somebody still holds, and finds everything else that no manifest names."""
-    held = segments.Held(tmp_path, encoded(np.arange(1, 3), {}))
-    named = segments.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    held = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    named = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
     (tmp_path / "x.tmp").touch()
-    assert segments.orphans(tmp_path, {named.path.stem}) == [tmp_path / "x.tmp"]
+    assert segment_files.orphans(tmp_path, {named.path.stem}) == [tmp_path / "x.tmp"]
     held.release()
-    assert set(segments.orphans(tmp_path, {named.path.stem})) == {held.path, tmp_path / "x.tmp"}
+    assert set(segment_files.orphans(tmp_path, {named.path.stem})) == {held.path, tmp_path / "x.tmp"}
     with named.path.open("rb") as file, pytest.raises(BlockingIOError):
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     named.discard()
     assert not named.path.exists()
+
+
+def test_a_sweep_while_a_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep between the creation of a file and its lock costs another try, and no segment."""
+    really, sweeps = fcntl.flock, []
+
+    def after_a_sweep(fd: int, operation: int) -> None:
+        if not sweeps:
+            sweeps.append([path.name for path in tmp_path.iterdir()])
+            segment_files.sweep(tmp_path, ())
+            assert list(tmp_path.iterdir()) == []
+        really(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", after_a_sweep)
+    segment = encoded(np.arange(1, 3), {"a": np.arange(2)})
+    segment_files.Held(tmp_path, segment).release()
+    assert sweeps == [[f"{segment.name}{segment_files.TEMPORARY}"]]
+    opened = segment_files.read(tmp_path, segment.name, segment.size, segment.checksum)
+    assert opened.arrays["a"].tolist() == [0, 1]
+
+
+def test_a_file_that_is_held_while_a_sweep_looks_at_it(tmp_path: Path) -> None:
+    """Nothing that a writer holds is swept, under either name; what it lets go of is."""
+    held = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    segment_files.sweep(tmp_path, ())
+    assert held.path.exists()
+    held.release()
+    segment_files.sweep(tmp_path, {held.path.stem})
+    assert held.path.exists()
+    segment_files.sweep(tmp_path, ())
+    assert not held.path.exists()
+
+
+@pytest.mark.parametrize("name", ["../outside-1-1-0123456789ab", "a/b-1-1-0123456789ab", "a", "", b"x", None])
+def test_names_of_segments_lead_nowhere_else(name: object) -> None:
+    """Only names that Sleuth gives are names of segments."""
+    assert not segments.is_name(name)
+    assert segments.is_name(segments.new_name("a b", 1, 9))

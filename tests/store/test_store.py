@@ -369,6 +369,26 @@ def test_rows_deleted_during_a_build_are_dead_in_it(store: Store) -> None:
     assert faults(store) == []
 
 
+def test_a_row_deleted_during_the_first_build_is_dead_in_it(tmp_path: Path) -> None:
+    """Also where no segment held the row when it was deleted, so that nothing noted it as deleted then."""
+
+    class Deleting(SumsLeg):
+        def build(self, rows):  # type: ignore[no-untyped-def]
+            with store.writer() as writer:
+                writer.delete(["a"])
+            return super().build(rows)
+
+    with Store.open(tmp_path / "index", create=True) as store:
+        store.attach([Deleting("slow")], deferred=["slow"])
+        with store.writer() as writer:
+            put(writer, "a", "one")
+            put(writer, "b", "two")
+        store.build("slow")
+        with store.reader() as snapshot:
+            assert contents(snapshot, "slow") == {"b#0": "two"}
+        assert faults(store) == []
+
+
 def test_creation(tmp_path: Path) -> None:
     """An index is made on request only, keeps its settings, and is made once."""
     with pytest.raises(IndexNotFoundError, match="create=True"):

@@ -24,11 +24,12 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexLockedError, StoreError
-from sleuth.store.catalogue import manifest, mark, merging, segments
+from sleuth.store.catalogue import manifest, mark, merging, segment_files
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.manifest import SegmentMissingError, Views
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.pool import Pool
+from sleuth.store.disk.files import make_folder
 from sleuth.store.health import mending, opening
 from sleuth.store.health.opening import LOCK, RECORD, SEGMENTS
 from sleuth.store.legs import Leg
@@ -119,10 +120,8 @@ class Store:
     def _introduce(self, noted: int | None) -> None:
         """Read what the record says of itself; see whether it has all that was acknowledged."""
         with self._connection() as connection:
-            stored = connection.execute("SELECT value FROM meta WHERE name = 'settings'").fetchone()
-            version = connection.execute("SELECT version FROM state").fetchone()[0]
-        self.settings = MappingProxyType(record.from_json(stored[0]))
-        self._lost = opening.lost(noted, version)
+            self.settings = MappingProxyType(record.read_settings(connection, self.path))
+            self._lost = opening.lost(noted, record.read_version(connection, self.path))
 
     def attach(self, legs: Sequence[Leg], *, deferred: Collection[str] = ()) -> list[Repair]:
         """Serve these legs from now on, and mend what they lack.
@@ -144,7 +143,7 @@ class Store:
         if not self.writable:  # looked at again: a merge of a writer may have taken files away as we looked
             return told + mending.in_memory(self._problems(), "this process may not write here")
         try:
-            with self._writing(_MEND_TIMEOUT) as writer:
+            with self._writing(_MEND_TIMEOUT, sweep=False) as writer:
                 return told + self._mend(writer)
         except IndexLockedError as error:
             problems = self._problems()  # a merge of the other process may have taken files away as we looked
@@ -177,7 +176,12 @@ class Store:
             writer.commit()
 
     @contextmanager
-    def _writing(self, timeout: float) -> Iterator[Writer]:
+    def _writing(self, timeout: float, *, sweep: bool = True) -> Iterator[Writer]:
+        """`writer`, without the commit at its end.
+
+        Args:
+            sweep: whether files that a crash left may be removed; an index that was only opened deletes nothing.
+        """
         from sleuth.store.writing import Writer
 
         if not self.writable:
@@ -193,7 +197,10 @@ class Store:
             legs = [name for name in self._views.legs if name not in self._views.deferred]
             writer = Writer(connection, self.path, self._views, self._merges, legs)
             try:
-                self._sweep(connection)
+                with record.failing_disk(self.path):
+                    make_folder(self._folder)
+                if sweep:
+                    self._sweep(connection)
                 yield writer
             except BaseException:
                 writer.end()
@@ -209,13 +216,10 @@ class Store:
         """Once for each opening: remove the files that a crash left behind."""
         if self._swept:
             return
-        with record.failing_disk(self.path):
-            self._folder.mkdir(exist_ok=True)
         with record.translated(self.path):
             named = {entry.name for entry in manifest.entries(connection)}
-        for path in segments.orphans(self._folder, named):
-            with suppress(OSError):
-                path.unlink()
+        with record.failing_disk(self.path):
+            segment_files.sweep(self._folder, named)
         self._swept = True
 
     def build(
@@ -296,7 +300,7 @@ class Store:
 
     def _publish_now(self) -> None:
         """Publish finished merges, unless somebody else writes: then they will, or it is tried again."""
-        with suppress(IndexLockedError), self._writing(0.05) as writer:
+        with suppress(IndexLockedError), self._writing(0.05, sweep=False) as writer:
             writer.commit()
 
     def _checkpoint(self, *, force: bool = False) -> None:

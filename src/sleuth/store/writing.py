@@ -14,7 +14,7 @@ from sleuth.store.catalogue import mark
 from sleuth.store.catalogue.building import Built, Flight, Prepared
 from sleuth.store.catalogue.manifest import Views
 from sleuth.store.catalogue.merging import Merges
-from sleuth.store.catalogue.segments import sync_folder
+from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.record import layout as record
 from sleuth.store.record import rows
 from sleuth.store.record.batch import Batch

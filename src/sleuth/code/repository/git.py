@@ -233,6 +233,15 @@ def ignored(root: Path, paths: Iterable[bytes]) -> set[bytes]:
     return set(out.split(b"\0")[:-1])
 
 
+def tracks(root: Path, path: str) -> bool:
+    """Whether git tracks a path of a worktree, or something below it.
+
+    Raises:
+        CodeError: git cannot be run here, or refuses.
+    """
+    return bool(_run(root, "--literal-pathspecs", "ls-files", "-z", "--", path))
+
+
 def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
     """The commit, the paths whose content in the worktree may be other than in the index, and all paths told of."""
     head = ""

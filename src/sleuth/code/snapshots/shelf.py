@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.search.words import WordBuilder, WordLeg, Words
 from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue import segments
+from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.legs import SegmentView, pack
 from sleuth.store.scratch import Scratch
 
@@ -85,7 +85,7 @@ class Shelf:
 
     def write(
         self, connection: sqlite3.Connection, batch: Batch, key: int, chunk: int
-    ) -> list[segments.Held]:
+    ) -> list[segment_files.Held]:
         """Segments for these files, whose keys begin at `key` and those of their chunks at `chunk`."""
         files = partial(self._encoded, self._words.files, key, len(batch.files), batch.file_words)
         chunks = partial(self._encoded, self._words.chunks, chunk, batch.chunks, batch.chunk_words)
@@ -101,20 +101,20 @@ class Shelf:
             self._name(connection, encoded, in_file=held is not None)
         written = [held for _, held in made if held is not None]
         if written:
-            segments.sync_folder(self._folder)
+            segment_files.sync_folder(self._folder)
         return written
 
     def _encoded(
         self, leg: WordLeg, first: int, n: int, words: WordBuilder
-    ) -> tuple[segments.Encoded, segments.Held | None]:
+    ) -> tuple[segments.Encoded, segment_files.Held | None]:
         """A segment, in a file where it is not small."""
         keys = np.arange(first, first + n, dtype=np.int64)
         encoded = segments.encode(leg.name, leg.fingerprint, first, first + n - 1, keys, None, words.finish())
-        return encoded, None if encoded.size <= SMALL else segments.Held(self._folder, encoded)
+        return encoded, None if encoded.size <= SMALL else segment_files.Held(self._folder, encoded)
 
-    def _put(self, connection: sqlite3.Connection, encoded: segments.Encoded) -> segments.Held | None:
+    def _put(self, connection: sqlite3.Connection, encoded: segments.Encoded) -> segment_files.Held | None:
         """Write a segment: a small one into the record, which saves its own syncs."""
-        held = None if encoded.size <= SMALL else segments.Held(self._folder, encoded)
+        held = None if encoded.size <= SMALL else segment_files.Held(self._folder, encoded)
         self._name(connection, encoded, in_file=held is not None)
         return held
 
@@ -181,7 +181,7 @@ class Shelf:
     def _read(self, connection: sqlite3.Connection, name: str, size: int, checksum: int) -> segments.Opened:
         row = connection.execute("SELECT data FROM segments WHERE name = ?", (name,)).fetchone()
         if row is None or row[0] is None:
-            return segments.read(self._folder, name, size, checksum)
+            return segment_files.read(self._folder, name, size, checksum)
         return segments.decode(name, row[0], checksum)
 
     def merge_all(self, storage: CodeStorage, *, everything: bool = False) -> None:
@@ -224,15 +224,13 @@ class Shelf:
                 )
                 held = self._put(connection, encoded)
                 if held is not None:
-                    segments.sync_folder(self._folder)
+                    segment_files.sync_folder(self._folder)
         if held is not None:
             held.release()
 
     def _sweep(self, connection: sqlite3.Connection) -> None:
         named = {row[0] for row in connection.execute("SELECT name FROM segments")}
-        for path in segments.orphans(self._folder, named):
-            with suppress(OSError):  # a reader elsewhere may hold it; the next sweep takes it
-                path.unlink()
+        segment_files.sweep(self._folder, named)
         with self._guard:
             self._opened = {name: opened for name, opened in self._opened.items() if name in named}
 

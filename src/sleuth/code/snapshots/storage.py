@@ -35,6 +35,7 @@ from sleuth.errors import (
     IndexNotFoundError,
 )
 from sleuth.store.catalogue.lock import WriterLock
+from sleuth.store.disk.files import CODE, check_database, check_parts, make_database, make_folder
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
@@ -63,22 +64,24 @@ class CodeStorage:
         """
         self.path = Path(path)
         self.words = words
-        self._folder = self.path / "code"
-        self._database = self.path / "code.db"
+        self._folder = self.path / CODE.segments
+        self._database = self.path / CODE.record
+        check_parts(self.path)
         if not self._database.exists():
             if not create:
                 raise IndexNotFoundError(
                     f"no code index in {self.path}; `sleuth code index PATH` makes one", path=str(self.path)
                 )
-            self._folder.mkdir(parents=True, exist_ok=True)
-        self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
+            make_database(self._database)
+        make_folder(self._folder)
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._snapshots: dict[tuple[str, str], Snapshot] = {}
         self.shelf = Shelf(self._folder, words)
         self.memory = Memory()
-        self._lock = WriterLock(self.path / "code.lock")
+        self._lock = WriterLock(self.path / CODE.lock)
         self._prepare()
 
     # connections
@@ -88,6 +91,7 @@ class CodeStorage:
         """This thread's connection."""
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if found is None:
+            check_database(self._database)
             found = sqlite3.connect(
                 self._database, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
@@ -207,7 +211,7 @@ class CodeStorage:
         """All snapshots of a repository, newest first."""
         rows = self.connection.execute(
             "SELECT id, repository, base, names, status, started, finished, files, error FROM snapshots "
-            "WHERE repository = ? ORDER BY coalesce(finished, started) DESC, serial DESC",
+            "WHERE repository = ? ORDER BY serial DESC",
             (repository,),
         ).fetchall()
         return [snapshot_info(row) for row in rows]
@@ -237,7 +241,8 @@ class CodeStorage:
         packed = zlib.compress(np.sort(members).astype("<i8").tobytes(), 1)
         with self.transaction() as connection:
             connection.execute(
-                "UPDATE snapshots SET status = 'completed', finished = ?, files = ?, members = ?, names = ? "
+                "UPDATE snapshots SET status = 'completed', finished = ?, files = ?, members = ?, names = ?, "
+                "serial = (SELECT max(serial) + 1 FROM snapshots) "  # clocks go back, and a serial does not
                 "WHERE repository = ? AND id = ?",
                 (time.time(), len(members), packed, " ".join(names), repository, id),
             )

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.store.catalogue import manifest, segments
-from sleuth.store.catalogue.segments import Encoded, Held
+from sleuth.store.catalogue.segment_files import Held
+from sleuth.store.catalogue.segments import Encoded
 from sleuth.store.legs import Leg, Rows
 from sleuth.store.record.batch import Batch
 from sleuth.store.record.codebook import Coder, Learned

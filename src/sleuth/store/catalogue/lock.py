@@ -19,15 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from sleuth.errors import ArgumentError, IndexLockedError, StoreError
+from sleuth.store.disk.files import open_file, opened_file
 
-QUEUE = "writer.queue"
 _LONGEST_WAIT = 0.01
+_HOLDER_BYTES = 4096
 
 
 class WriterLock:
     """The right to write into one index folder; `acquire` gives it, `release` gives it back."""
 
     def __init__(self, path: Path) -> None:
+        """A lock on the file `path`, which ends in .lock; its queue is the file beside it that ends in .queue."""
         self._path = path
         self._fd = -1
 
@@ -44,7 +46,7 @@ class WriterLock:
         ):  # NaN is not
             raise ArgumentError(f"timeout must be a number of seconds of 0 or more, got {timeout!r}")
         deadline = time.monotonic() + timeout
-        queue = self._take(self._path.with_name(QUEUE), deadline, timeout)
+        queue = self._take(self._path.with_suffix(".queue"), deadline, timeout)
         try:
             fd = self._take(self._path, deadline, timeout)
         finally:
@@ -73,7 +75,7 @@ class WriterLock:
         """The descriptor of a locked file."""
         while True:
             try:
-                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                fd = open_file(path, os.O_RDWR | os.O_CREAT)
             except OSError as error:
                 folder = path.parent
                 raise StoreError(f"cannot write into {folder}: {error.strerror}", path=str(folder)) from error
@@ -97,13 +99,20 @@ class WriterLock:
                     raise self._refusal(timeout) from None
                 time.sleep(min(pause, left))
                 pause = min(pause * 1.5, _LONGEST_WAIT)
+            except OSError as error:
+                folder = self._path.parent
+                raise StoreError(
+                    f"cannot lock {self._path}: {error.strerror}; a file system without locks keeps no index: "
+                    "make it on a local disk",
+                    path=str(folder),
+                ) from error
             else:
                 return
 
     def _refusal(self, timeout: float) -> IndexLockedError:
         holder = read_holder(self._path) or {}
         who = (
-            f"process {holder['pid']} on {holder['host']} ({holder['command']}) since {holder['since']}"
+            f"process {holder['pid']} on {holder['host']} ({holder['program']}) since {holder['since']}"
             if holder
             else "another process"
         )
@@ -131,11 +140,11 @@ def _is_at(fd: int, path: Path) -> bool:
 def read_holder(path: Path) -> dict[str, Any] | None:
     """What the holder of the lock wrote of itself; None where nobody holds it."""
     try:
-        with path.open("rb") as file:
+        with opened_file(path) as fd:
             try:
-                fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
-                text = file.read()
+                text = os.pread(fd, _HOLDER_BYTES, 0)
             else:
                 return None
     except OSError:
@@ -144,15 +153,16 @@ def read_holder(path: Path) -> dict[str, Any] | None:
         holder = json.loads(text)
     except ValueError:
         return {}
-    whole = isinstance(holder, dict) and {"pid", "host", "command", "since"} <= holder.keys()
+    whole = isinstance(holder, dict) and {"pid", "host", "program", "since"} <= holder.keys()
     return holder if whole else {}
 
 
 def _myself() -> dict[str, Any]:
-    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv and sys.argv[0] else "python"
+    """Who this is, without the arguments of its command line, which may hold a key."""
+    program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
     return {
         "pid": os.getpid(),
         "host": platform.node(),
-        "command": command[:200],
+        "program": program[:200],
         "since": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -7,17 +7,20 @@ by the table `tombstones`, with the generation that deleted them.
 
 from __future__ import annotations
 
+import errno
+import mmap
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue import segments
+from sleuth.errors import IndexDamagedError, StoreError
+from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.catalogue.segments import Encoded, Opened
 from sleuth.store.legs import Bitmap, Leg, SegmentView, pack
 from sleuth.store.record.layout import Connection, select_in
@@ -46,11 +49,25 @@ class Loaded:
     Attributes:
         views: by leg, in order of key.
         gaps: by deferred leg, the ranges that no segment answers for.
+        files: mapped files by segment name.
     """
 
     generation: int
     views: Mapping[str, tuple[SegmentView, ...]]
     gaps: Mapping[str, tuple[tuple[int, int], ...]]
+    files: Mapping[str, mmap.mmap]
+
+    def check_files(self) -> None:
+        """Look at the length of every mapped file: reading beyond the end of one that was cut off kills the process.
+
+        Raises:
+            IndexDamagedError: one is shorter than it was.
+        """
+        for name, file in self.files.items():
+            if file.size() < len(file):
+                raise IndexDamagedError(
+                    f"segment {name} was cut off while it was open: close the index and run `sleuth doctor --repair`"
+                )
 
 
 class SegmentMissingError(Exception):
@@ -68,7 +85,21 @@ def entries(connection: Connection, leg: str | None = None) -> list[Entry]:
         "WHERE ?1 IS NULL OR leg = ?1 ORDER BY leg, first",
         (leg,),
     )
-    return [Entry(*row) for row in rows]
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    entry = Entry(*row)
+    texts, numbers = row[1:3], row[3:8]
+    if not (
+        segments.is_name(entry.name)
+        and all(isinstance(text, str) for text in texts)
+        and all(isinstance(number, int) for number in numbers)
+    ):
+        raise IndexDamagedError(
+            f"the manifest names a segment {entry.name!r} that Sleuth did not write: `sleuth doctor --full` says more"
+        )
+    return entry
 
 
 def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int, int]]:
@@ -106,16 +137,23 @@ def open_segment(connection: Connection, folder: Path, entry: Entry) -> Opened:
     Raises:
         SegmentMissingError: its file is not there.
         IndexDamagedError: it is not as it was written, as far as its size and header tell.
+        StoreError: it cannot be opened now, as where too many files are open.
     """
     if entry.inline:
         stored = connection.execute("SELECT inline FROM segments WHERE name = ?", (entry.name,)).fetchone()[0]
+        if not isinstance(stored, bytes):
+            raise IndexDamagedError(f"segment {entry.name}: its bytes are not as they were written")
         return segments.decode(entry.name, stored, entry.checksum)
     try:
-        return segments.read(folder, entry.name, entry.bytes, entry.checksum)
+        return segment_files.read(folder, entry.name, entry.bytes, entry.checksum)
     except FileNotFoundError as error:
         raise SegmentMissingError(entry.name) from error
     except OSError as error:
-        raise IndexDamagedError(f"segment {entry.name} cannot be read: {error.strerror}") from error
+        if error.errno == errno.EIO:
+            raise IndexDamagedError(f"segment {entry.name} cannot be read: {error.strerror}") from error
+        raise StoreError(
+            f"segment {entry.name} cannot be read now: {error.strerror}; try again", path=str(folder)
+        ) from error
 
 
 def publish(connection: Connection, segment: Encoded, *, inline: bool) -> None:
@@ -212,6 +250,7 @@ class Views:
         """
         newest = self._newest
         if newest is not None and newest.generation == generation:
+            newest.check_files()
             return newest
         with self._lock:
             newest = self._newest
@@ -244,7 +283,13 @@ class Views:
                     item for first, last in left for item in self._in_memory(connection, leg, first, last)
                 ]
             views[name] = tuple(view for _, _, view in sorted(found, key=lambda item: item[0]))
-        return Loaded(generation, MappingProxyType(views), MappingProxyType(holes))
+        names = {view.name for some in views.values() for view in some}
+        files = {
+            name: cached.opened.file
+            for name, cached in self._cache.items()
+            if name in names and cached.opened.file is not None
+        }
+        return Loaded(generation, MappingProxyType(views), MappingProxyType(holes), MappingProxyType(files))
 
     def _view(self, connection: Connection, entry: Entry, generation: int) -> SegmentView | None:
         """The view of an entry; None where it is damaged, which is noted."""

@@ -11,13 +11,16 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-NAME = "version"
+from sleuth.errors import IndexUnsafeError
+from sleuth.store.disk.files import DOCUMENTS, open_file, opened_file
+
+NAME = DOCUMENTS.mark
 
 
 def write(folder: Path, version: int) -> None:
     """Note that `version` is committed. A mark that cannot be written is an old one: harmless."""
-    with suppress(OSError):
-        fd = os.open(folder / NAME, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with suppress(OSError, IndexUnsafeError):
+        fd = open_file(folder / NAME, os.O_WRONLY | os.O_CREAT)
         try:
             os.pwrite(fd, _text(version), 0)
         finally:
@@ -30,7 +33,8 @@ def read(folder: Path) -> int | None:
     Read it before the record: a commit may come in between.
     """
     try:
-        text = (folder / NAME).read_bytes()
+        with opened_file(folder / NAME) as fd:
+            text = os.pread(fd, 64, 0)
     except FileNotFoundError:
         return 0
     except OSError:

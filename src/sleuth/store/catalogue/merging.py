@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sleuth.store.catalogue import manifest, segments
+from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.building import Built, keep
 from sleuth.store.catalogue.manifest import Entry
 from sleuth.store.legs import Leg, SegmentView, count, unpack
@@ -197,8 +197,7 @@ class Merges:
                 item.built.release()
             for entry in item.inputs:
                 if not entry.inline:
-                    with suppress(OSError):
-                        (path / "segments" / f"{entry.name}{segments.SUFFIX}").unlink()
+                    segment_files.remove(path / "segments", entry.name)
             item.settled.set()
 
     # --- the thread

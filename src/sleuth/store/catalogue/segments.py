@@ -17,23 +17,21 @@ A small segment is kept whole in the record instead of a file of its own: a comm
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import mmap
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError, StoreError
+from sleuth.errors import IndexDamagedError
 from sleuth.store.legs import SegmentData
 from sleuth.store.scratch import bytes_of, pieces
 
@@ -41,9 +39,8 @@ MAGIC = b"SLEUTH\x00\x01"
 CONTAINER = 1
 PRELUDE = struct.Struct("<8sIIII")
 ALIGNMENT = 64
-SUFFIX = ".seg"
-TEMPORARY = ".tmp"
 _KEYS, _TIES = "$keys", "$ties"
+_NAME = re.compile(r"\w+-\d+-\d+-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +73,7 @@ class Opened:
         stored: all arrays, keys and tie ranks as they are packed included.
         checksums: CRC-32 of each of them.
         padding: the bytes between them, which are 0.
+        file: the mapped file; None where the bytes are in the record.
     """
 
     name: str
@@ -86,12 +84,18 @@ class Opened:
     stored: Mapping[str, NDArray[Any]]
     checksums: Mapping[str, int]
     padding: tuple[bytes, ...]
+    file: mmap.mmap | None = None
 
 
 def new_name(leg: str, first: int, last: int) -> str:
     """A name that was never used: a rebuilt segment never takes the place of bytes that somebody may have mapped."""
     safe = "".join(c if c.isalnum() else "_" for c in leg)
     return f"{safe}-{first}-{last}-{os.urandom(6).hex()}"
+
+
+def is_name(name: object) -> bool:
+    """Whether `new_name` gives such names; others may lead out of the folder."""
+    return isinstance(name, str) and bool(_NAME.fullmatch(name))
 
 
 def encode(  # noqa: PLR0917 - the header, in order
@@ -142,7 +146,8 @@ def decode(name: str, buffer: bytes | mmap.mmap, checksum: int) -> Opened:
     arrays = {key: array for key, array in stored.items() if key not in (_KEYS, _TIES)}
     keys = _unpack_keys(int(header["start"]), int(header["rows"]), stored.get(_KEYS))
     padding = tuple(_padding(buffer, header["arrays"]))
-    return Opened(name, keys, stored.get(_TIES), arrays, header["meta"], stored, checksums, padding)
+    file = buffer if isinstance(buffer, mmap.mmap) else None
+    return Opened(name, keys, stored.get(_TIES), arrays, header["meta"], stored, checksums, padding, file)
 
 
 def verify(segment: Opened) -> Iterator[str]:
@@ -152,97 +157,6 @@ def verify(segment: Opened) -> Iterator[str]:
             yield name.removeprefix("$")
     if any(any(gap) for gap in segment.padding):
         yield "padding"
-
-
-def read(folder: Path, name: str, size: int, checksum: int) -> Opened:
-    """Map a segment file of the folder.
-
-    Raises:
-        FileNotFoundError: it is not there.
-        IndexDamagedError: it is not as it was written, as far as its size and header tell.
-    """
-    path = folder / f"{name}{SUFFIX}"
-    with path.open("rb") as file:
-        found = os.fstat(file.fileno()).st_size
-        if found != size:
-            raise IndexDamagedError(f"{path}: {found} bytes where {size} were written", path=str(path))
-        return decode(name, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), checksum)
-
-
-class Held:
-    """A segment file that no manifest names yet. Its lock tells sweepers, in any process, that it is not an orphan."""
-
-    def __init__(self, folder: Path, segment: Encoded) -> None:
-        """Write the file and sync it; the folder is synced by the caller, once for several files.
-
-        Raises:
-            StoreError: it could not be written; nothing is left of it.
-        """
-        self.path = folder / f"{segment.name}{SUFFIX}"
-        temporary = folder / f"{segment.name}{TEMPORARY}"
-        self._fd = -1
-        try:
-            self._fd = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
-            for part in segment.parts:
-                _write_all(self._fd, part)
-            os.fsync(self._fd)
-            temporary.rename(self.path)
-        except OSError as error:
-            self.release()
-            with suppress(OSError):
-                temporary.unlink()
-            raise StoreError(f"cannot write {self.path}: {error.strerror}", path=str(self.path)) from error
-
-    def release(self) -> None:
-        """Let go: a manifest names the file now, or it may be swept."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def discard(self) -> None:
-        """Remove the file: nothing will name it."""
-        with suppress(OSError):
-            self.path.unlink()
-        self.release()
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable.
-
-    Raises:
-        StoreError: the disk did not confirm it.
-    """
-    try:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise StoreError(f"cannot sync {folder}: {error.strerror}", path=str(folder)) from error
-
-
-def orphans(folder: Path, named: set[str]) -> list[Path]:
-    """Files that no manifest names and nobody is writing."""
-    unnamed = [path for path in sorted(folder.iterdir()) if path.suffix != SUFFIX or path.stem not in named]
-    return [path for path in unnamed if path.is_file() and not _is_held(path)]
-
-
-def _is_held(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # locked, or gone meanwhile
-        return True
-    return False
-
-
-def _write_all(fd: int, part: bytes | memoryview) -> None:
-    for piece in pieces(memoryview(part)):
-        left = piece
-        while left:
-            left = left[os.write(fd, left) :]
 
 
 def _checksum(array: NDArray[Any]) -> int:

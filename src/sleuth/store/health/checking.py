@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sleuth.errors import IndexDamagedError, StoreError
-from sleuth.store.catalogue import manifest, mark, segments
+from sleuth.store.catalogue import manifest, mark, segment_files, segments
 from sleuth.store.catalogue.lock import read_holder
 from sleuth.store.catalogue.manifest import Entry, SegmentMissingError, Views
 from sleuth.store.catalogue.segments import Opened
@@ -309,13 +311,19 @@ def _check_coverage(  # noqa: PLR0917 - arrays in the order of the sentence
 
 def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:
     """Files that nobody was writing and that no manifest since names: a commit may have come in between."""
-    unheld = segments.orphans(folder, set()) if folder.is_dir() else []
-    named = {f"{entry.name}{segments.SUFFIX}" for entry in manifest.entries(connection)}
+    unheld = segment_files.orphans(folder, set()) if folder.is_dir() else []
+    named = {f"{entry.name}{segment_files.SUFFIX}" for entry in manifest.entries(connection)}
     for path in unheld:
-        if path.name not in named and path.exists():
-            yield Finding(
-                "warning", path.name, "no manifest names this file: a crash left it", "any write removes it"
+        if path.name in named or not os.path.lexists(path):
+            continue
+        if segment_files.is_ours(path):
+            message, remedy = "no manifest names this file: a crash left it", "any write removes it"
+        else:
+            message, remedy = (
+                "Sleuth did not write this file, and leaves it alone",
+                f"rm {shlex.quote(str(path))}",
             )
+        yield Finding("warning", path.name, message, remedy)
 
 
 def repair(path: Path, connections: Connections, writer: Writer, views: Views) -> list[Repair]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue import manifest
+from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.building import build as build_segment
 from sleuth.store.catalogue.manifest import Entry, SegmentMissingError, Views
-from sleuth.store.catalogue.segments import SUFFIX
 from sleuth.store.legs import Leg, Rows
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
@@ -150,8 +149,7 @@ def _drop(
 
     writer.change_manifest(change)
     for name in names:
-        with suppress(OSError):
-            (views.folder / f"{name}{SUFFIX}").unlink()
+        segment_files.remove(views.folder, name)
     views.forget(names)
 
 

@@ -14,26 +14,29 @@ from sleuth.errors import (
     FormatVersionError,
     IndexDamagedError,
     IndexNotFoundError,
+    IndexUnsafeError,
     StoreError,
 )
 from sleuth.store.catalogue import mark
 from sleuth.store.catalogue.lock import WriterLock
-from sleuth.store.catalogue.segments import SUFFIX, sync_folder
+from sleuth.store.catalogue.segment_files import SUFFIX, sync_folder
+from sleuth.store.disk.files import DOCUMENTS, check_parts, make_folder
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import Codebooks
 from sleuth.store.record.layout import Connection
 
-RECORD, SEGMENTS, LOCK = "record.sqlite", "segments", "writer.lock"
+RECORD, SEGMENTS, LOCK = DOCUMENTS.record, DOCUMENTS.segments, DOCUMENTS.lock
 _CREATION_SECONDS = 10.0
 _BUSY_MS = 20
 _FREE_SHARE = 0.25
 
 
 def folder_at(path: str | os.PathLike[str]) -> Path:
-    """The folder that a path names.
+    """The folder that a path names, if none of its parts leads out of it.
 
     Raises:
         ArgumentError: it is no path.
+        IndexUnsafeError: a part is a link or belongs to somebody else.
     """
     try:
         folder = Path(path)
@@ -42,6 +45,7 @@ def folder_at(path: str | os.PathLike[str]) -> Path:
         folder = Path("\0")
     if "\0" in str(folder):
         raise ArgumentError(f"path must be the path of a folder, as text or a Path, got {path!r}")
+    check_parts(folder)
     return folder
 
 
@@ -72,11 +76,11 @@ def is_missing(folder: Path) -> bool:
     """Whether an index is to be made here before it can be opened; on a read-only disk none can be.
 
     Raises:
-        IndexDamagedError, FormatVersionError: as `is_whole`.
+        IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
     """
     try:
         return not is_whole(folder)
-    except (IndexDamagedError, FormatVersionError):
+    except (IndexDamagedError, IndexUnsafeError, FormatVersionError):
         raise
     except record.UNREADABLE:
         if os.access(folder, os.W_OK):
@@ -98,8 +102,8 @@ def create(folder: Path, settings: Mapping[str, Any]) -> None:
     """Make an empty index, durably; two processes that do it at once make one."""
     record.to_json(settings, "settings")
     with record.failing_disk(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / SEGMENTS).mkdir(exist_ok=True)
+        make_folder(folder)
+        make_folder(folder / SEGMENTS)
     lock = WriterLock(folder / LOCK)
     lock.acquire(_CREATION_SECONDS)
     try:
@@ -119,7 +123,7 @@ def probe(folder: Path) -> tuple[bool, bool]:
 
     Raises:
         IndexNotFoundError: no index here.
-        IndexDamagedError, FormatVersionError: as `is_whole`.
+        IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
     """
     file = folder / RECORD
     with _readable(folder):
@@ -129,7 +133,7 @@ def probe(folder: Path) -> tuple[bool, bool]:
     writable = os.access(folder, os.W_OK) and os.access(file, os.W_OK)
     try:
         whole = is_whole(folder)
-    except (IndexDamagedError, FormatVersionError):
+    except (IndexDamagedError, IndexUnsafeError, FormatVersionError):
         raise
     except record.UNREADABLE:
         if writable or log_bytes(folder):

@@ -14,13 +14,14 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, StoreError
+from sleuth.store.disk.files import check_database, make_database
 from sleuth.store.record.codebook import Codebooks
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ CHUNK_COLUMNS = "key, n, page, start, line, lines, checksum, fields, metadata, t
 SIGN = 1 << 31
 """Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
 _MANY = 960
+_MOST = 1 << 60
+"""Above any number that `state` reaches."""
 _JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -143,9 +146,10 @@ def connect(
     Args:
         shared: a reader that may make the files by which readers and writers take turns.
     """
+    check_database(path)
     mode = "immutable=1&mode=ro" if immutable else ("mode=rw" if write or shared else "mode=ro")
     connection = sqlite3.connect(
-        f"file:{quote(os.fsencode(path.resolve()))}?{mode}",
+        f"file:{quote(os.fsencode(path.parent.resolve() / path.name))}?{mode}",
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
@@ -167,6 +171,7 @@ def connect(
             if shared:
                 connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
     except BaseException:
         connection.close()
         raise
@@ -175,6 +180,7 @@ def connect(
 
 def initialise(path: Path, settings: Mapping[str, Any]) -> None:
     """Make the record at `path`, in one transaction; what a crash left of an earlier attempt is no obstacle."""
+    make_database(path)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         connection.execute(f"PRAGMA page_size = {PAGE}")
@@ -210,6 +216,41 @@ def check_format(connection: sqlite3.Connection, path: Path) -> bool:
         f"{path.parent} has format {found}, this version of Sleuth reads format {FORMAT}: "
         "open it with the version that made it, or index the documents again in another folder",
         path=str(path.parent),
+    )
+
+
+def read_settings(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
+    """What the index at `path` was made with.
+
+    Raises:
+        IndexDamagedError: nothing that `initialise` writes.
+    """
+    row = connection.execute("SELECT value FROM meta WHERE name = 'settings'").fetchone()
+    with suppress(TypeError, ValueError, RecursionError):
+        settings = json.loads(row[0])
+        if isinstance(settings, dict):
+            return settings
+    raise _odd(path, "settings", row)
+
+
+def read_version(connection: sqlite3.Connection, path: Path) -> int:
+    """The newest committed version of the index at `path`.
+
+    Raises:
+        IndexDamagedError: the state is none that a commit writes.
+    """
+    row = connection.execute("SELECT version, generation, next_key, documents, chunks FROM state").fetchone()
+    if row is None or not all(isinstance(value, int) and 0 <= value < _MOST for value in row):
+        raise _odd(path, "state", row)
+    version: int = row[0]
+    return version
+
+
+def _odd(path: Path, what: str, value: object) -> IndexDamagedError:
+    return IndexDamagedError(
+        f"the record in {path} is damaged: its {what} {_short(value)}; restore it from a copy, or remove the folder "
+        "and index the documents again",
+        path=str(path),
     )
 
 

@@ -18,10 +18,10 @@ from sleuth.surfaces.cli.common import (
     JsonOption,
     TimeoutOption,
     console,
-    index_path,
     print_json,
     shown,
 )
+from sleuth.surfaces.cli.places import index_path
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage, RetrievedContext, Snapshot

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth import errors
+from sleuth.surfaces.cli.places import index_path
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
@@ -78,22 +79,6 @@ def shown(text: str) -> str:
 def print_json(value: Any) -> None:
     """One JSON document on standard output, UTF-8, keys in the order given."""
     print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
-
-
-def nearest_index(start: Path) -> Path | None:
-    """The `.sleuth` folder in `start` or the nearest folder above that has one."""
-    return next(
-        (folder / ".sleuth" for folder in (start, *start.parents) if (folder / ".sleuth").is_dir()), None
-    )
-
-
-def index_path(option: Path | None) -> Path:
-    """The index that a command is about; it need not exist yet."""
-    if option is not None:
-        return option
-    if from_environment := os.environ.get("SLEUTH_INDEX"):
-        return Path(from_environment)
-    return nearest_index(Path.cwd()) or Path.cwd() / ".sleuth"
 
 
 def open_index(option: Path | None) -> Engine:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, index_path, print_json
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, print_json
+from sleuth.surfaces.cli.places import index_path
 
 if TYPE_CHECKING:
     from sleuth.engine.doctor import Finding

@@ -14,6 +14,7 @@ import typer
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import JsonOption, console, print_json
+from sleuth.surfaces.cli.places import check_origin
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
@@ -162,6 +163,7 @@ def search(
 
     err = console(stderr=True)
     home = judged.folder / (f".sleuth-eval-{analyzer}" if analyzer else ".sleuth-eval")
+    check_origin(home, f"remove it, and it is made anew: rm -r {home}")
     settings = {"analyzer": analyzer} if analyzer else None
     with Engine.open(home, create=True, settings=settings) as engine:
         with err.status(f"indexing {judged.name}") if err.is_terminal else nullcontext():

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, index_path, print_json
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
+from sleuth.surfaces.cli.places import index_path
 
 EXAMPLES = """[bold]Examples[/bold]
 

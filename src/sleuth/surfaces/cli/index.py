@@ -23,9 +23,9 @@ from sleuth.surfaces.cli.common import (
     console,
     from_here,
     human_bytes,
-    index_path,
     print_json,
 )
+from sleuth.surfaces.cli.places import index_path
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:

@@ -1,0 +1,177 @@
+"""Segment files in their folder: written under a lock, mapped, and removed only where they are Sleuth's own."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from sleuth.errors import IndexDamagedError, IndexUnsafeError, StoreError
+from sleuth.store.catalogue.segments import MAGIC, Encoded, Opened, decode, is_name
+from sleuth.store.disk.files import open_file, opened_file, opened_folder
+from sleuth.store.scratch import pieces
+
+SUFFIX = ".seg"
+TEMPORARY = ".tmp"
+
+
+def read(folder: Path, name: str, size: int, checksum: int) -> Opened:
+    """Map a segment file of the folder.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        IndexDamagedError: it is not as it was written, as far as its size and header tell.
+        IndexUnsafeError: it is a link, or its folder is.
+    """
+    path = folder / f"{name}{SUFFIX}"
+    with opened_folder(folder) as within, opened_file(path, within) as fd:
+        length = os.fstat(fd).st_size
+        if length != size:
+            raise IndexDamagedError(f"{path}: {length} bytes where {size} were written", path=str(path))
+        return decode(name, mmap.mmap(fd, 0, access=mmap.ACCESS_READ), checksum)
+
+
+class Held:
+    """A segment file that no manifest names yet. Its lock tells sweepers, in any process, that it is not an orphan."""
+
+    def __init__(self, folder: Path, segment: Encoded) -> None:
+        """Write the file and sync it; the folder is synced by the caller, once for several files.
+
+        Raises:
+            StoreError: it could not be written; nothing is left of it.
+        """
+        self.path = folder / f"{segment.name}{SUFFIX}"
+        temporary = folder / f"{segment.name}{TEMPORARY}"
+        self._fd = -1
+        try:
+            with opened_folder(folder) as within:
+                try:
+                    self._fd = _create_locked(temporary, within)
+                    for part in segment.parts:
+                        _write_all(self._fd, part)
+                    os.fsync(self._fd)
+                    os.rename(temporary.name, self.path.name, src_dir_fd=within, dst_dir_fd=within)
+                except OSError:
+                    self.release()
+                    with suppress(OSError):
+                        os.unlink(temporary.name, dir_fd=within)
+                    raise
+        except OSError as error:
+            raise StoreError(f"cannot write {self.path}: {error.strerror}", path=str(self.path)) from error
+
+    def release(self) -> None:
+        """Let go: a manifest names the file now, or it may be swept."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def discard(self) -> None:
+        """Remove the file: nothing will name it."""
+        remove(self.path.parent, self.path.stem)
+        self.release()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable.
+
+    Raises:
+        StoreError: the disk did not confirm it.
+    """
+    try:
+        with opened_folder(folder) as fd:
+            os.fsync(fd)
+    except OSError as error:
+        raise StoreError(f"cannot sync {folder}: {error.strerror}", path=str(folder)) from error
+
+
+def orphans(folder: Path, named: Collection[str]) -> list[Path]:
+    """Files of the folder that no manifest names and nobody is writing, other people's files included."""
+    with suppress(FileNotFoundError), opened_folder(folder) as within:
+        unnamed = _unnamed(within, named)
+        return [folder / name for name in unnamed if not _is_locked(folder / name, within)]
+    return []
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file has the name and the header of a segment, or of one that a crash cut off."""
+    with (
+        suppress(OSError, IndexUnsafeError),
+        opened_folder(path.parent) as within,
+        opened_file(path, within) as fd,
+    ):
+        return _is_ours(path.name, fd)
+    return False
+
+
+def sweep(folder: Path, named: Collection[str]) -> None:
+    """Remove the segments that no manifest names and nobody is writing; whatever else is there is left alone."""
+    with suppress(FileNotFoundError), opened_folder(folder) as within:
+        for name in _unnamed(within, named):
+            with suppress(OSError, IndexUnsafeError), opened_file(folder / name, within) as fd:
+                fcntl.flock(
+                    fd, fcntl.LOCK_EX | fcntl.LOCK_NB
+                )  # until it is gone: who makes a file takes it first
+                _remove_if_ours(name, fd, within)
+
+
+def remove(folder: Path, name: str) -> None:
+    """Remove the file of a segment that no manifest names any more; one that cannot be removed is swept later."""
+    path = folder / f"{name}{SUFFIX}"
+    with (
+        suppress(OSError, IndexUnsafeError),
+        opened_folder(folder) as within,
+        opened_file(path, within) as fd,
+    ):
+        _remove_if_ours(path.name, fd, within)
+
+
+def _unnamed(within: int, named: Collection[str]) -> list[str]:
+    names = sorted(os.listdir(within))
+    return [name for name in names if not name.endswith(SUFFIX) or name.removesuffix(SUFFIX) not in named]
+
+
+def _is_locked(path: Path, within: int) -> bool:
+    """Whether somebody is writing a file, or it is gone meanwhile."""
+    try:
+        with opened_file(path, within) as fd:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    except IndexUnsafeError:  # a folder or a link: nobody writes it
+        return False
+    return False
+
+
+def _is_ours(name: str, fd: int) -> bool:
+    """Whether a file has the name of a segment, and begins as one does as far as it goes."""
+    stem, ending = os.path.splitext(name)  # noqa: PTH122 - of a name
+    return ending in (SUFFIX, TEMPORARY) and is_name(stem) and MAGIC.startswith(os.pread(fd, len(MAGIC), 0))
+
+
+def _remove_if_ours(name: str, fd: int, within: int) -> None:
+    if _is_ours(name, fd):
+        os.unlink(name, dir_fd=within)
+
+
+def _create_locked(path: Path, within: int) -> int:
+    """A new file under a lock. A sweep may find it in between and remove it: then another one is made."""
+    while True:
+        fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, within=within)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            if os.fstat(fd).st_nlink:
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def _write_all(fd: int, part: bytes | memoryview) -> None:
+    for piece in pieces(memoryview(part)):
+        left = piece
+        while left:
+            left = left[os.write(fd, left) :]

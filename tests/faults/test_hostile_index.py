@@ -1,0 +1,307 @@
+"""An index that came with somebody else's files destroys nothing outside of it, whatever command opens it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from sleuth.code.snapshots import shelf
+from sleuth.engine import Engine
+from sleuth.errors import IndexUnsafeError, StoreError
+from sleuth.store.catalogue import building, segments
+from sleuth.store.disk.files import CODE, DOCUMENTS
+from sleuth.store.store import Store
+from sleuth.surfaces.cli.app import app, register
+from sleuth.types import Document
+from tests.store.words import SumsLeg, put
+
+COMMANDS = {
+    "index": ["index", "guide.md"],
+    "search": ["search", "tokens"],
+    "ask": ["ask", "how many tokens"],
+    "show": ["show", "guide"],
+    "status": ["status"],
+    "delete": ["delete", "guide"],
+    "doctor": ["doctor"],
+    "repair": ["doctor", "--repair"],
+    "code index": ["code", "index", "."],
+    "code search": ["code", "search", "refill"],
+}
+PARTS = [
+    *(name for names in (DOCUMENTS, CODE) for name in (names.lock, names.queue, names.mark, names.segments)),
+    *(
+        f"{names.record}{ending}"
+        for names in (DOCUMENTS, CODE)
+        for ending in ("", "-wal", "-shm", "-journal")
+    ),
+]
+FOLDERS = (DOCUMENTS.segments, CODE.segments)
+
+
+def sleuth(*arguments: str) -> Result:
+    """A command, in this process."""
+    register(list(arguments))
+    return CliRunner().invoke(app, list(arguments))
+
+
+def told(result: Result) -> str:
+    """All that a command says, its failure included."""
+    return "".join(f"{result.output}{result.exception}".split())
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a document, a source file, and an index of both whose segments are files."""
+    home = tmp_path_factory.mktemp("sound")
+    (home / "guide.md").write_text("Tokens are refilled every second.\n")
+    (home / "limits.py").write_text("def refill(tokens):\n    return tokens + 1\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        patch.delenv("SLEUTH_INDEX", raising=False)
+        patch.setattr(building, "INLINE_BYTES", 0)
+        patch.setattr(shelf, "SMALL", 0)
+        with Engine.open(".sleuth", create=True, embedder="") as engine:
+            engine.add([Document("Tokens are refilled every second.", id="guide")])
+        assert sleuth("code", "index", ".").exit_code == 0
+    assert list((home / ".sleuth" / "segments").iterdir())
+    assert list((home / ".sleuth" / "code").iterdir())
+    return home
+
+
+@pytest.fixture
+def home(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, in which commands run."""
+    shutil.copytree(sound, tmp_path / "home", symlinks=True)
+    monkeypatch.chdir(tmp_path / "home")
+    monkeypatch.delenv("SLEUTH_INDEX", raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """Files that are nobody's business: a folder of them, one that is named as a segment, and a single one."""
+    folder = tmp_path / "outside"
+    (folder / "files").mkdir(parents=True)
+    for name in ("letter.txt", "lexical-1-1-0123456789ab.seg", "lexical-1-1-0123456789ab.tmp"):
+        (folder / "files" / name).write_text("precious")
+    (folder / "file").write_text("precious")
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files below a folder."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def replace(path: Path, kind: str, outside: Path) -> None:
+    """Put something else in the place of a part of the index."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    is_folder = path.name in FOLDERS
+    if kind == "link":
+        path.symlink_to(outside / ("files" if is_folder else "file"))
+    elif kind == "dangling link":
+        path.symlink_to(outside / "new")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif is_folder:
+        path.write_text("a file")
+    else:
+        path.mkdir()
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_part_that_is_a_link(command: str, part: str, home: Path, outside: Path) -> None:
+    """Every command refuses the index, names the part, and leaves alone what it leads to."""
+    before = contents(outside)
+    replace(home / ".sleuth" / part, "link", outside)
+    result = sleuth(*COMMANDS[command])
+    assert result.exit_code != 0
+    assert f".sleuth/{part}isalink" in told(result)
+    assert contents(outside) == before
+
+
+@pytest.mark.parametrize("kind", ["dangling link", "pipe", "other"])
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_is_something_else(part: str, kind: str, home: Path, outside: Path) -> None:
+    """Links to nothing, pipes, and folders in the place of files are refused as well: none is waited for or made."""
+    before = contents(outside)
+    replace(home / ".sleuth" / part, kind, outside)
+    for command in ("index", "search", "code index", "code search"):
+        result = sleuth(*COMMANDS[command])
+        assert isinstance(result.exception, IndexUnsafeError)
+        assert result.exception.part == part
+    assert contents(outside) == before
+
+
+@pytest.mark.parametrize("part", FOLDERS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_segment_that_is_a_link(command: str, part: str, home: Path, outside: Path) -> None:
+    """A link in the place of a segment is not followed, and what it names stays."""
+    for path in sorted((home / ".sleuth" / part).iterdir()):
+        (outside / path.name).write_bytes(path.read_bytes())
+        replace(path, "none", outside)
+        path.rmdir()
+        path.symlink_to(outside / path.name)
+    before = contents(outside)
+    result = sleuth(*COMMANDS[command])
+    assert result.exception is None or isinstance(result.exception, StoreError | SystemExit)
+    if command in ("search", "code search") and (part == CODE.segments) == command.startswith("code"):
+        assert "isalink" in told(result)
+    assert contents(outside) == before
+
+
+@pytest.mark.parametrize("part", FOLDERS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_files_that_sleuth_did_not_write(command: str, part: str, home: Path) -> None:
+    """Other files in a folder of segments stay, whether their name or their beginning is that of a segment."""
+    folder = home / ".sleuth" / part
+    (folder / "letter.txt").write_text("precious")
+    (folder / "letter.seg").write_bytes(segments.MAGIC + b"precious")
+    (folder / "lexical-1-1-0123456789ab.tmp").write_text("precious")
+    (folder / "lexical-1-1-0123456789ab.seg").write_text("precious")
+    foreign = {
+        str(path): path.read_bytes() for path in folder.iterdir() if b"precious" in path.read_bytes()[:64]
+    }
+    assert len(foreign) == 4
+    sleuth(*COMMANDS[command])
+    assert foreign.items() <= contents(folder).items()
+
+
+def test_reading_deletes_nothing(home: Path) -> None:
+    """What a crash left is swept by the next write, and not by a search, a status or a check."""
+    left = home / ".sleuth" / "segments" / "lexical-1-1-0123456789ab.tmp"
+    left.write_bytes(segments.MAGIC)
+    for command in ("search", "ask", "show", "status", "doctor", "code search"):
+        sleuth(*COMMANDS[command])
+        assert left.exists()
+    assert sleuth(*COMMANDS["index"]).exit_code == 0
+    assert not left.exists()
+
+
+def test_mending_while_opening_deletes_nothing(home: Path) -> None:
+    """A search rebuilds a segment that is missing, and leaves everything else in the folder alone."""
+    folder = home / ".sleuth" / "segments"
+    victim = min(folder.iterdir())
+    victim.unlink()
+    left = folder / "lexical-1-1-0123456789ab.tmp"
+    left.write_bytes(segments.MAGIC)
+    before = contents(folder)
+    assert "mended" in told(sleuth(*COMMANDS["search"]))
+    assert before.items() <= contents(folder).items()
+
+
+def test_a_part_of_another_user(home: Path) -> None:
+    """A part that belongs to neither this user nor the one who made the index is refused."""
+    if os.geteuid():
+        pytest.skip("giving a file away needs root")
+    os.chown(home / ".sleuth" / "version", 4321, -1)
+    with pytest.raises(IndexUnsafeError, match="version belongs to user 4321"):
+        Store.open(home / ".sleuth")
+    os.chown(home / ".sleuth", 4321, -1)
+    Store.open(home / ".sleuth").close()
+
+
+def _git(*arguments: str) -> None:
+    subprocess.run(["git", *arguments], check=True, capture_output=True)
+
+
+def _commit(home: Path) -> None:
+    _git("init", "-q")
+    _git("add", "-f", ".sleuth/record.sqlite")
+
+
+def _commit_compressed(home: Path) -> None:
+    _commit(home)
+    _git("update-index", "--index-version", "4")
+
+
+def _commit_split(home: Path) -> None:
+    _commit(home)
+    _git("update-index", "--split-index")
+
+
+def _commit_in_a_worktree(home: Path) -> None:
+    """The index is that of a second worktree, where `.git` is a file."""
+    shutil.move(home / ".sleuth", home.parent / "kept")
+    _git("init", "-q")
+    _git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one")
+    _git("worktree", "add", "-q", str(home.parent / "second"))
+    os.chdir(home.parent / "second")
+    shutil.move(home.parent / "kept", home.parent / "second" / ".sleuth")
+    _git("add", "-f", ".sleuth/record.sqlite")
+
+
+def _link(home: Path) -> None:
+    (home / ".sleuth").rename(home.parent / "elsewhere")
+    (home / ".sleuth").symlink_to(home.parent / "elsewhere")
+
+
+def _give_away(home: Path) -> None:
+    if os.geteuid():
+        pytest.skip("giving a file away needs root")
+    os.chown(home / ".sleuth", 4321, -1)
+
+
+@pytest.mark.parametrize(
+    ("origin", "reason"),
+    [
+        (_commit, "is tracked by git"),
+        (_commit_compressed, "is tracked by git"),
+        (_commit_split, "is tracked by git"),
+        (_commit_in_a_worktree, "is tracked by git"),
+        (_link, "is a link"),
+        (_give_away, "belongs to user 4321"),
+    ],
+)
+def test_an_index_that_nobody_named(
+    origin: Callable[[Path], None], reason: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is found by itself, and may be somebody else's, is opened only where it is named."""
+    origin(home)
+    for command in ("index", "search", "doctor", "code search"):
+        result = sleuth(*COMMANDS[command])
+        assert isinstance(result.exception, IndexUnsafeError)
+        assert reason in str(result.exception)
+        assert "--index" in str(result.exception)
+    assert sleuth("search", "tokens", "--index", ".sleuth").exit_code == 0
+    monkeypatch.setenv("SLEUTH_INDEX", ".sleuth")
+    assert sleuth("search", "tokens").exit_code == 0
+
+
+def test_an_index_of_ones_own_in_a_repository(home: Path) -> None:
+    """One that git does not track opens without being named, whatever else git tracks."""
+    _git("init", "-q")
+    (home / "more.sleuth").write_text("x")
+    _git("add", "guide.md", "more.sleuth")
+    assert sleuth(*COMMANDS["search"]).exit_code == 0
+
+
+def test_only_the_owner_reads_an_index(home: Path) -> None:
+    """Whatever the mask of the process, folders have mode 0700 and files 0600."""
+    shutil.rmtree(home / ".sleuth")
+    before = os.umask(0)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(building, "INLINE_BYTES", 0)
+            sleuth("index", "guide.md", "--embedder", "")
+            sleuth("code", "index", ".")
+            with Store.open(home / ".sleuth") as store:
+                store.attach([SumsLeg()])
+                with store.writer() as writer:
+                    put(writer, "a", "b")
+                    modes = {path.name: path.stat().st_mode & 0o777 for path in (home / ".sleuth").rglob("*")}
+    finally:
+        os.umask(before)
+    assert (home / ".sleuth").stat().st_mode & 0o777 == 0o700
+    assert {name: mode for name, mode in modes.items() if mode != 0o600} == {"segments": 0o700, "code": 0o700}
+    assert {"record.sqlite", "record.sqlite-wal", "record.sqlite-shm", "code.db", "version"} <= modes.keys()

@@ -1,0 +1,128 @@
+"""Limits of the system, and files that change while they are open, are errors of Sleuth's that lose nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.engine import Engine
+from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
+from sleuth.store.catalogue import building
+from sleuth.store.store import Store
+from sleuth.types import Document
+from tests.store.words import SumsLeg, contents, faults, put
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An index whose segment is a file."""
+    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+    with Store.open(tmp_path / "index", create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            put(writer, "a", *(["text"] * 5000))
+    return tmp_path / "index"
+
+
+def test_too_many_open_files(path: Path) -> None:
+    """Opening, reading and writing fail with an error of the store; nothing is taken for damaged, and all is there."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open("/dev/null", os.O_RDONLY)
+    os.close(free)
+    failures = 0
+    for spare in range(20):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + spare, hard))
+        try:
+            with Store.open(path) as store:
+                assert store.attach([SumsLeg()]) == []
+                with store.reader() as snapshot:
+                    assert len(contents(snapshot)) >= 5000
+                with store.writer() as writer:
+                    put(writer, f"b{spare}", "more")
+        except StoreError as error:
+            assert not isinstance(error, IndexDamagedError), error
+            failures += 1
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert 0 < failures < 20
+    with Store.open(path) as store:
+        assert store.attach([SumsLeg()]) == []
+        assert faults(store) == []
+
+
+def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
+    """The next read says so, where reading the file's lost end would kill the process; opening again rebuilds it."""
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        with store.reader() as snapshot:
+            assert len(contents(snapshot)) == 5000
+        (file,) = (path / "segments").iterdir()
+        os.truncate(file, 4096)
+        with pytest.raises(IndexDamagedError, match="was cut off while it was open"), store.reader():
+            pass
+    with Store.open(path) as store:
+        assert len(store.attach([SumsLeg()])) == 1
+        with store.reader() as snapshot:
+            assert len(contents(snapshot)) == 5000
+
+
+def _change(statement: str, *values: Any) -> Callable[[sqlite3.Connection], None]:
+    def change(connection: sqlite3.Connection) -> None:
+        connection.execute(statement, values)
+
+    return change
+
+
+ODD_VALUES = [None, "x", b"x", -1, 1.5, (1 << 63) - 1]
+ODD_STATE = [
+    *(
+        _change(f"UPDATE state SET {column} = ?", value)
+        for column in ("version", "generation", "next_key", "documents", "chunks")
+        for value in ODD_VALUES
+        if value is not None
+    ),
+    _change("DELETE FROM state"),
+    _change("DROP TABLE state"),
+    _change("DELETE FROM meta"),
+    *(
+        _change("UPDATE meta SET value = ? WHERE name = 'settings'", value)
+        for value in ("[]", "{", "null", "5", "[" * 100_000, b"x", 5, '{"analyzer": 5}', '{"analyzer": "none"}',
+                      '{"k1": "x"}', '{"embedder": 7}', '{"embedder": "no:such"}', '{"unknown": []}',
+                      '{"chunk_size": -1}', '{"title_weight": 1e99}')
+    ),
+    *(
+        _change(f"UPDATE segments SET {column} = ?", value)
+        for column in ("name", "leg", "fingerprint", "first", "last", "rows", "bytes", "checksum", "inline")
+        for value in (*ODD_VALUES[1:], "../outside-1-1-0123456789ab")
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", ODD_STATE)
+def test_odd_values_in_a_record(tmp_path: Path, change: Callable[[sqlite3.Connection], None]) -> None:
+    """Settings, state and manifest of any type and value open, or are refused by an error of Sleuth's."""
+    path = tmp_path / "index"
+    with Engine.open(path, create=True, embedder="") as engine:
+        engine.add([Document("Tokens are refilled every second.", id="guide")])
+    with sqlite3.connect(path / "record.sqlite") as connection:
+        try:
+            change(connection)
+        except sqlite3.IntegrityError:
+            pytest.skip("the schema itself refuses it")
+    connection.close()
+    for _ in range(2):
+        try:
+            with Engine.open(path) as engine:
+                engine.retrieve("tokens")
+                engine.status()
+                engine.check(full=True)
+                engine.add([Document("More tokens.", id="more")])
+                engine.repair()
+        except (StoreError, ArgumentError):
+            pass

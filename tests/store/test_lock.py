@@ -1,0 +1,89 @@
+"""The writer's lock keeps others out, says who has it, and fails with an error of Sleuth's."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sleuth.errors import IndexLockedError, IndexUnsafeError, StoreError
+from sleuth.store.catalogue.lock import WriterLock, read_holder
+
+
+def test_a_lock_on_a_file_that_was_removed_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who locked a file that is no longer there waits for whoever locked the one in its place."""
+    path, others = tmp_path / "writer.lock", []
+    really = fcntl.flock
+
+    def after_a_removal(fd: int, operation: int) -> None:
+        if not others and path.exists() and os.path.samestat(os.fstat(fd), path.stat()):
+            path.unlink()
+            others.append(os.open(path, os.O_RDWR | os.O_CREAT))
+            really(others[0], fcntl.LOCK_EX)
+        really(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", after_a_removal)
+    lock = WriterLock(path)
+    with pytest.raises(IndexLockedError):
+        lock.acquire(0.05)
+    os.close(others[0])
+    lock.acquire(0.05)
+    assert read_holder(path) is not None
+    lock.release()
+    assert read_holder(path) is None
+
+
+def test_a_holder_tells_no_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Process, host, program and time are told; what stood behind the program on its command line may be a key."""
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/sleuth", "web", "--key", "tvly-secret"])
+    lock = WriterLock(tmp_path / "writer.lock")
+    lock.acquire(0)
+    assert b"secret" not in (tmp_path / "writer.lock").read_bytes()
+    holder = read_holder(tmp_path / "writer.lock")
+    assert holder is not None
+    assert holder.keys() == {"pid", "host", "program", "since"}
+    assert (holder["pid"], holder["program"]) == (os.getpid(), "sleuth")
+    with pytest.raises(IndexLockedError, match=rf"process {os.getpid()} on .* \(sleuth\) since 20"):
+        WriterLock(tmp_path / "writer.lock").acquire(0)
+    lock.release()
+
+
+def test_queues_of_two_locks_are_two(tmp_path: Path) -> None:
+    """A writer of code that waits keeps no writer of documents waiting."""
+    for name in ("writer.lock", "code.lock"):
+        lock = WriterLock(tmp_path / name)
+        lock.acquire(0)
+        lock.release()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "writer.lock", "writer.queue", "code.lock", "code.queue"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EIO, errno.EINTR])
+def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """What flock refuses is an error of the store that says why, and leaves no descriptor open."""
+
+    def refuse(fd: int, operation: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(StoreError, match=f"cannot lock .*{os.strerror(code)}.*local disk"):
+        WriterLock(tmp_path / "writer.lock").acquire(1)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize("name", ["writer.lock", "writer.queue"])
+def test_a_lock_that_is_a_link(tmp_path: Path, name: str) -> None:
+    """It is refused, and what it names is not truncated."""
+    (tmp_path / "outside").write_text("precious")
+    (tmp_path / name).symlink_to(tmp_path / "outside")
+    with pytest.raises(IndexUnsafeError, match=f"{name} is a link"):
+        WriterLock(tmp_path / "writer.lock").acquire(0)
+    assert (tmp_path / "outside").read_text() == "precious"

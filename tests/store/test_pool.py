@@ -1,0 +1,38 @@
+"""Connections are shared between threads and never carried over a fork."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sleuth.store.catalogue.pool import Pool
+from sleuth.store.record.codebook import Codebooks
+from sleuth.store.record.layout import Connection, connect, initialise
+
+
+def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
+    """Idle connections are closed before a fork: parent and child make their own afterwards."""
+    initialise(tmp_path / "record.sqlite", {})
+    makers: dict[Connection, int] = {}
+
+    def make() -> Connection:
+        connection = connect(tmp_path / "record.sqlite", Codebooks(), write=True)
+        makers[connection] = os.getpid()
+        return connection
+
+    pool = Pool(make, str(tmp_path))
+    first = pool.acquire()
+    pool.release(first)
+    again = pool.acquire()
+    assert again is first
+    pool.release(again)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if makers[pool.acquire()] == os.getpid() else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert pool.acquire() is not first
+    pool.close()
