@@ -239,7 +239,7 @@ def tracks(root: Path, path: str) -> bool:
     Raises:
         CodeError: git cannot be run here, or refuses.
     """
-    return bool(_run(root, "--literal-pathspecs", "ls-files", "-z", "--", path))
+    return bool(run(root, "--literal-pathspecs", "ls-files", "-z", "--", path))
 
 
 def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
