@@ -18,7 +18,8 @@ def test_a_lock_on_a_file_that_was_removed_keeps_nobody_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who locked a file that is no longer there waits for whoever locked the one in its place."""
-    path, others = tmp_path / "writer.lock", []
+    path = tmp_path / "writer.lock"
+    others: list[int] = []
     really = fcntl.flock
 
     def after_a_removal(fd: int, operation: int) -> None:

@@ -131,7 +131,8 @@ def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:
 
 def test_a_sweep_while_a_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep between the creation of a file and its lock costs another try, and no segment."""
-    really, sweeps = fcntl.flock, []
+    really = fcntl.flock
+    sweeps: list[list[str]] = []
 
     def after_a_sweep(fd: int, operation: int) -> None:
         if not sweeps:
