@@ -264,7 +264,7 @@ def test_remotes_are_kept_without_credentials(git: Git, tmp_path: Path, url: str
             assert [repository.url for repository in storage.repositories()] == [public]
             assert storage.repository(url).id == storage.repository(public).id == id
         with pytest.raises(UnknownRepositoryError) as unknown:
-            storage.repository(f"{url}x")
+            storage.repository("https://me:s3cret@elsewhere.example/y?token=s3cret")
         assert "cret" not in str(unknown.value)
     content = b"".join(path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file())
     assert b"cret" not in content

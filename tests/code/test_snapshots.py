@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
 from sleuth.code.repository.sources import WorktreeSource, source_at
+from sleuth.code.search import signals
 from sleuth.code.snapshots.diff import compare
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine.codebase import open_code
@@ -111,6 +113,43 @@ def test_a_snapshot_answers_as_if_it_were_alone(storage: CodeStorage, git: Git, 
         assert answers(alone, other.repository, "charge order") == answers(
             storage, latest.repository, "charge order"
         )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_grown_index_scores_as_a_fresh_one(
+    storage: CodeStorage, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """However many snapshots came before, hits, scores and order are those of an index of this one alone."""
+    monkeypatch.setattr(signals, "FILE_POOL", 7)
+    monkeypatch.setattr(signals, "CHUNK_POOL", 9)
+    monkeypatch.setattr(signals, "READ", 5)
+    random = Random(seed)
+    words = ["charge", "order", "ledger", "refund", "card"]
+
+    def content() -> str:
+        names = random.choices(words, k=random.randint(1, 3))
+        return "".join(f"def {name}_{random.choice(words)}(x):\n    return x\n\n\n" for name in names)
+
+    files = {
+        f"{folder}/{random.choice(words)}{i}.py": content() for i in range(8) for folder in ("a", "b", "c")
+    }
+    names = random.sample(sorted(files), len(files))
+    for start in range(0, len(names), 6):
+        git.commit({name: files[name] for name in names[start : start + 6]})
+        git.commit({name: content() for name in names[:start:5]})
+        grown = index_path(storage, git.root)
+    if seed % 2:
+        storage.compact()
+    with open_code(tmp_path / "fresh", create=True) as fresh:
+        alone = index_path(fresh, git.root).repository
+        for query in (
+            "charge order",
+            "order_card",
+            "ledger",
+            "refund the card of an order",
+            "def charge_order(x)",
+        ):
+            assert answers(storage, grown.repository, query) == answers(fresh, alone, query)
 
 
 def test_several_repositories_are_apart(storage: CodeStorage, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from sleuth.code.search.phrases import READ, phrase_scores
 from sleuth.code.search.query import Query, parts_of
 
 if TYPE_CHECKING:
+    from sleuth.code.search.words import WordSearcher
     from sleuth.code.snapshots.snapshot import Snapshot
     from sleuth.store.legs import Bitmap
 
@@ -106,15 +107,15 @@ class Signals:
 
     def _search(
         self,
-        searcher: object,
+        searcher: WordSearcher,
         terms: Mapping[str, Mapping[str, float]],
         masks: Sequence[Bitmap | None] | None,
     ) -> Scores:
         out = np.zeros(self._n, np.float32)
         terms = {field: tokens for field, tokens in terms.items() if tokens}
         if terms:
-            hits = searcher.search(terms, FILE_POOL, allowed=masks)  # type: ignore[attr-defined]
-            out[np.searchsorted(self._snapshot.keys, hits.keys)] = hits.scores
+            keys, scores = best_rows(searcher, terms, FILE_POOL, self._n, masks)
+            out[self._snapshot.positions_of_files(keys)] = scores
         return out
 
     def _chunks(self, query: Query) -> Scores:
@@ -128,9 +129,10 @@ class Signals:
 
             keys = np.sort(ranges(snapshot.firsts[self._allowed], snapshot.counts[self._allowed]))
             masks = snapshot.bitmaps(views, keys)
-        hits = searcher.search({"context": query.terms}, CHUNK_POOL, allowed=masks)
-        self.chunk_keys, self.chunk_scores = hits.keys, hits.scores
-        return best_of(snapshot.positions_of_chunks(hits.keys), hits.scores, self._n)
+        rows = len(snapshot.chunk_keys)
+        keys, scores = best_rows(searcher, {"context": query.terms}, CHUNK_POOL, rows, masks)
+        self.chunk_keys, self.chunk_scores = keys, scores
+        return best_of(snapshot.positions_of_chunks(keys), scores, self._n)
 
     def _defines(self, names: Mapping[str, int]) -> Scores:
         """Sum over identifiers of idf / sqrt(df): a name that everybody defines says little."""
@@ -144,6 +146,31 @@ class Signals:
             if found:
                 out[found] += weight * math.log1p(self._n / len(found)) / math.sqrt(len(found))
         return out
+
+
+def best_rows(
+    searcher: WordSearcher,
+    terms: Mapping[str, Mapping[str, float]],
+    pool: int,
+    rows: int,
+    masks: Sequence[Bitmap | None] | None,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Keys and scores of about `pool` rows, best first.
+
+    Rows that tie with the last of the pool are left out: which of them would be in it depends on their keys, and so on
+    what was indexed before. Where the whole pool ties, all rows that match are taken.
+
+    Args:
+        rows: how many there are.
+    """
+    hits = searcher.search(terms, pool, allowed=masks)
+    if len(hits.keys) < min(pool, rows) or pool >= rows:
+        return hits.keys, hits.scores
+    above = hits.scores > hits.scores[-1]
+    if above.any():
+        return hits.keys[above], hits.scores[above]
+    hits = searcher.search(terms, rows, allowed=masks)
+    return hits.keys, hits.scores
 
 
 def best_of(positions: NDArray[np.int64], scores: NDArray[np.float32], n: int) -> Scores:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.code.repository.objects import commit_named
 from sleuth.errors import ArgumentError, UnknownRepositoryError, UnknownSnapshotError
-from sleuth.remote.address import HIDDEN, shown_url
+from sleuth.remote.address import shown_url
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
@@ -31,7 +31,7 @@ def repository_named(name: str, known: Sequence[Repository], place: str) -> Repo
     for repository in known:
         if (
             name in (repository.id, repository.path, repository.url)
-            or (shown == repository.url and HIDDEN not in shown)
+            or shown == repository.url
             or resolved == repository.path
         ):
             return repository

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,9 +47,10 @@ class Snapshot:
     """One completed snapshot, opened. Immutable; safe to share between threads.
 
     Attributes:
-        files: its searchable file versions, in order of key.
+        files: its searchable file versions, in order of path: the order of keys depends on what was indexed before, and
+            positions in this list break ties and order sums.
         skipped: the others, each with its reason.
-        keys: keys of `files`, ascending, shape (n,).
+        keys: keys of `files`, shape (n,).
         vectors: of its chunks, by embedder; filled by `sleuth.code.search.vectors`.
         firsts, counts: of their chunks, shape (n,).
     """
@@ -58,7 +60,7 @@ class Snapshot:
         self.repository = repository
         self.info = info
         rows = storage.file_rows(storage.members(repository.id, info.id))
-        self.files = [row for row in rows if not row.skip]
+        self.files = sorted([row for row in rows if not row.skip], key=attrgetter("path"))
         self.skipped = [row for row in rows if row.skip]
         self.keys = np.array([row.key for row in self.files], np.int64)
         self.firsts = np.array([row.first_chunk for row in self.files], np.int64)
@@ -116,7 +118,7 @@ class Snapshot:
     @cached_property
     def file_words(self) -> tuple[WordSearcher, list[SegmentView]]:
         """The searcher over whole files, and its segments."""
-        return self._searcher(self.storage.words.files, self.keys)
+        return self._searcher(self.storage.words.files, np.sort(self.keys))
 
     @cached_property
     def chunk_words(self) -> tuple[WordSearcher, list[SegmentView]]:
@@ -137,6 +139,17 @@ class Snapshot:
         order = self._chunk_order
         i = int(order[np.searchsorted(self.firsts[order], chunk, "right") - 1])
         return i, chunk - int(self.firsts[i])
+
+    @cached_property
+    def _key_order(self) -> NDArray[np.int64]:
+        return np.argsort(self.keys)
+
+    def positions_of_files(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions in `files` of keys."""
+        positions: NDArray[np.int64] = self._key_order[
+            np.searchsorted(self.keys, keys, sorter=self._key_order)
+        ]
+        return positions
 
     @cached_property
     def _chunk_order(self) -> NDArray[np.int64]:
@@ -219,7 +232,7 @@ class Snapshot:
         if not words:
             return []
         hits = self.file_words[0].search({field: {words[-1]: 1.0}}, len(self.files))
-        return sorted(np.searchsorted(self.keys, hits.keys).tolist())
+        return sorted(self.positions_of_files(hits.keys).tolist())
 
     def definitions(self, name: str) -> list[Definition]:
         """All definitions of a name, or of a dotted name whose last steps match, in order of path and line."""
