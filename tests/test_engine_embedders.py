@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from sleuth import Document, Engine, Ranking
-from sleuth.dense.embedding import text_hash
 from sleuth.dense.packages import Model2VecEmbedder
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, MissingPackageError
 from sleuth.ingest.reports import IndexInterrupted
+from sleuth.store.hashing import text_hash
 from tests.dense.strategies import HashEmbedder
 
 

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.dense.embedding import check_embedder, embed_texts, text_hash, unit
+from sleuth.dense.embedding import check_embedder, embed_texts, unit
 from sleuth.dense.leg import DenseLeg
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
+from sleuth.store.hashing import text_hash
 from sleuth.store.legs import Rows
 from tests.dense.strategies import HashEmbedder, rows_of
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
+from sleuth.store.hashing import text_hash
 from sleuth.store.record import codebook
 from sleuth.store.record.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook, decode_all
-from sleuth.store.store import Store, content_hash
+from sleuth.store.store import Store
 from tests.store.words import SumsLeg, faults, read
 
 RNG = random.Random(3)
@@ -88,7 +89,7 @@ def test_large_batches_are_coded_and_each_kind_gets_its_book(store: Store) -> No
     for name, texts in batches.items():
         with store.writer() as writer:
             ids = [f"{name}{i:05}" for i in range(len(texts))]
-            assert writer.put_passages(ids, texts, [content_hash(text) for text in texts]) == len(texts)
+            assert writer.put_passages(ids, texts, [text_hash(text) for text in texts]) == len(texts)
     with store._connection() as connection:
         kinds = connection.execute(
             "SELECT substr(d.id, 1, 1), typeof(text), hex(substr(text, 1, 1)), count(*) FROM chunks c "
@@ -110,8 +111,8 @@ def test_a_book_of_an_abandoned_transaction_is_forgotten(store: Store) -> None:
         ids = [f"d{i}" for i in range(len(texts))]
         try:
             with store.writer() as writer:
-                writer.put_passages(ids, texts, [content_hash(text) for text in texts])
-                writer._flush()
+                writer.put_passages(ids, texts, [text_hash(text) for text in texts])
+                writer._pending.flush()
                 if not commit:
                     raise InterruptedError  # noqa: TRY301
         except InterruptedError:
@@ -124,9 +125,7 @@ def test_a_damaged_book_is_found(store: Store, tmp_path: Path) -> None:
     """Without its book, or with another, a text is an error."""
     texts = prose(400)
     with store.writer() as writer:
-        writer.put_passages(
-            [f"d{i}" for i in range(len(texts))], texts, [content_hash(text) for text in texts]
-        )
+        writer.put_passages([f"d{i}" for i in range(len(texts))], texts, [text_hash(text) for text in texts])
     with store._connection(write=True) as connection:
         connection.execute("UPDATE codebooks SET symbols = substr(symbols, 1, 4000)")
     store.close()

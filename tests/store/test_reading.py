@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
+from sleuth.store.hashing import text_hash
 from sleuth.store.record import scan
-from sleuth.store.store import Store, content_hash
+from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.store.words import put
 
@@ -38,7 +39,7 @@ def test_whatever_rows_hold(
         writer.delete(list(documents))
         for name, (source, title, metadata, chunks) in documents.items():
             parts = [Chunk(text, 0, len(text), 1, 1, metadata=own) for text, own in chunks]
-            writer.put(name, content_hash(name), parts, metadata=metadata, source=source or "s", title=title)
+            writer.put(name, text_hash(name), parts, metadata=metadata, source=source or "s", title=title)
     with store.reader() as snapshot:
         for name, (source, title, metadata, chunks) in documents.items():
             rows = snapshot.chunks_of(name)

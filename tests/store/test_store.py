@@ -22,7 +22,8 @@ from sleuth.errors import (
     IndexNotFoundError,
     StoreError,
 )
-from sleuth.store.store import Store, content_hash
+from sleuth.store.hashing import text_hash
+from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.store.words import SumsLeg, contents, faults, live, put, read
 
@@ -71,8 +72,8 @@ def test_unchanged_content_costs_nothing(store: Store) -> None:
         version = writer.commit()
         assert not put(writer, "a", "one")
         assert writer.commit() == version
-        assert writer.put_passages(["b"], ["two"], [content_hash("two")]) == 1
-        assert writer.put_passages(["b"], ["two"], [content_hash("two")]) == 0
+        assert writer.put_passages(["b"], ["two"], [text_hash("two")]) == 1
+        assert writer.put_passages(["b"], ["two"], [text_hash("two")]) == 0
     assert store.version == version + 1
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from sleuth.store.hashing import text_hash
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
 from sleuth.store.reading import Snapshot
 from sleuth.store.scratch import IN_MEMORY, Scratch
-from sleuth.store.store import Store, content_hash
+from sleuth.store.store import Store
 from sleuth.store.writing import Writer
 from sleuth.types import Chunk
 
@@ -76,7 +77,7 @@ def put(writer: Writer, name: str, *texts: str, **more: Any) -> bool:
     for text in texts:
         chunks.append(Chunk(text, at, at + len(text), 1, 1 + text.count("\n")))
         at += len(text)
-    return writer.put(name, content_hash(repr(texts)), chunks, **more)
+    return writer.put(name, text_hash(repr(texts)), chunks, **more)
 
 
 def read(store: Store) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from itertools import islice
 from typing import Protocol
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import EmbedderMismatchError, EmbeddingError
 from sleuth.protocols import Embedder
+from sleuth.store.hashing import text_hash
 
 Progress = Callable[[int, int], None]
 """Told how many texts are done, and of how many."""
@@ -27,11 +27,6 @@ class EmbeddingCache(Protocol):
     def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
         """Keeps these."""
         ...
-
-
-def text_hash(text: str) -> str:
-    """The name of a text in the cache: 32 hex digits of BLAKE2b."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def embed_texts(

@@ -92,7 +92,7 @@ def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
 
 def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     """Vectors by hash of the text that the index would embed, for documents that it keeps whole."""
-    from sleuth.dense.embedding import text_hash
+    from sleuth.store.hashing import text_hash
 
     chunker = Chunker(engine.settings.chunk_size, engine.settings.chunk_overlap)
     found = {}

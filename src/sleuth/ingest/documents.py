@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from sleuth.errors import ArgumentError
-from sleuth.ingest.hashing import content_hash
 from sleuth.ingest.reports import AddReport
-from sleuth.ingest.validate import check, identify, in_document, split_metadata
+from sleuth.ingest.validate import PreparedDocument, prepare
+from sleuth.store.pending import BATCH_BYTES
+from sleuth.store.record.batch import DocumentBatch
+from sleuth.store.record.values import Known
 from sleuth.text.chunkers import Chunker
 from sleuth.types import Chunk, Document
 
@@ -40,18 +41,29 @@ class State(NamedTuple):
 UNKNOWN: Final = State()
 
 
-@dataclass(slots=True)
 class _Passages:
-    """Documents whose text is one passage, column by column."""
+    """Documents whose whole text is one passage, on their way into a batch together."""
 
-    ids: list[str] = field(default_factory=list)
-    hashes: list[str] = field(default_factory=list)
-    documents: list[Document] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.documents: list[PreparedDocument] = []
 
-    def add(self, id: str, digest: str, document: Document) -> None:
-        self.ids.append(id)
-        self.hashes.append(digest)
-        self.documents.append(document)
+    def move_to(self, batch: DocumentBatch) -> None:
+        """Add them to a batch, column by column."""
+        documents, self.documents = self.documents, []
+        ids = [document.id for document in documents]
+        hashes = [document.content_hash for document in documents]
+        texts = [document.document.page_content for document in documents]
+        if any(document.document.metadata for document in documents):
+            batch.add_passages(
+                ids,
+                hashes,
+                texts,
+                metadata=[document.metadata for document in documents],
+                sources=[document.source for document in documents],
+                titles=[document.title for document in documents],
+            )
+        else:
+            batch.add_passages(ids, hashes, texts)
 
 
 class Adder(Generic[Report]):
@@ -66,83 +78,77 @@ class Adder(Generic[Report]):
         self.chunker = chunker
         self.report = report
         self.kept = replace(report)
-        self.batch: dict[str, tuple[Document, State]] = {}
+        self.batch: dict[str, tuple[PreparedDocument, State]] = {}
         self.committed = time.monotonic()
 
     def add(self, document: Document, state: State = UNKNOWN) -> None:
-        self.batch[identify(document)] = document, state
+        """Add a document; of equal ids in a batch the last stands.
+
+        Raises:
+            ArgumentError: the index cannot keep the document; names it.
+        """
+        prepared = prepare(document)
+        self.batch[prepared.id] = prepared, state
         if len(self.batch) >= BATCH:
             self.flush()
 
     def flush(self) -> None:
-        """Put the batch.
-
-        Raises:
-            ArgumentError: a document that the index cannot keep; names it.
-        """
-        batch, self.batch = self.batch, {}
-        try:
-            self._put_all(batch)
-        except ArgumentError:
-            for id, (document, _) in batch.items():
-                try:
-                    check(document)
-                except ArgumentError as error:
-                    raise ArgumentError(f"{error}{in_document(id)}") from error
-            raise
-
-    def _put_all(self, batch: Mapping[str, tuple[Document, State]]) -> None:
-        """Put documents: short texts column-wise, the others each by itself."""
-        known = self.writer.known(batch)
-        passages = _Passages()
-        for id, (document, state) in batch.items():
-            digest = content_hash(document)
-            before = known.get(id)
-            if before is None:
-                self.report.added += 1
-            elif before.content_hash != digest:
-                self.report.updated += 1
-            else:
-                self.report.unchanged += 1
-                if (before.size, before.modified_ns) == state:
-                    continue
-                if "modified" not in document.metadata or "row" in document.metadata:
-                    self._put(id, digest, document, state, [])
-                    continue
-                # Equal content is not put again, and its metadata say another time now.
-                self.writer.delete([id])
+        """Put the documents that were added and have changed."""
+        documents, self.batch = self.batch, {}
+        known = self.writer.known(documents)
+        batch, passages = DocumentBatch(), _Passages()
+        for prepared, state in documents.values():
+            if not self._has_changed(prepared, state, known.get(prepared.id)):
+                continue
+            document = prepared.document
             short = state.modified_ns is None
             if short and self._is_passage(document):
-                passages.add(id, digest, document)
+                passages.documents.append(prepared)
                 continue
             chunks = self.chunker.split(document) or _title_alone(document)
             if short and _is_whole(chunks, document):
-                passages.add(id, digest, document)
-            else:
-                self._put(id, digest, document, state, chunks)
-        if passages.ids:
-            self._put_passages(passages)
+                passages.documents.append(prepared)
+                continue
+            passages.move_to(batch)
+            batch.add(
+                prepared.id,
+                prepared.content_hash,
+                chunks,
+                metadata=prepared.metadata,
+                source=prepared.source,
+                title=prepared.title,
+                size=state.size,
+                modified_ns=state.modified_ns,
+            )
+            if batch.characters >= BATCH_BYTES:  # long documents: no more of them in memory than needed
+                self.writer.put_batch(batch)
+                batch = DocumentBatch()
+        passages.move_to(batch)
+        if len(batch):
+            self.writer.put_batch(batch)
+
+    def _has_changed(self, prepared: PreparedDocument, state: State, known: Known | None) -> bool:
+        """Whether a document is to be put; counts it either way."""
+        if known is None:
+            self.report.added += 1
+            return True
+        if known.content_hash != prepared.content_hash:
+            self.report.updated += 1
+            return True
+        self.report.unchanged += 1
+        if (known.size, known.modified_ns) == state:
+            return False
+        if "modified" not in prepared.document.metadata or "row" in prepared.document.metadata:
+            self.writer.touch(prepared.id, state.size, state.modified_ns)
+            return False
+        # Equal content is not put again, and its metadata say another time now.
+        self.writer.delete([prepared.id])
+        return True
 
     def _is_passage(self, document: Document) -> bool:
         """Whether the whole text is seen at a glance to be the one chunk, which says nothing more than it."""
         text = document.page_content
         return bool(text) and not (text[0].isspace() or text[-1].isspace()) and self.chunker.fits(document)
-
-    def _put(self, id: str, digest: str, document: Document, state: State, chunks: Sequence[Chunk]) -> None:
-        metadata, source, title = split_metadata(document)
-        self.writer.put(
-            id, digest, chunks, metadata=metadata, source=source, title=title,
-            size=state.size, modified_ns=state.modified_ns,
-        )  # fmt: skip
-
-    def _put_passages(self, passages: _Passages) -> None:
-        ids, hashes, documents = passages.ids, passages.hashes, passages.documents
-        texts = [document.page_content for document in documents]
-        if not any(document.metadata for document in documents):
-            self.writer.put_passages(ids, texts, hashes)
-            return
-        metadata, sources, titles = zip(*map(split_metadata, documents), strict=True)
-        self.writer.put_passages(ids, texts, hashes, metadata=metadata, sources=sources, titles=titles)
 
     def delete(self, ids: Iterable[str]) -> int:
         """Delete documents; how many there were."""

@@ -1,12 +1,14 @@
-"""Has the content of a document changed?"""
+"""The hash that tells whether a document has changed."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Final
 
 from sleuth.errors import ArgumentError
+from sleuth.store.record.metadata import encode_values, joined
 from sleuth.types import Document
 
 VOLATILE: Final = frozenset({"modified", "size", "content_hash"})
@@ -14,10 +16,11 @@ VOLATILE: Final = frozenset({"modified", "size", "content_hash"})
 
 _NO_METADATA: Final = b"\0{}"
 """What is hashed of an empty mapping: most documents of a bulk load."""
+_LENIENT: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def content_hash(document: Document) -> str:
-    """BLAKE2b of 128 bits over text and metadata, 32 hex digits.
+    """Return BLAKE2b of 128 bits over text and metadata, 32 hex digits.
 
     Equal for equal text and equal metadata, whatever the order of keys; keys in `VOLATILE` do not count, nor does
     the id. Metadata that JSON cannot hold counts by its `str`.
@@ -25,24 +28,21 @@ def content_hash(document: Document) -> str:
     Raises:
         ArgumentError: metadata that hold themselves, or are nested too deeply, or whose names are not strings.
     """
-    digest = blake2b(document.page_content.encode("utf-8", "surrogatepass"), digest_size=16)
-    digest.update(_tail(document))
-    return digest.hexdigest()
-
-
-def _tail(document: Document) -> bytes:
-    """What is hashed after the text."""
     if not document.metadata:
-        return _NO_METADATA
-    kept = {key: value for key, value in document.metadata.items() if key not in VOLATILE}
-    return b"\0" + _canonical(kept).encode("utf-8", "surrogatepass")
-
-
-def _canonical(metadata: dict[str, Any]) -> str:
+        return hash_of(document.page_content)
     try:
-        "".join(
-            metadata
-        )  # the fastest way to see that all keys are strings: JSON would make strings of numbers
-        return json.dumps(metadata, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+        "".join(document.metadata)  # the fastest way to see that all keys are strings
+        return hash_of(document.page_content, encode_values(document.metadata, _LENIENT.encode))
     except (TypeError, ValueError, RecursionError) as error:
         raise ArgumentError(f"metadata must be JSON values under names that are strings ({error})") from error
+
+
+def hash_of(text: str, values: Mapping[str, str] | None = None) -> str:
+    """Return the hash of a text and of metadata that `encode_values` has read."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
+    if values:
+        canonical = joined({name: values[name] for name in sorted(values)}, left_out=VOLATILE)
+        digest.update(b"\0" + canonical.encode("utf-8", "surrogatepass"))
+    else:
+        digest.update(_NO_METADATA)
+    return digest.hexdigest()

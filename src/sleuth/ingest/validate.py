@@ -1,22 +1,94 @@
-"""Checks that the index can keep a document, and finds the id that names it."""
+"""Checks that the index can keep a document, and prepares what it keeps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest.hashing import content_hash
+from sleuth.ingest.hashing import content_hash, hash_of
 from sleuth.store.record.layout import check_text, to_json
+from sleuth.store.record.metadata import Json, encode_values, is_plain, joined, read_back, unfit
 from sleuth.types import Document
+
+_COLUMNS: Final = frozenset({"source", "title"})
+"""Metadata that the record keeps in columns of their own."""
+
+
+class PreparedDocument(NamedTuple):
+    """A document with what the record keeps of it; its metadata is made into JSON here, and nowhere else.
+
+    Attributes:
+        id: names it in the index.
+        content_hash: hex.
+        metadata: without source and title; None where that is empty.
+        source: None where the id stands for it.
+    """
+
+    document: Document
+    id: str
+    content_hash: str
+    metadata: Json | None
+    source: str | None
+    title: str
+
+
+def prepare(document: Document) -> PreparedDocument:
+    """Return a document as the index keeps it.
+
+    Raises:
+        ArgumentError: the index cannot keep it; says why, and which document it is.
+    """
+    id = _named(document)
+    try:
+        check_text(document.page_content, "page_content")
+        if not document.metadata:
+            digest = hash_of(document.page_content)
+            return PreparedDocument(
+                document, digest if id is None else check_text(id, "id"), digest, None, None, ""
+            )
+        return _with_metadata(document, id)
+    except ArgumentError as error:
+        raise ArgumentError(f"{error}{in_document(id)}") from error
+
+
+def _with_metadata(document: Document, id: str | None) -> PreparedDocument:
+    metadata = document.metadata
+    if names := [name for name in metadata if not isinstance(name, str)]:
+        raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
+    try:
+        values = encode_values(metadata)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise unfit(metadata, "metadata", error) from error
+    digest = hash_of(document.page_content, values)
+    source, title = metadata.get("source"), metadata.get("title")
+    if source is not None and not isinstance(source, str):
+        raise ArgumentError(f"metadata['source'] must be a string, got {source!r}")
+    check_text(source or "", "source")
+    own = {name: value for name, value in metadata.items() if name not in _COLUMNS}
+    text = check_text(joined(values, left_out=_COLUMNS), "metadata") if own else ""
+    return PreparedDocument(
+        document,
+        digest if id is None else check_text(id, "id"),
+        digest,
+        read_back(own, text) if own else None,
+        source,
+        "" if title is None else check_text(str(title), "title"),
+    )
 
 
 def identify(document: Document) -> str:
-    """The id that names a document in the index: its own, else its source, else a hash of its content.
+    """Return the id that names a document in the index: its own, else its source, else a hash of its content.
 
     Raises:
         ArgumentError: what is no document, an id or a text that is not a string, or an id that is blank.
     """
+    id = _named(document)
+    return content_hash(document) if id is None else id
+
+
+def _named(document: Document) -> str | None:
+    """The id that a document has itself."""
     try:
         text, metadata, id = document.page_content, document.metadata, document.id
     except AttributeError:
@@ -27,9 +99,7 @@ def identify(document: Document) -> str:
         id = metadata.get("source")
     if not isinstance(text, str):
         raise ArgumentError(f"page_content must be a string, got {text!r}{in_document(id)}")
-    if id is None:
-        return content_hash(document)
-    if not isinstance(id, str) or not id.strip():
+    if id is not None and (not isinstance(id, str) or not id.strip()):
         raise ArgumentError(f"id (or metadata['source']) must be a string that is not blank, got {id!r}")
     return id
 
@@ -40,17 +110,15 @@ def in_document(id: str | None) -> str:
 
 
 def check(document: Document) -> None:
-    """See that the index can keep a document, before it is put together with others.
+    """See that the index can keep a document, without preparing it.
 
     Raises:
         ArgumentError: it cannot; says why.
     """
-    check_text(identify(document), "id")
+    id, source = _named(document), document.metadata.get("source")
     check_text(document.page_content, "page_content")
-    metadata, source, title = split_metadata(document)
-    check_text(source or "", "source")
-    check_text(title, "title")
-    check_metadata(metadata or {})
+    if not (is_plain(id) and is_plain(document.metadata) and isinstance(source, str | None)):
+        _with_metadata(document, id)
 
 
 def check_metadata(metadata: Mapping[str, Any]) -> None:
@@ -62,15 +130,3 @@ def check_metadata(metadata: Mapping[str, Any]) -> None:
     if names := [name for name in metadata if not isinstance(name, str)]:
         raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
     to_json(metadata, "metadata")
-
-
-def split_metadata(document: Document) -> tuple[dict[str, Any] | None, str | None, str]:
-    """Metadata without `source` and `title`, and these two, as the record keeps them."""
-    if not document.metadata:
-        return None, None, ""
-    metadata = dict(document.metadata)
-    source = metadata.pop("source", None)
-    title = metadata.pop("title", None)
-    if source is not None and not isinstance(source, str):
-        raise ArgumentError(f"metadata['source'] must be a string, got {source!r}")
-    return metadata, source, "" if title is None else str(title)

@@ -10,15 +10,22 @@ from typing import Any, NamedTuple, TypeVar
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue.manifest import Loaded, occupied
 from sleuth.store.legs import Rows, SegmentView
-from sleuth.store.record.batch import merge_metadata
-from sleuth.store.record.layout import Connection, check_text, from_json, select_in
+from sleuth.store.record.layout import (
+    DOCUMENT_COLUMNS,
+    Connection,
+    DocumentRow,
+    check_text,
+    from_json,
+    select_in,
+)
+from sleuth.store.record.metadata import shown
 from sleuth.store.record.scan import rows_between
 from sleuth.store.record.values import Counts, Row, StoredDocument
 from sleuth.types import RetrievedItem
 
 T = TypeVar("T")
 
-_DOCUMENT = "SELECT key, id, source, title, content_hash, size, modified_ns, chunks, metadata FROM documents"
+_DOCUMENT = f"SELECT {DOCUMENT_COLUMNS} FROM documents"
 _JOINED = "chunks c JOIN documents d ON d.key = c.key - c.n"
 
 # Rows are gathered into one: each one that is stepped to gives the interpreter's lock away, for which threads of
@@ -34,14 +41,74 @@ _ROWS = (
 _NAMES = "group_concat(json_array(c.key, id, n), ','), NULL"
 
 
-class _Stored(NamedTuple):
-    """A chunk and its document as the record holds them; `scalars` are those of `_SCALARS`."""
+class _Scalars(NamedTuple):
+    """The values of `_SCALARS`."""
 
-    scalars: list[Any]
+    key: int
+    n: int
+    page: int | None
+    start: int
+    line: int
+    lines: int
+    document_id: str
+    source: str | None
+    title: str | None
+    bytes: int
+    is_coded: int
+
+
+class _Stored(NamedTuple):
+    """A chunk and its document as the record holds them."""
+
+    scalars: _Scalars
     fields: dict[str, str] | None
     metadata: dict[str, Any] | None
     document: dict[str, Any] | None
     text: str
+
+    @property
+    def id(self) -> str:
+        """The id of the chunk."""
+        return f"{self.scalars.document_id}#{self.scalars.n}"
+
+    def shown(self) -> dict[str, Any]:
+        """What a hit shows of the chunk and its document."""
+        scalars = self.scalars
+        return shown(
+            scalars.source or scalars.document_id,
+            scalars.title,
+            self.document,
+            page=scalars.page,
+            line=scalars.line,
+            breaks=scalars.lines,
+            heading=(self.fields or {}).get("heading"),
+            own=self.metadata,
+        )
+
+    def row(self) -> Row:
+        """The chunk as callers of the store see it."""
+        scalars = self.scalars
+        return Row(
+            scalars.key,
+            self.id,
+            scalars.document_id,
+            scalars.n,
+            self.text,
+            self.shown(),
+            self.fields or {},
+            scalars.start,
+            scalars.start + len(self.text),
+            scalars.line,
+            scalars.line + scalars.lines,
+            scalars.page,
+        )
+
+
+class _Extent(NamedTuple):
+    """The first key of a document, and how many chunks it has."""
+
+    first: int
+    chunks: int
 
 
 class Snapshot:
@@ -77,26 +144,24 @@ class Snapshot:
 
     def rows(self, keys: Iterable[int]) -> list[Row]:
         """The chunks with these keys, in this order. Every key must exist in this version."""
-        return list(map(_row, self._stored(keys)))
+        return [stored.row() for stored in self._stored(keys)]
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """The same as hits with these scores."""
         return [
-            RetrievedItem(
-                id=f"{found[0][6]}#{found[0][1]}", text=found[4], metadata=_metadata(found), score=score
-            )
-            for found, score in zip(self._stored(keys), scores, strict=True)
+            RetrievedItem(id=stored.id, text=stored.text, metadata=stored.shown(), score=score)
+            for stored, score in zip(self._stored(keys), scores, strict=True)
         ]
 
     def _stored(self, keys: Iterable[int]) -> list[_Stored]:
-        wanted, found = list(map(int, keys)), {}
-        for values, texts in self._gather(_ROWS, wanted):
-            scalars = values[::4]
-            sizes, coded = [row[9] for row in scalars], [row[10] for row in scalars]
-            read = self._connection.books.decode_all(self._connection, texts, sizes, coded)
-            for row in map(_Stored, scalars, values[1::4], values[2::4], values[3::4], read):
-                found[row[0][0]] = row
-        return _in_order(wanted, found)
+        numbers, rows = list(map(int, keys)), {}
+        for values, texts in self._gather(_ROWS, numbers):
+            scalars = list(map(_Scalars._make, values[::4]))
+            sizes, coded = [row.bytes for row in scalars], [row.is_coded for row in scalars]
+            decoded = self._connection.books.decode_all(self._connection, texts, sizes, coded)
+            for row in map(_Stored, scalars, values[1::4], values[2::4], values[3::4], decoded):
+                rows[row.scalars.key] = row
+        return _in_order(numbers, rows)
 
     def _gather(self, columns: str, keys: list[int]) -> Iterator[tuple[list[Any], bytes]]:
         """What the columns say of the rows with these keys: the values of the first, and the second as it is."""
@@ -120,52 +185,55 @@ class Snapshot:
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """For each key (document id, n): the order by which ties break."""
-        wanted = list(map(int, keys))
-        found = {
+        numbers = list(map(int, keys))
+        names = {
             key: (document_id, n)
-            for values, _ in self._gather(_NAMES, wanted)
+            for values, _ in self._gather(_NAMES, numbers)
             for key, document_id, n in values
         }
-        return _in_order(wanted, found)
+        return _in_order(numbers, names)
 
     def key_of(self, chunk_id: str) -> int | None:
         """The key of the chunk `document_id#n`; None where there is none."""
         document_id, mark, n = check_text(chunk_id, "chunk_id").rpartition("#")
         if not mark or not n.isascii() or not n.isdigit() or (n[0] == "0" and n != "0"):
             return None
-        found = self._connection.execute(
-            "SELECT key, chunks FROM documents WHERE id = ?", (document_id,)
+        extent = self._extent(document_id)
+        return extent.first + int(n) if len(n) < 19 and int(n) < extent.chunks else None
+
+    def _extent(self, document_id: str) -> _Extent:
+        """Where the chunks of a document are; none where there is no such document."""
+        row = self._connection.execute(
+            "SELECT key, chunks FROM documents WHERE id = ?", (check_text(document_id, "document_id"),)
         ).fetchone()
-        return found[0] + int(n) if found and len(n) < 19 and int(n) < found[1] else None
+        return _Extent._make(row) if row else _Extent(0, 0)
 
     def document(self, document_id: str) -> StoredDocument | None:
         """A document without its text; None where there is none."""
-        found = self._connection.execute(
+        row = self._connection.execute(
             f"{_DOCUMENT} WHERE id = ?", (check_text(document_id, "document_id"),)
         ).fetchone()
-        return _document(found) if found else None
+        return _document(DocumentRow._make(row)) if row else None
 
     def documents(self, under: str | None = None) -> Iterator[StoredDocument]:
         """Documents by key; with `under`, those whose source is this path, a row of it (`path#1`) or lies below it."""
         root = None if under is None else check_text(under, "under").rstrip("/")
-        found = self._connection.execute(
+        rows = self._connection.execute(
             f"{_DOCUMENT} WHERE ?1 IS NULL OR coalesce(source, id) = ?1 "
             "OR substr(coalesce(source, id), 1, length(?1) + 1) IN (?1 || '/', ?1 || '#') ORDER BY key",
             (root,),
         )
-        return map(_document, found)
+        return map(_document, map(DocumentRow._make, rows))
 
     def notes(self) -> dict[str, str]:
         """What `Writer.note` was told, by name."""
-        found = self._connection.execute("SELECT substr(name, 6), value FROM meta WHERE name GLOB 'note *'")
-        return dict(found.fetchall())
+        rows = self._connection.execute("SELECT substr(name, 6), value FROM meta WHERE name GLOB 'note *'")
+        return dict(rows.fetchall())
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """All chunks of a document, in order; empty where there is no such document."""
-        found = self._connection.execute(
-            "SELECT key, chunks FROM documents WHERE id = ?", (check_text(document_id, "document_id"),)
-        ).fetchone()
-        return self.rows(range(found[0], found[0] + found[1])) if found else []
+        extent = self._extent(document_id)
+        return self.rows(range(extent.first, extent.first + extent.chunks))
 
     def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
         """The chunk and up to `before` and `after` chunks around it, of the same document, in order."""
@@ -193,58 +261,26 @@ class Snapshot:
         ).fetchone()
         if model is None:
             return {}
-        wanted = [bytes.fromhex(name) for name in hashes]
-        found = select_in(
-            self._connection, "model, hash, vector", "embeddings", "hash", wanted, also=("model", model[0])
+        (number,) = model
+        digests = [bytes.fromhex(name) for name in hashes]
+        rows = select_in(
+            self._connection, "model, hash, vector", "embeddings", "hash", digests, also=("model", number)
         )
-        return {name.hex(): vector for _, name, vector in found}
+        return {name.hex(): vector for _, name, vector in rows}
 
 
-def _in_order(keys: list[int], found: Mapping[int, T]) -> list[T]:
+def _in_order(keys: list[int], values: Mapping[int, T]) -> list[T]:
     try:
-        return [found[key] for key in keys]
+        return [values[key] for key in keys]
     except KeyError as error:
         raise IndexDamagedError(
             f"the record has lost the row {error.args[0]}, which a segment holds: `sleuth doctor --full` says more"
         ) from None
 
 
-def _row(found: _Stored) -> Row:
-    key, n, page, start, line, lines, document_id, _, _, _, _ = found.scalars
-    return Row(
-        key,
-        f"{document_id}#{n}",
-        document_id,
-        n,
-        found.text,
-        _metadata(found),
-        found.fields or {},
-        start,
-        start + len(found.text),
-        line,
-        line + lines,
-        page,
-    )
-
-
-def _metadata(found: _Stored) -> dict[str, Any]:
-    """What a hit shows of its chunk and its document."""
-    (_, _, page, _, line, lines, document_id, source, title, _, _), fields, metadata, document, _ = found
-    return merge_metadata(
-        source or document_id,
-        title,
-        document,
-        page=page,
-        line=line,
-        lines=lines,
-        fields=fields,
-        chunk=metadata,
-    )
-
-
-def _document(found: tuple[Any, ...]) -> StoredDocument:
-    _, document_id, source, title, content_hash, size, modified_ns, chunks, metadata = found
-    merged = {"source": source or document_id, **({"title": title} if title else {}), **from_json(metadata)}
+def _document(row: DocumentRow) -> StoredDocument:
+    source, title = row.source or row.id, row.title or ""
+    metadata = {"source": source, **({"title": title} if title else {}), **from_json(row.metadata)}
     return StoredDocument(
-        document_id, source or document_id, title or "", content_hash.hex(), size, modified_ns, chunks, merged
+        row.id, source, title, row.content_hash.hex(), row.size, row.modified_ns, row.chunks, metadata
     )

@@ -6,7 +6,7 @@ can always be rebuilt; and the lock of the one writer.
     store = Store.open("index", create=True, settings={"analyzer": "english"})
     store.attach([LexicalLeg(...)])
     with store.writer() as writer:
-        writer.put("a.txt", content_hash("words"), [Chunk("words", 0, 5, 1, 1)])
+        writer.put("a.txt", text_hash("words"), [Chunk("words", 0, 5, 1, 1)])
     with store.reader() as snapshot:
         views = snapshot.segments("lexical")
     store.close()
@@ -35,7 +35,6 @@ from sleuth.store.health.opening import LOCK, RECORD, SEGMENTS
 from sleuth.store.legs import Leg
 from sleuth.store.reading import Snapshot
 from sleuth.store.record import layout as record
-from sleuth.store.record.batch import content_hash
 from sleuth.store.record.codebook import Codebooks
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.values import Finding, Repair, Status
@@ -43,7 +42,7 @@ from sleuth.store.record.values import Finding, Repair, Status
 if TYPE_CHECKING:
     from sleuth.store.writing import Writer
 
-__all__ = ["FORMAT", "Store", "content_hash"]
+__all__ = ["FORMAT", "Store"]
 
 FORMAT = record.FORMAT
 """The version of the format of the index folder."""

@@ -15,10 +15,11 @@ import numpy as np
 from sleuth.lexical import LexicalLeg, LexicalSearcher
 from sleuth.store.catalogue import building
 from sleuth.store.columns import ColumnsLeg
+from sleuth.store.hashing import text_hash
 from sleuth.store.legs import Leg
 from sleuth.store.reading import Snapshot
 from sleuth.store.record import codebook
-from sleuth.store.store import FORMAT, Store, content_hash
+from sleuth.store.store import FORMAT, Store
 from sleuth.types import Chunk
 
 HERE = Path(__file__).parent
@@ -61,7 +62,7 @@ def make(path: Path) -> None:
         store.attach(legs())
         with store.writer() as writer:
             texts = [f"{sentence(i)}. {sentence(i + 7)}" for i in range(300)]
-            writer.put_passages([f"p{i}" for i in range(300)], texts, [content_hash(text) for text in texts])
+            writer.put_passages([f"p{i}" for i in range(300)], texts, [text_hash(text) for text in texts])
         store.wait()
         with store.writer() as writer:
             chunks = [

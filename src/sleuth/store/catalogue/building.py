@@ -13,9 +13,11 @@ from sleuth.store.catalogue import manifest, segments
 from sleuth.store.catalogue.segment_files import Held
 from sleuth.store.catalogue.segments import Encoded
 from sleuth.store.legs import Leg, Rows
-from sleuth.store.record.batch import Batch
+from sleuth.store.record.batch import DocumentBatch
 from sleuth.store.record.codebook import Coder, Learned
-from sleuth.store.record.layout import Connection, Values
+from sleuth.store.record.inserting import TableRows, tables_of
+from sleuth.store.record.layout import Connection
+from sleuth.store.record.rows import rows_of
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -79,12 +81,12 @@ class Flight:
     """
 
     def __init__(  # noqa: PLR0917 - what is made, and of what
-        self, batch: Batch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path,
+        self, batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path,
         pool: Callable[[], ThreadPoolExecutor],
     ) -> None:  # fmt: skip
         self.batch = batch
         self._work = partial(_prepare, batch, first, last, legs, coder, folder)
-        large = batch.chunks >= _WORTH_A_THREAD
+        large = len(batch.texts) >= _WORTH_A_THREAD
         self._future = pool().submit(self._work) if large else None
 
     def wait(self) -> None:
@@ -119,21 +121,22 @@ class Prepared:
     """
 
     built: list[Built]
-    tables: tuple[Values, Values]
+    tables: tuple[TableRows, TableRows]
     learned: Learned | None
 
 
 def _prepare(  # noqa: PLR0917 - what is made, and of what
-    batch: Batch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path
+    batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path
 ) -> Prepared:
-    texts, learned = coder.encode(batch.texts())
+    texts, learned = coder.encode(batch.texts)
     built: list[Built] = []
     try:
-        rows, sums = batch.rows()
-        for leg in legs if batch.chunks else ():
+        keys = batch.keys(first)
+        rows = rows_of(batch, keys)
+        for leg in legs if batch.texts else ():
             built.append(build(leg, rows, first, last, folder))  # noqa: PERF401 - a failure discards the others
     except BaseException:
         for segment in built:
             segment.discard()
         raise
-    return Prepared(built, batch.tables(texts, sums), learned)
+    return Prepared(built, tables_of(batch, keys, texts), learned)

@@ -33,7 +33,7 @@ from sleuth.store.columns.column import (
     narrowest,
     utf8,
 )
-from sleuth.store.record.batch import Table
+from sleuth.store.record.rows import Table
 
 _Number = TypeVar("_Number", bound=np.generic)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from sleuth.store.catalogue.segments import Opened
 from sleuth.store.health import opening
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import bad_codebooks
-from sleuth.store.record.layout import Connection
+from sleuth.store.record.counters import Counters, Totals
+from sleuth.store.record.layout import ChunkRow, Connection, DocumentRow
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing import Writer
 
@@ -31,6 +32,7 @@ _ORDER = ("error", "warning", "ok")
 Connections = Callable[[], AbstractContextManager[Connection]]
 _Segments = list[tuple[Entry, Opened | SegmentMissingError | IndexDamagedError]]
 """By manifest entry, in its order: the segment, or why it does not open."""
+_Row = TypeVar("_Row", DocumentRow, ChunkRow)
 
 
 def status(
@@ -182,54 +184,56 @@ def _check_size(connection: Connection, path: Path) -> Iterator[Finding]:
 
 def _check_state(connection: Connection) -> Iterator[Finding]:
     """The counters, against the tables."""
-    documents, chunks, next_key = connection.execute(
-        "SELECT documents, chunks, next_key FROM state"
-    ).fetchone()
-    counted = connection.execute(
-        "SELECT count(*), coalesce(sum(chunks), 0), coalesce(max(key + max(chunks, 1)), 1) FROM documents"
-    ).fetchone()
+    counters, totals = Counters.read(connection), Totals.read(connection)
     stored = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
-    if (documents, chunks) != counted[:2] or stored != chunks or counted[2] > next_key:
+    counted = f"{counters.documents} documents and {counters.chunks} chunks"
+    if (counters.documents, counters.chunks, stored) != (totals.documents, totals.chunks, totals.chunks) or (
+        totals.end > counters.next_key
+    ):
         yield Finding(
-            "error", "record",
-            f"it counts {documents} documents and {chunks} chunks, and holds {counted[0]} and {stored}", _READD,
-        )  # fmt: skip
+            "error", "record", f"it counts {counted}, and holds {totals.documents} and {stored}", _READD
+        )
     else:
-        yield Finding("ok", "record", f"{documents} documents, {chunks} chunks")
+        yield Finding("ok", "record", f"{counters.documents} documents, {counters.chunks} chunks")
 
 
 def bad_documents(connection: Connection) -> dict[int, str]:
     """Documents that have lost a part or whose bytes are not those that were written: id by key."""
-    bad = {}
+    bad: dict[int, str] = {}
     chunks = connection.execute(f"SELECT {record.CHUNK_COLUMNS} FROM chunks ORDER BY key")
-    chunk = chunks.fetchone()
-    for document in connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key"):
-        key, n = document[:2]
-        whole = _checks(record.document_checksum, (*document[:4], *document[5:]), document[4])
+    chunk = _next_chunk(chunks)
+    documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key")
+    for document in map(DocumentRow._make, documents):
+        whole = _checks(record.document_checksum, document)
         expected = 0
-        while chunk is not None and chunk[0] < key + max(n, 1):
-            right = chunk[0] == key + expected and chunk[1] == expected
+        while chunk is not None and chunk.key < document.key + max(document.chunks, 1):
+            right = chunk.key == document.key + expected and chunk.n == expected
             whole &= right and _chunk_is_whole(connection, chunk)
             expected += 1
-            chunk = chunks.fetchone()
-        if not whole or expected != n:
-            bad[key] = str(document[6])
+            chunk = _next_chunk(chunks)
+        if not whole or expected != document.chunks:
+            bad[document.key] = str(document.id)
     if chunk is not None:
-        bad[chunk[0]] = "(chunks without a document)"
+        bad[chunk.key] = "(chunks without a document)"
     return bad
 
 
-def _chunk_is_whole(connection: Connection, stored: tuple[Any, ...]) -> bool:
+def _next_chunk(cursor: sqlite3.Cursor) -> ChunkRow | None:
+    stored = cursor.fetchone()
+    return None if stored is None else ChunkRow._make(stored)
+
+
+def _chunk_is_whole(connection: Connection, stored: ChunkRow) -> bool:
     try:
         chunk = record.plain(connection, stored)
     except IndexDamagedError:
         return False
-    return _checks(record.chunk_checksum, (*chunk[:6], *chunk[7:]), chunk[6])
+    return _checks(record.chunk_checksum, chunk)
 
 
-def _checks(checksum: Callable[..., int], values: tuple[Any, ...], expected: object) -> bool:
+def _checks(checksum: Callable[[_Row], int], row: _Row) -> bool:
     try:
-        return checksum(*values) == expected
+        return checksum(row) == row.checksum
     except (TypeError, ValueError):  # a value of another type than was written
         return False
 
@@ -344,14 +348,14 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
             if wrong := _check_segment(entry, segment, full=True)[1]:
                 views.damage[entry.name] = wrong
     if bad:
-        writer.forget_documents(list(bad))
+        writer.repairs.forget_documents(list(bad))
         told += [
             Repair(name, "the record had lost a part of it: removed, add it again") for name in bad.values()
         ]
     if embeddings:
-        writer.forget_embeddings(embeddings)
+        writer.repairs.forget_embeddings(embeddings)
         told.append(Repair("embeddings", f"{len(embeddings)} cached vectors were damaged: removed"))
-    if writer.recount():
+    if writer.repairs.recount():
         told.append(Repair("record", "its counters were wrong: counted again"))
     return told
 

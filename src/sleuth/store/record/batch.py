@@ -1,313 +1,377 @@
-"""Which documents were put and not yet written, and what do legs see of rows?"""
+"""Documents with their chunks, column by column, on their way from ingest or from the record to the legs."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.legs import Rows
-from sleuth.store.record import layout as record
-from sleuth.store.record.layout import ChunkValues, DocumentValues, Sums, Values
+from sleuth.errors import ArgumentError
+from sleuth.store.record.layout import check_text, check_texts
+from sleuth.store.record.metadata import Json, as_json, stored_json
+from sleuth.store.record.values import Known
 
 if TYPE_CHECKING:
-    from sleuth.store.record.rows import Passages
+    from sleuth.store.record.layout import ChunkRow, DocumentRow
+    from sleuth.types import Chunk
 
 T = TypeVar("T")
-NOTHING: Mapping[int, Any] = MappingProxyType({})
+_TOGETHER = 4096
+"""Passages put at once."""
 
 
-class Lazy(Sequence[T]):
-    """A sequence whose items are made when asked for: most legs want few of the columns."""
+class Column(list[T]):
+    """One value per row. Rows behind the end of the list have the default, so an unused column costs nothing.
 
-    def __init__(self, length: int, make: Callable[[int], T]) -> None:
-        self._length = length
-        self._make = make
+    Attributes:
+        default: the value of rows that were not set.
+    """
 
-    def __len__(self) -> int:
-        return self._length
+    __slots__ = ("default",)
 
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[T]: ...
-    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        if isinstance(index, slice):
-            return [self._make(i) for i in range(*index.indices(self._length))]
-        if not -self._length <= index < self._length:
-            raise IndexError(index)
-        return self._make(index % self._length)
+    def __init__(self, default: T, values: Iterable[T] = ()) -> None:
+        super().__init__(values)
+        self.default = default
 
-    def __iter__(self) -> Iterator[T]:
-        return map(self._make, range(self._length))
+    def put(self, row: int, value: T) -> None:
+        """Set the value of a row at or behind the end."""
+        if value != self.default:
+            self.extend(repeat(self.default, row - len(self)))
+            self.append(value)
+
+    def replace(self, row: int, value: T) -> None:
+        """Set the value of any row."""
+        if row < len(self):
+            self[row] = value
+        else:
+            self.put(row, value)
+
+    def at(self, row: int) -> T:
+        """Return the value of a row."""
+        return self[row] if row < len(self) else self.default
+
+    def filled(self, rows: int) -> list[T]:
+        """Return the values of the first `rows` rows."""
+        return [*self, *repeat(self.default, rows - len(self))]
+
+    def join(self, values: Sequence[T], row: int) -> None:
+        """Add values behind the first `row` rows."""
+        if values and (values[-1] != self.default or values.count(self.default) < len(values)):
+            self.extend(repeat(self.default, row - len(self)))
+            self.extend(values)
 
 
-class Table(Lazy[dict[str, Any]]):
-    """Mappings that have the same keys, but for null, column by column: what would be made of them is not made."""
+class DocumentBatch:
+    """Documents with distinct ids and their chunks, in order of arrival.
 
-    def __init__(self, length: int, columns: Mapping[str, Sequence[Any]]) -> None:
-        super().__init__(length, self._at)
-        self.columns = columns
+    A document has one row in the columns of documents, and as many rows in the columns of chunks as `counts` says.
+    Keys are no column: a batch gets them when it is written.
 
-    def _at(self, i: int) -> dict[str, Any]:
-        return {key: value for key, column in self.columns.items() if (value := column[i]) is not None}
-
-
-class Batch:
-    """Documents with their chunks, in order of key: column by column while they are passages, else row by row."""
+    Attributes:
+        ids, digests: of documents; digests are content hashes as bytes.
+        counts: chunks of each document.
+        sizes, modified: size in bytes and time in ns of the file of a document.
+        sources, titles: None where the source is the id, and where there is no title.
+        metadata: of documents, without what other columns hold.
+        texts: of chunks.
+        pages, starts: page and offset of a chunk in its document.
+        lines, breaks: first line of a chunk, and how many lines follow it.
+        fields, own: other searchable texts of a chunk, and its own metadata.
+        characters: of all texts.
+    """
 
     def __init__(self) -> None:
-        self._documents: dict[str, DocumentValues] = {}
-        self._chunks: list[ChunkValues] = []
-        self._metadata: dict[int, Mapping[str, Any]] = {}  # by document key
-        self._fields: dict[int, Mapping[str, str]] = {}  # by chunk key
-        self._chunk_metadata: dict[int, Mapping[str, Any]] = {}
-        self._passages: Passages | None = None
-        self._first = 0  # the key of the first passage
-        self._places: dict[str, int] = {}  # of passages
+        self.ids: list[str] = []
+        self.digests: list[bytes] = []
+        self.counts: Column[int] = Column(1)
+        self.sizes: Column[int] = Column(0)
+        self.modified: Column[int | None] = Column(None)
+        self.sources: Column[str | None] = Column(None)
+        self.titles: Column[str | None] = Column(None)
+        self.metadata: Column[Json | None] = Column(None)
+        self.texts: list[str] = []
+        self.pages: Column[int | None] = Column(None)
+        self.starts: Column[int] = Column(0)
+        self.lines: Column[int] = Column(1)
+        self.breaks: Column[int] = Column(0)
+        self.fields: Column[Json | None] = Column(None)
+        self.own: Column[Json | None] = Column(None)
+        self.characters = 0
 
-    @property
-    def documents(self) -> int:
-        """How many."""
-        return len(self._places) or len(self._documents)
-
-    @property
-    def chunks(self) -> int:
-        """How many."""
-        return len(self._places) or len(self._chunks)
-
-    def names(self) -> KeysView[str]:
-        """Ids of the documents."""
-        return self._places.keys() if self._passages else self._documents.keys()
-
-    def first(self) -> int:
-        """The key of the first document, of which there is one at least."""
-        return self._first if self._passages else next(iter(self._documents.values()))[0]
-
-    def find(self, ids: Iterable[str]) -> dict[str, DocumentValues]:
-        """Those of the documents that have these ids."""
-        found = self.names() & ids
-        if self._passages is None:
-            return {name: self._documents[name] for name in found}
-        return {name: self._passages.document(self._places[name], self._first) for name in found}
+    def __len__(self) -> int:
+        return len(self.ids)
 
     def add(
         self,
-        document: DocumentValues,
-        metadata: Mapping[str, Any],
-        rows: Iterable[ChunkValues],
-        fields: Mapping[int, Mapping[str, str]] = NOTHING,
-        chunk_metadata: Mapping[int, Mapping[str, Any]] = NOTHING,
+        id: str,
+        content_hash: str,
+        chunks: Sequence[Chunk],
+        *,
+        metadata: Mapping[str, Any] | Json | None = None,
+        source: str | None = None,
+        title: str = "",
+        size: int = 0,
+        modified_ns: int | None = None,
     ) -> None:
-        """Add a document; the mappings are what its JSON columns were made of, of chunks by key."""
-        self._by_row()
-        self._documents[document[6]] = document
-        self._chunks.extend(rows)
-        if metadata:
-            self._metadata[document[0]] = metadata
-        self._fields.update(fields)
-        self._chunk_metadata.update(chunk_metadata)
+        """Add a document; see `Writer.put`.
 
-    def extend(self, first: int, passages: Passages) -> None:
-        """Add passages whose keys are `first` and those after it."""
-        if self._documents or not len(passages):
-            self._add_rows(first, passages)
-            return
-        if self._passages is None:
-            self._passages, self._first = passages, first
-        else:
-            self._passages.extend(passages)
-        at = first - self._first
-        self._places.update(zip(passages.ids, range(at, at + len(passages)), strict=False))
-
-    def replace(self, document: DocumentValues) -> None:
-        """Note other values of a document that is in the batch."""
-        self._by_row()
-        self._documents[document[6]] = document
-
-    def drop(self, name: str) -> None:
-        """Take a document out again. Linear, for the rare document put twice in a batch."""
-        self._by_row()
-        key = self._documents.pop(name)[0]
-        self._chunks = [row for row in self._chunks if row[0] - row[1] != key]
-
-    def _by_row(self) -> None:
-        """Passages that are no longer alone become rows."""
-        passages, self._passages, self._places = self._passages, None, {}
-        if passages is not None:
-            self._add_rows(self._first, passages)
-
-    def _add_rows(self, first: int, passages: Passages) -> None:
-        for place, name in enumerate(passages.ids):
-            self._documents[name] = passages.document(place, first)
-            self._chunks.append(passages.chunk(place, first))
-            if passages.own and passages.own[place][0]:
-                self._metadata[first + place] = passages.own[place][0]
-
-    def texts(self) -> list[str]:
-        """Of the chunks."""
-        return self._passages.texts if self._passages else [row[9] for row in self._chunks]
-
-    def tables(self, texts: Sequence[str | bytes], sums: Sums | None) -> tuple[Values, Values]:
-        """What is inserted as documents and as chunks.
-
-        Args:
-            texts: of the chunks, as the record keeps them.
-            sums: of passages, as `rows` gave them.
+        Raises:
+            ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold. Nothing is added.
         """
-        if self._passages is None or sums is None:
-            return record.tables(list(self._documents.values()), self._chunks, texts)
-        return record.passage_tables(self._passages, self._first, sums, texts)
+        parts = [_part(chunk) for chunk in chunks]
+        row, first = len(self.ids), len(self.texts)
+        self._add_document(id, content_hash, metadata, source, title)
+        self.counts.put(row, len(parts))
+        self.sizes.put(row, size)
+        self.modified.put(row, modified_ns)
+        for place, (chunk, part) in enumerate(zip(chunks, parts, strict=True), first):
+            self.texts.append(chunk.text)
+            self.characters += len(chunk.text)
+            self.pages.put(place, chunk.page)
+            self.starts.put(place, chunk.start)
+            self.lines.put(place, chunk.start_line)
+            self.breaks.put(place, chunk.end_line - chunk.start_line)
+            self.fields.put(place, part.fields)
+            self.own.put(place, part.metadata)
 
-    def rows(self) -> tuple[Rows, Sums | None]:
-        """The chunks as legs are given them, and the checksums that were made on the way, of passages."""
-        if self._passages:
-            sums = self._passages.sums(self._first)
-            return passage_rows(self._passages, self._first, sums[1]), sums
-        rows = make_rows(
-            list(self._documents.values()),
-            self._chunks,
-            self._metadata.get,
-            self._fields.get,
-            self._chunk_metadata.get,
-        )
-        return rows, None
+    def add_passages(
+        self,
+        ids: Sequence[str],
+        hashes: Sequence[str],
+        texts: Sequence[str],
+        *,
+        metadata: Sequence[Mapping[str, Any] | Json | None] | None = None,
+        sources: Sequence[str | None] | None = None,
+        titles: Sequence[str] | None = None,
+    ) -> None:
+        """Add documents of one chunk each, which is the whole text: as `add` for each, in a fraction of the time."""
+        check_texts(ids, "ids")
+        check_texts(texts, "texts")
+        digests = digests_of(hashes)
+        rows, chunks = len(self.ids), len(self.texts)
+        if metadata:
+            columns = zip(metadata, sources or repeat(None), titles or repeat(""), strict=False)
+            self.metadata.join([_own_metadata(*row) for row in columns], rows)
+        if sources:
+            origins = zip(ids, sources, strict=True)
+            self.sources.join([_origin(id, source, "sources") for id, source in origins], rows)
+        if titles:
+            self.titles.join([check_text(title, "titles") or None for title in titles], rows)
+        self.breaks.join([text.count("\n") for text in texts], chunks)
+        self.ids += ids
+        self.digests += digests
+        self.texts += texts
+        self.characters += sum(map(len, texts))
+
+    def _add_document(
+        self,
+        id: str,
+        content_hash: str,
+        metadata: Mapping[str, Any] | Json | None,
+        source: str | None,
+        title: str,
+    ) -> None:
+        check_text(id, "id")
+        digest, origin = digest_of(content_hash), _origin(id, source, "source")
+        heading = check_text(title, "title") or None
+        own = _own_metadata(metadata, source, title)
+        row = len(self.ids)
+        self.sources.put(row, origin)
+        self.titles.put(row, heading)
+        self.metadata.put(row, own)
+        self.digests.append(digest)
+        self.ids.append(id)
+
+    def add_stored(self, document: DocumentRow, chunks: Sequence[ChunkRow]) -> None:
+        """Add a document as the record holds it, with its chunks."""
+        row, first = len(self.ids), len(self.texts)
+        self.ids.append(document.id)
+        self.digests.append(document.content_hash)
+        self.counts.put(row, document.chunks)
+        self.sizes.put(row, document.size)
+        self.modified.put(row, document.modified_ns)
+        self.sources.put(row, document.source)
+        self.titles.put(row, document.title)
+        self.metadata.put(row, stored_json(document.metadata))
+        for place, chunk in enumerate(chunks, first):
+            self.texts.append(chunk.text)
+            self.characters += len(chunk.text)
+            self.pages.put(place, chunk.page)
+            self.starts.put(place, chunk.start)
+            self.lines.put(place, chunk.line)
+            self.breaks.put(place, chunk.lines)
+            self.fields.put(place, stored_json(chunk.fields))
+            self.own.put(place, stored_json(chunk.metadata))
+
+    def extend(self, other: DocumentBatch) -> None:
+        """Add the documents of another batch, which have other ids."""
+        rows, chunks = len(self.ids), len(self.texts)
+        for mine, theirs in zip(self._document_columns(), other._document_columns(), strict=True):
+            mine.join(theirs, rows)
+        for mine, theirs in zip(self._chunk_columns(), other._chunk_columns(), strict=True):
+            mine.join(theirs, chunks)
+        self.ids += other.ids
+        self.digests += other.digests
+        self.texts += other.texts
+        self.characters += other.characters
+
+    def without(self, dropped: Collection[int]) -> DocumentBatch:
+        """Return the batch without the documents in these rows."""
+        if not dropped:
+            return self
+        rows = [row for row in range(len(self)) if row not in dropped]
+        owners = self.owners().tolist()
+        chunks = [place for place, row in enumerate(owners) if row not in dropped]
+        rest = DocumentBatch()
+        for mine, theirs in zip(self._document_columns(), rest._document_columns(), strict=True):
+            theirs.extend(map(mine.at, rows))
+        for mine, theirs in zip(self._chunk_columns(), rest._chunk_columns(), strict=True):
+            theirs.extend(map(mine.at, chunks))
+        rest.ids = [self.ids[row] for row in rows]
+        rest.digests = [self.digests[row] for row in rows]
+        rest.texts = [self.texts[place] for place in chunks]
+        rest.characters = sum(map(len, rest.texts))
+        return rest
+
+    def _document_columns(self) -> tuple[Column[Any], ...]:
+        return self.counts, self.sizes, self.modified, self.sources, self.titles, self.metadata
+
+    def _chunk_columns(self) -> tuple[Column[Any], ...]:
+        return self.pages, self.starts, self.lines, self.breaks, self.fields, self.own
+
+    def known(self, row: int) -> Known:
+        """Return what tells whether the document in this row has changed."""
+        return Known(self.digests[row].hex(), self.sizes.at(row), self.modified.at(row))
+
+    def chunk_counts(self) -> NDArray[np.int64]:
+        """Return the chunks of each document, shape (documents,)."""
+        counts = np.ones(len(self.ids), np.int64)
+        counts[: len(self.counts)] = self.counts
+        return counts
+
+    def owners(self) -> NDArray[np.int64]:
+        """Return the row of the document of each chunk, shape (chunks,)."""
+        return np.repeat(np.arange(len(self.ids)), self.chunk_counts())
+
+    def span(self) -> int:
+        """Return how many keys the documents take: a document without chunks takes one as well."""
+        return int(np.maximum(self.chunk_counts(), 1).sum())
+
+    def keys(self, first: int) -> Keys:
+        """Return consecutive keys from `first` on; a document without chunks takes one as well."""
+        counts = self.chunk_counts()
+        taken = np.maximum(counts, 1)
+        return Keys.of(first + np.cumsum(taken) - taken, counts)
 
 
-def passage_rows(passages: Passages, first: int, lines: list[int]) -> Rows:
-    """As `make_rows`, of passages with keys from `first` on and so many line breaks in their texts."""
-    n = len(passages)
-    texts: dict[str, Sequence[str]] = {"text": passages.texts}
-    if passages.titles and any(passages.titles):
-        texts["title"] = [title or "" for title in passages.titles]
-    shown: dict[str, Sequence[Any]] = {
-        "source": [own or name for own, name in zip(passages.sources, passages.ids, strict=True)]
-        if passages.sources
-        else passages.ids,
-        "start_line": [1] * n,
-        "end_line": [1 + count for count in lines],
-    }
-    if "title" in texts:
-        shown["title"] = [title or None for title in texts["title"]]
-    table = Table(n, shown)
-    metadata: Sequence[Mapping[str, Any]] = table
-    if passages.own and any(text for _, text in passages.own):
-        own = passages.own
-        metadata = Lazy(n, lambda i: {**table[i], **own[i][0]})
-    columns = list(texts.values())
-    return Rows(
-        np.arange(first, first + n),
-        tie_ranks(passages.ids, np.ones(n, np.int64)),
-        texts,
-        metadata,
-        Lazy(n, lambda i: content_hash("\x1e".join([column[i] for column in columns]))),
-    )
+class Keys(NamedTuple):
+    """The keys of a batch.
 
-
-def make_rows(
-    documents: Sequence[DocumentValues],
-    chunks: Sequence[ChunkValues],
-    metadata: Callable[[int], Mapping[str, Any] | None],
-    fields: Callable[[int], Mapping[str, str] | None],
-    chunk_metadata: Callable[[int], Mapping[str, Any] | None],
-) -> Rows:
-    """Rows of whole documents, in order of key.
-
-    Args:
-        metadata: by document key, as it was before it became JSON.
-        fields, chunk_metadata: by chunk key, likewise.
+    Attributes:
+        documents: shape (documents,): the key of a document is that of its first chunk.
+        chunks: shape (chunks,).
+        places: shape (chunks,): the place of each chunk in its document, from 0.
     """
-    n = len(chunks)
-    counts = np.fromiter((row[1] for row in documents), np.int64, len(documents))
-    owner = np.repeat(np.arange(len(documents)), counts)
-    keys = np.fromiter((row[0] for row in chunks), np.int64, n)
-    texts: dict[str, Sequence[str]] = {"text": [row[9] for row in chunks]}
-    if any(row[8] for row in documents):
-        texts["title"] = [documents[i][8] or "" for i in owner.tolist()]
-    by_chunk = {key: found for key in keys.tolist() if (found := fields(key))} if n else {}
-    for name in sorted({name for found in by_chunk.values() for name in found}):
-        texts[name] = [by_chunk.get(key, {}).get(name, "") for key in keys.tolist()]
 
-    owners = owner.tolist()
+    documents: NDArray[np.int64]
+    chunks: NDArray[np.int64]
+    places: NDArray[np.int64]
 
-    def merged(i: int) -> dict[str, Any]:
-        document, row = documents[owners[i]], chunks[i]
-        own = metadata(document[0])
-        return merge_metadata(
-            document[7] or document[6],
-            document[8],
-            own,
-            page=row[2],
-            line=row[4],
-            lines=row[5],
-            fields=by_chunk.get(row[0]),
-            chunk=chunk_metadata(row[0]),
-        )
-
-    columns = list(texts.values())
-    hashes = Lazy(n, lambda i: content_hash("\x1e".join([column[i] for column in columns])))
-    return Rows(keys, tie_ranks([row[6] for row in documents], counts), texts, Lazy(n, merged), hashes)
+    @classmethod
+    def of(cls, documents: NDArray[np.int64], counts: NDArray[np.int64]) -> Keys:
+        """Return the keys of documents and of so many chunks each."""
+        places = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        return cls(documents, np.repeat(documents, counts) + places, places)
 
 
-def merge_metadata(
-    source: str,
-    title: str | None,
-    document: Mapping[str, Any] | None,
+class _Part(NamedTuple):
+    """What a chunk holds beside its text and place, serialised."""
+
+    fields: Json | None
+    metadata: Json | None
+
+
+_NO_PART = _Part(None, None)
+
+
+def _part(chunk: Chunk) -> _Part:
+    check_text(chunk.text, "chunk text")
+    if not chunk.fields and not chunk.metadata:
+        return _NO_PART
+    fields = {name: text for name, text in chunk.fields.items() if text}
+    return _Part(as_json(fields, "chunk fields"), as_json(chunk.metadata, "chunk metadata"))
+
+
+def distinct(
+    ids: Sequence[str],
+    texts: Sequence[str],
+    hashes: Sequence[str],
     *,
-    page: int | None,
-    line: int,
-    lines: int,
-    fields: Mapping[str, str] | None,
-    chunk: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    """What a hit shows and filters see: what the store knows, under the document's metadata, under the chunk's."""
-    merged: dict[str, Any] = {"source": source, "start_line": line, "end_line": line + lines}
-    if title:
-        merged["title"] = title
-    if page is not None:
-        merged["page"] = page
-    if fields and "heading" in fields:
-        merged["heading"] = fields["heading"]
-    if document:
-        merged.update(document)
-    if chunk:
-        merged.update(chunk)
-    return merged
+    metadata: Sequence[Mapping[str, Any] | None] | None,
+    sources: Sequence[str | None] | None,
+    titles: Sequence[str] | None,
+) -> Iterator[DocumentBatch]:
+    """Yield passages with distinct ids, some at a time; of equal ids the last stands.
 
-
-def tie_ranks(ids: Sequence[str], counts: NDArray[np.int64]) -> NDArray[np.uint32] | None:
-    """The rank of each chunk by (document id, n).
-
-    Args:
-        ids: of the documents, in order of key; distinct.
-        counts: chunks of each, shape (len(ids),).
-
-    Returns:
-        Shape (sum of counts,); None where the documents are in order of id already.
+    Raises:
+        ArgumentError: columns of different length; before the first batch.
     """
-    if all(map(str.__lt__, ids, ids[1:])):
-        return None
-    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
-    return spread_ranks(order, counts)
+    columns = {"texts": texts, "hashes": hashes, "metadata": metadata, "sources": sources, "titles": titles}
+    for name, column in columns.items():
+        if column is not None and len(column) != len(ids):
+            raise ArgumentError(f"{name} must have the length of ids, {len(ids)}, got {len(column)}")
+    rows: Sequence[int] = range(len(ids))
+    if len(set(ids)) < len(ids):
+        rows = list(dict(zip(ids, rows, strict=True)).values())
+    for at in range(0, len(rows), _TOGETHER):
+        places = rows[at : at + _TOGETHER]
+        batch = DocumentBatch()
+        batch.add_passages(
+            _take(ids, places),
+            _take(hashes, places),
+            _take(texts, places),
+            metadata=metadata and _take(metadata, places),
+            sources=sources and _take(sources, places),
+            titles=titles and _take(titles, places),
+        )
+        yield batch
 
 
-def spread_ranks(order: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """Ranks of chunks, given the order of their documents.
+def _take(column: Sequence[T], rows: Sequence[int]) -> list[T]:
+    return [column[row] for row in rows]
 
-    Args:
-        order: shape (documents,): documents by id.
-        counts: shape (documents,): chunks of each document.
+
+def _origin(id: str, source: str | None, argument: str) -> str | None:
+    """The source of a document; None, which takes no space, where it is the id."""
+    return None if source is None or source == id else check_text(source, argument)
+
+
+def _own_metadata(metadata: Mapping[str, Any] | Json | None, source: str | None, title: str) -> Json | None:
+    """A document's metadata without what other columns hold."""
+    if metadata is None or isinstance(metadata, Json):
+        return metadata
+    columns = {"source": source, "title": title or None}
+    return as_json({k: v for k, v in metadata.items() if k not in columns or v != columns[k]}, "metadata")
+
+
+def digests_of(hashes: Sequence[str]) -> list[bytes]:
+    """As `digest_of`, for many."""
+    try:
+        return list(map(bytes.fromhex, hashes))
+    except (ValueError, TypeError):
+        return list(map(digest_of, hashes))
+
+
+def digest_of(content_hash: str) -> bytes:
+    """Return a hash in hex as bytes.
+
+    Raises:
+        ArgumentError: it is not hex.
     """
-    starts = np.empty(len(counts), np.int64)  # the rank of each document's first chunk
-    starts[order] = np.cumsum(counts[order]) - counts[order]
-    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    return (np.repeat(starts, counts) + within).astype(np.uint32)
-
-
-def content_hash(text: str) -> str:
-    """A hash of a text, 32 hex digits (BLAKE2b of its UTF-8)."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    try:
+        return bytes.fromhex(content_hash)
+    except (ValueError, TypeError):
+        raise ArgumentError(f"content_hash must be hex digits, got {content_hash!r}") from None

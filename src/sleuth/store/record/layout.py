@@ -15,17 +15,13 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, StoreError
 from sleuth.store.disk.files import check_database, make_database
 from sleuth.store.record.codebook import Codebooks
-
-if TYPE_CHECKING:
-    from sleuth.store.record.rows import Passages
 
 FORMAT = 1
 APPLICATION = 0x534C5448
@@ -69,35 +65,39 @@ CREATE TABLE embeddings(
 );
 """
 
-DocumentValues = tuple[int, int, int, int | None, int, bytes, str, str | None, str | None, str | None]
-"""key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"""
-ChunkValues = tuple[int, int, int | None, int, int, int, int, str | None, str | None, str]
-"""key, n, page, start, line, lines, checksum, fields, metadata, text; the text is stored as its codebook writes it"""
 
-Sums = tuple[list[int], list[int], list[int]]
-"""Of passages: checksums of documents, line breaks in texts, checksums of chunks."""
+class DocumentRow(NamedTuple):
+    """A row of `documents`."""
 
-
-class Values(NamedTuple):
-    """Rows to be inserted, column by column.
-
-    Attributes:
-        into: the table, and which of its columns.
-        marks: the values of a row in SQL.
-        columns: what stands for the marks.
-    """
-
-    into: str
-    marks: str
-    columns: Sequence[Sequence[Any]]
+    key: int
+    chunks: int
+    size: int
+    modified_ns: int | None
+    checksum: int
+    content_hash: bytes
+    id: str
+    source: str | None
+    title: str | None
+    metadata: str | None
 
 
-_BARE_DOCUMENTS = ("documents(key, chunks, size, checksum, content_hash, id)", "(?, 1, 0, ?, ?, ?)")
-_BARE_CHUNKS = ("chunks(key, n, start, line, lines, checksum, text)", "(?, 0, 0, 1, ?, ?, ?)")
-_TOGETHER = 96
-"""Rows that one statement inserts: each run of a statement gives the interpreter away and waits for it."""
-DOCUMENT_COLUMNS = "key, chunks, size, modified_ns, checksum, content_hash, id, source, title, metadata"
-CHUNK_COLUMNS = "key, n, page, start, line, lines, checksum, fields, metadata, text"
+class ChunkRow(NamedTuple):
+    """A row of `chunks`; the record holds its text as its codebook writes it."""
+
+    key: int
+    n: int
+    page: int | None
+    start: int
+    line: int
+    lines: int
+    checksum: int
+    fields: str | None
+    metadata: str | None
+    text: str
+
+
+DOCUMENT_COLUMNS = ", ".join(DocumentRow._fields)
+CHUNK_COLUMNS = ", ".join(ChunkRow._fields)
 SIGN = 1 << 31
 """Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
 _MANY = 960
@@ -242,8 +242,8 @@ def read_version(connection: sqlite3.Connection, path: Path) -> int:
     row = connection.execute("SELECT version, generation, next_key, documents, chunks FROM state").fetchone()
     if row is None or not all(isinstance(value, int) and 0 <= value < _MOST for value in row):
         raise _odd(path, "state", row)
-    version: int = row[0]
-    return version
+    version, *_ = row
+    return int(version)
 
 
 def _odd(path: Path, what: str, value: object) -> IndexDamagedError:
@@ -343,21 +343,16 @@ def check_texts(texts: Sequence[str], argument: str) -> Sequence[str]:
     return texts
 
 
-def document_checksum(  # noqa: PLR0917 - the columns of the table, in order
-    key: int, chunks: int, size: int, modified_ns: int | None, content_hash: bytes,
-    id: str, source: str | None, title: str | None, metadata: str | None,
-) -> int:  # fmt: skip
-    """CRC-32 of a row of `documents`."""
-    values = f"{key}|{chunks}|{size}|{modified_ns}|{id}\0{source}\0{title}\0{metadata}"
-    return zlib.crc32(values.encode(), zlib.crc32(content_hash)) - SIGN
+def document_checksum(row: DocumentRow) -> int:
+    """Return the CRC-32 of a row of `documents`."""
+    values = f"{row.key}|{row.chunks}|{row.size}|{row.modified_ns}|{row.id}\0{row.source}\0{row.title}\0{row.metadata}"
+    return zlib.crc32(values.encode(), zlib.crc32(row.content_hash)) - SIGN
 
 
-def chunk_checksum(  # noqa: PLR0917 - the columns of the table, in order
-    key: int, n: int, page: int | None, start: int, line: int, lines: int,
-    fields: str | None, metadata: str | None, text: str,
-) -> int:  # fmt: skip
-    """CRC-32 of a row of `chunks`."""
-    return zlib.crc32(f"{key}|{n}|{page}|{start}|{line}|{lines}|{fields}\0{metadata}\0{text}".encode()) - SIGN
+def chunk_checksum(row: ChunkRow) -> int:
+    """Return the CRC-32 of a row of `chunks`."""
+    place = f"{row.key}|{row.n}|{row.page}|{row.start}|{row.line}|{row.lines}"
+    return zlib.crc32(f"{place}|{row.fields}\0{row.metadata}\0{row.text}".encode()) - SIGN
 
 
 def select_in(
@@ -387,64 +382,12 @@ def select_in(
         )
 
 
-def tables(
-    documents: Sequence[DocumentValues], chunks: Sequence[ChunkValues], texts: Sequence[str | bytes]
-) -> tuple[Values, Values]:
-    """What is inserted for rows of both tables; `texts` are those of the chunks as a `Coder` wrote them.
-
-    Rows that say nothing but an id and a text, as of a bulk load, bind half of the values.
-    """
-    columns = list(zip(*documents, strict=True))
-    if any(row[2] or row[3] is not None or row[7] or row[8] or row[9] or row[1] != 1 for row in documents):
-        told = Values("documents", _marks(10), columns)
-    else:
-        told = Values(*_BARE_DOCUMENTS, itemgetter(0, 4, 5, 6)(columns) if columns else ())
-    columns = list(zip(*chunks, strict=True))
-    if any(row[1] or row[3] or row[2] or row[7] or row[8] or row[4] != 1 for row in chunks):
-        return told, Values("chunks", _marks(10), [*columns[:9], texts])
-    return told, Values(*_BARE_CHUNKS, (*itemgetter(0, 5, 6)(columns), texts) if columns else ())
-
-
-def passage_tables(
-    passages: Passages, first: int, sums: Sums, texts: Sequence[str | bytes]
-) -> tuple[Values, Values]:
-    """What is inserted for documents of one chunk each, with keys from `first` on."""
-    n = len(passages)
-    keys = range(first, first + n)
-    documents = Values(*_BARE_DOCUMENTS, (keys, sums[0], passages.digests, passages.ids))
-    if passages.sources or passages.titles or passages.own:
-        nothing = [None] * n
-        own = [text for _, text in passages.own] if passages.own else nothing
-        more = (passages.sources or nothing, passages.titles or nothing, own)
-        told = "documents(key, chunks, size, checksum, content_hash, id, source, title, metadata)"
-        documents = Values(told, "(?, 1, 0, ?, ?, ?, ?, ?, ?)", (*documents.columns, *more))
-    return documents, Values(*_BARE_CHUNKS, (keys, sums[1], sums[2], texts))
-
-
-def _marks(columns: int) -> str:
-    return f"({', '.join('?' * columns)})"
-
-
-def insert(connection: Connection, values: Values) -> None:
-    """Add rows, in order of key."""
-    columns = values.columns
-    width, n = len(columns), len(columns[0]) if columns else 0
-    whole = n - n % _TOGETHER
-    many = f"INSERT INTO {values.into} VALUES {', '.join([values.marks] * _TOGETHER)}"
-    bound: list[Any] = [None] * (width * _TOGETHER)
-    for at in range(0, whole, _TOGETHER):
-        for place, column in enumerate(columns):
-            bound[place::width] = column[at : at + _TOGETHER]
-        connection.execute(many, bound)
-    left = [column[whole:] for column in columns]
-    connection.executemany(f"INSERT INTO {values.into} VALUES {values.marks}", zip(*left, strict=True))
-
-
-def plain(connection: Connection, stored: tuple[Any, ...]) -> ChunkValues:
-    """A row of `chunks` with its text decoded."""
-    key, n, page, start, line, lines, checksum, fields, metadata, text = stored
-    decoded = connection.books.decode(connection, text)
-    return key, n, page, start, line, lines, checksum, fields, metadata, decoded
+def plain(connection: Connection, stored: tuple[Any, ...]) -> ChunkRow:
+    """Return a row of `chunks` with its text decoded."""
+    row = ChunkRow._make(stored)
+    return (
+        row if isinstance(row.text, str) else row._replace(text=connection.books.decode(connection, row.text))
+    )
 
 
 def insert_embeddings(

@@ -1,238 +1,144 @@
-"""Which rows does a document become?"""
+"""Rows as legs index them, made from batches of documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from itertools import repeat
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import lt
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from sleuth.errors import ArgumentError
-from sleuth.store.record import layout as record
-from sleuth.store.record.batch import NOTHING
-from sleuth.store.record.layout import ChunkValues, DocumentValues
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.store.hashing import text_hash
+from sleuth.store.legs import Rows
 
 if TYPE_CHECKING:
-    from sleuth.types import Chunk
+    from sleuth.store.record.batch import DocumentBatch, Keys
 
 T = TypeVar("T")
-_SLICE = 4096
-"""Passages put at once."""
-_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-class Passages:
-    """Documents of one chunk each, column by column. What a row costs here is what adding a short text costs.
+class LazySequence(Sequence[T]):
+    """A sequence whose items are made when they are read: most legs read few of the columns."""
 
-    Attributes:
-        ids, texts, digests: of each; as are the other columns.
-        sources, titles: None where it is the id, or there is none; the column is None where all are.
-        own: metadata without what its columns hold, and its JSON; None where there is none.
-
-    Raises:
-        ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold.
-    """
-
-    __slots__ = ("digests", "ids", "own", "sources", "texts", "titles")
-
-    def __init__(  # noqa: PLR0917 - columns
-        self,
-        ids: list[str],
-        texts: list[str],
-        hashes: list[str],
-        metadata: Sequence[Mapping[str, Any] | None] | None = None,
-        sources: Sequence[str | None] | None = None,
-        titles: Sequence[str] | None = None,
-    ) -> None:
-        record.check_texts(texts, "texts")
-        self.ids, self.texts = ids, texts
-        self.digests = digests(hashes)
-        self.sources: list[str | None] | None = None
-        self.titles: list[str | None] | None = None
-        self.own: list[tuple[Mapping[str, Any], str | None]] | None = None
-        if metadata:
-            self.own = list(map(own_metadata, metadata, sources or repeat(None), titles or repeat("")))
-        if sources:
-            self.sources = [
-                text_or_none(text, name, "sources") for text, name in zip(sources, ids, strict=True)
-            ]
-        if titles:
-            self.titles = [text_or_none(text, "", "titles") for text in titles]
+    def __init__(self, length: int, make: Callable[[int], T]) -> None:
+        self._length = length
+        self._make = make
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return self._length
 
-    def without(self, places: set[int]) -> Passages:
-        """Those at other places."""
-        if not places:
-            return self
-        left = Passages([], [], [])
-        for name in self.__slots__:
-            column = getattr(self, name)
-            kept = column and [value for i, value in enumerate(column) if i not in places]
-            setattr(left, name, kept)
-        return left
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        if isinstance(index, slice):
+            return [self._make(i) for i in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._make(index % self._length)
 
-    def extend(self, others: Passages) -> None:
-        """Add those after these."""
-        n, more = len(self), len(others)
-        self.sources = _joined(self.sources, others.sources, n, more, None)
-        self.titles = _joined(self.titles, others.titles, n, more, None)
-        self.own = _joined(self.own, others.own, n, more, ({}, None))
-        self.ids += others.ids
-        self.texts += others.texts
-        self.digests += others.digests
-
-    def document(self, place: int, first: int) -> DocumentValues:
-        """The row of a document, where the key of the first is `first`."""
-        return document(
-            first + place,
-            1,
-            0,
-            None,
-            self.digests[place],
-            self.ids[place],
-            self.sources[place] if self.sources else None,
-            self.titles[place] if self.titles else None,
-            self.own[place][1] if self.own else None,
-        )
-
-    def chunk(self, place: int, first: int) -> ChunkValues:
-        """The row of a chunk, likewise."""
-        text = self.texts[place]
-        return chunk(first + place, 0, None, 0, 1, text.count("\n"), None, None, text)
-
-    def sums(self, first: int) -> tuple[list[int], list[int], list[int]]:
-        """Checksums of documents, lines of chunks less one, and checksums of chunks, likewise."""
-        from sleuth.store.record.sums import sums_of
-
-        metadata = [text for _, text in self.own] if self.own else None
-        return sums_of(first, self.digests, self.ids, self.sources, self.titles, metadata, self.texts)
+    def __iter__(self) -> Iterator[T]:
+        return map(self._make, range(self._length))
 
 
-def _joined(one: list[T] | None, other: list[T] | None, n: int, more: int, nothing: T) -> list[T] | None:
-    """Two columns of `n` and `more` values as one; a column of nothing is None."""
-    if one is None and other is None:
-        return None
-    return (one or [nothing] * n) + (other or [nothing] * more)
+class Table(LazySequence[dict[str, Any]]):
+    """Mappings with the same keys, except for null, kept as columns: a mapping is made when it is read."""
+
+    def __init__(self, length: int, columns: Mapping[str, Sequence[Any]]) -> None:
+        super().__init__(length, self._at)
+        self.columns = columns
+
+    def _at(self, i: int) -> dict[str, Any]:
+        return {key: value for key, column in self.columns.items() if (value := column[i]) is not None}
 
 
-def distinct(  # noqa: PLR0917 - columns
-    ids: Sequence[str],
-    texts: Sequence[str],
-    hashes: Sequence[str],
-    metadata: Sequence[Mapping[str, Any] | None] | None,
-    sources: Sequence[str | None] | None,
-    titles: Sequence[str] | None,
-) -> Iterator[Passages]:
-    """Passages with distinct ids, some at a time; of equal ids the last stands.
+def rows_of(batch: DocumentBatch, keys: Keys) -> Rows:
+    """Return the rows of a batch, in order of key."""
+    n = len(batch.texts)
+    owners = batch.owners().tolist() if batch.counts else range(n)
+    texts = _texts(batch, owners)
+    columns = list(texts.values())
+    return Rows(
+        keys.chunks,
+        tie_ranks(batch.ids, batch.chunk_counts()),
+        texts,
+        _metadata(batch, owners),
+        LazySequence(n, lambda i: text_hash("\x1e".join([column[i] for column in columns]))),
+    )
 
-    Raises:
-        ArgumentError: columns of different length, or an id with a lone surrogate; before the first is given.
+
+def _texts(batch: DocumentBatch, owners: Sequence[int]) -> dict[str, Sequence[str]]:
+    texts: dict[str, Sequence[str]] = {"text": batch.texts}
+    if batch.titles:
+        texts["title"] = [batch.titles.at(row) or "" for row in owners]
+    for name in sorted({name for fields in batch.fields if fields for name in fields.values}):
+        texts[name] = _field(batch, name, "")
+    return texts
+
+
+def _field(batch: DocumentBatch, name: str, default: T) -> list[str | T]:
+    """One of the other searchable texts of each chunk."""
+    fields = batch.fields.filled(len(batch.texts))
+    return [default if each is None else each.values.get(name, default) for each in fields]
+
+
+def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+    """What `store.record.metadata.shown` makes of each chunk."""
+    n = len(batch.texts)
+    lines = batch.lines.filled(n)
+    columns: dict[str, Sequence[Any]] = {
+        "source": [batch.sources.at(row) or batch.ids[row] for row in owners],
+        "start_line": lines,
+        "end_line": [line + breaks for line, breaks in zip(lines, batch.breaks.filled(n), strict=True)],
+    }
+    if batch.titles:
+        columns["title"] = [batch.titles.at(row) for row in owners]
+    if batch.pages:
+        columns["page"] = batch.pages.filled(n)
+    if batch.fields:
+        columns["heading"] = _field(batch, "heading", None)
+    table = Table(n, columns)
+    if not batch.metadata and not batch.own:
+        return table
+
+    def merged(i: int) -> dict[str, Any]:
+        document, own = batch.metadata.at(owners[i]), batch.own.at(i)
+        values = table[i]
+        if document:
+            values.update(document.values)
+        if own:
+            values.update(own.values)
+        return values
+
+    return LazySequence(n, merged)
+
+
+def tie_ranks(ids: Sequence[str], counts: NDArray[np.int64]) -> NDArray[np.uint32] | None:
+    """Return the rank of each chunk by (document id, place in the document).
+
+    Args:
+        ids: of the documents, in order of key; distinct.
+        counts: chunks of each, shape (len(ids),).
+
+    Returns:
+        Shape (sum of counts,); None where the documents are in order of id already.
     """
-    columns = {"texts": texts, "hashes": hashes, "metadata": metadata, "sources": sources, "titles": titles}
-    for name, column in columns.items():
-        if column is not None and len(column) != len(ids):
-            raise ArgumentError(f"{name} must have the length of ids, {len(ids)}, got {len(column)}")
-    record.check_texts(ids, "ids")
-    wanted: Sequence[int] = range(len(ids))
-    if len(set(ids)) < len(ids):
-        wanted = list(dict(zip(ids, wanted, strict=True)).values())
-    for at in range(0, len(wanted), _SLICE):
-        take = partial(_take, places=wanted[at : at + _SLICE])
-        yield Passages(
-            take(ids),
-            take(texts),
-            take(hashes),
-            metadata and take(metadata),
-            sources and take(sources),
-            titles and take(titles),
-        )
+    if all(map(lt, ids, ids[1:])):
+        return None
+    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+    return spread_ranks(order, counts)
 
 
-def _take(column: Sequence[T], places: Sequence[int]) -> list[T]:
-    """The values at these places, of which there is at least one."""
-    if isinstance(places, range):
-        return list(column[places.start : places.stop])
-    return list(itemgetter(*places)(column)) if len(places) > 1 else [column[places[0]]]
+def spread_ranks(order: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Return the ranks of chunks, given the order of their documents.
 
-
-def document(  # noqa: PLR0917 - the columns of the table, in order
-    key: int, chunks: int, size: int, modified_ns: int | None, digest: bytes, name: str,
-    source: str | None, title: str | None, metadata: str | None,
-) -> DocumentValues:  # fmt: skip
-    checksum = record.document_checksum(key, chunks, size, modified_ns, digest, name, source, title, metadata)
-    return key, chunks, size, modified_ns, checksum, digest, name, source, title, metadata
-
-
-def chunk(  # noqa: PLR0917 - the columns of the table, in order
-    key: int, n: int, page: int | None, start: int, line: int, lines: int,
-    fields: str | None, metadata: str | None, text: str,
-) -> ChunkValues:  # fmt: skip
-    checksum = record.chunk_checksum(key, n, page, start, line, lines, fields, metadata, text)
-    return key, n, page, start, line, lines, checksum, fields, metadata, text
-
-
-ChunkFacts = tuple[int | None, int, int, int, str | None, str | None, str]
-
-
-def chunk_facts(
-    chunks: Sequence[Chunk],
-) -> tuple[list[ChunkFacts], dict[int, Mapping[str, str]], dict[int, Mapping[str, Any]]]:
-    """Columns of chunks from `page` on, and by place the mappings behind their JSON."""
-    rows: list[ChunkFacts] = []
-    fields: dict[int, Mapping[str, str]] = {}
-    details: dict[int, Mapping[str, Any]] = {}
-    for n, chunk in enumerate(chunks):
-        named_text = (
-            record.to_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields")
-            if chunk.fields
-            else None
-        )
-        if named_text:
-            fields[n] = record.from_json(named_text)
-        own, own_text = _normal(chunk.metadata, "chunk metadata") if chunk.metadata else (NOTHING, None)
-        if own_text:
-            details[n] = own  # type: ignore[assignment]
-        text = record.check_text(chunk.text, "chunk text")
-        lines = chunk.end_line - chunk.start_line
-        rows.append((chunk.page, chunk.start, chunk.start_line, lines, named_text, own_text, text))
-    return rows, fields, details
-
-
-def own_metadata(
-    metadata: Mapping[str, Any] | None, source: str | None, title: str
-) -> tuple[Mapping[str, Any], str | None]:
-    """A document's metadata without what its columns hold, and its JSON."""
-    if not metadata:
-        return {}, None
-    held = {"source": source, "title": title or None}
-    return _normal({k: v for k, v in metadata.items() if k not in held or v != held[k]}, "metadata")
-
-
-def _normal(metadata: Mapping[str, Any], argument: str) -> tuple[Mapping[str, Any], str | None]:
-    """Metadata as it will be read back (tuples are lists then, keys are strings), and its JSON."""
-    text = record.to_json(metadata, argument)
-    plain = all(type(key) is str and type(value) in _SCALARS for key, value in metadata.items())
-    return (metadata if plain else record.from_json(text)), text
-
-
-def text_or_none(text: str | None, default: str, argument: str) -> str | None:
-    """None, which takes no space, for a text that is its default."""
-    return None if text is None or text == default else record.check_text(text, argument)
-
-
-def digests(hashes: Sequence[str]) -> list[bytes]:
-    """As `digest`, for many."""
-    try:
-        return list(map(bytes.fromhex, hashes))
-    except (ValueError, TypeError):
-        return list(map(digest, hashes))
-
-
-def digest(content_hash: str) -> bytes:
-    try:
-        return bytes.fromhex(content_hash)
-    except (ValueError, TypeError):
-        raise ArgumentError(f"content_hash must be hex digits, got {content_hash!r}") from None
+    Args:
+        order: shape (documents,): documents by id.
+        counts: shape (documents,): chunks of each document.
+    """
+    starts = np.empty(len(counts), np.int64)  # the rank of each document's first chunk
+    starts[order] = np.cumsum(counts[order]) - counts[order]
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return (np.repeat(starts, counts) + within).astype(np.uint32)

@@ -11,16 +11,9 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.legs import Rows
-from sleuth.store.record.batch import make_rows, spread_ranks
-from sleuth.store.record.layout import (
-    CHUNK_COLUMNS,
-    DOCUMENT_COLUMNS,
-    ChunkValues,
-    Connection,
-    DocumentValues,
-    from_json,
-    plain,
-)
+from sleuth.store.record.batch import DocumentBatch, Keys
+from sleuth.store.record.layout import CHUNK_COLUMNS, DOCUMENT_COLUMNS, Connection, DocumentRow, plain
+from sleuth.store.record.rows import rows_of, spread_ranks
 
 BATCH_BYTES = 64 << 20
 """Characters of text in a batch of rows, about: bounds the memory of a rebuild and of a long commit."""
@@ -34,38 +27,36 @@ _PAGE = 1 << 20
 def rows_between(
     connection: Connection, first: int, last: int, batch_bytes: int = BATCH_BYTES
 ) -> Iterator[Rows]:
-    """The rows with keys `first` to `last`, inclusive, as legs are given them; whole documents, in order of key."""
-    documents: list[DocumentValues] = []
-    chunks: list[ChunkValues] = []
-    size = 0
-    for document, own in documents_between(connection, first, last):
-        documents.append(document)
-        chunks.extend(own)
-        size += sum(len(chunk[9]) for chunk in own)
-        if size >= batch_bytes:
-            yield _to_rows(documents, chunks)
-            documents, chunks, size = [], [], 0
-    if chunks:
-        yield _to_rows(documents, chunks)
+    """Yield the rows with keys `first` to `last`, inclusive, as legs are given them; whole documents, by key."""
+    for batch, keys in batches_between(connection, first, last, batch_bytes):
+        if len(keys.chunks):
+            yield rows_of(batch, keys)
 
 
-def documents_between(
-    connection: Connection, first: int, last: int
-) -> Iterator[tuple[DocumentValues, list[ChunkValues]]]:
-    """Documents with keys in a range, each with its chunks; two cursors that walk side by side."""
+def batches_between(
+    connection: Connection, first: int, last: int, batch_bytes: int = BATCH_BYTES
+) -> Iterator[tuple[DocumentBatch, Keys]]:
+    """Yield the documents with keys in a range; two cursors walk side by side."""
     documents = connection.execute(
         f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
     )
     chunks = connection.execute(
         f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
     )
-    for document in documents:
-        own = [plain(connection, chunk) for chunk in islice(chunks, document[1])]
-        if len(own) != document[1] or any(chunk[0] - chunk[1] != document[0] for chunk in own):
+    batch, keys = DocumentBatch(), list[int]()
+    for document in map(DocumentRow._make, documents):
+        own = [plain(connection, chunk) for chunk in islice(chunks, document.chunks)]
+        if len(own) != document.chunks or any(chunk.key - chunk.n != document.key for chunk in own):
             raise IndexDamagedError(
-                f"the record has lost chunks of {document[6]!r}: `sleuth doctor --full` says what remains"
+                f"the record has lost chunks of {document.id!r}: `sleuth doctor --full` says what remains"
             )
-        yield document, own
+        batch.add_stored(document, own)
+        keys.append(document.key)
+        if batch.characters >= batch_bytes:
+            yield batch, Keys.of(np.array(keys, np.int64), batch.chunk_counts())
+            batch, keys = DocumentBatch(), []
+    if keys:
+        yield batch, Keys.of(np.array(keys, np.int64), batch.chunk_counts())
 
 
 def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray[np.uint32] | None:
@@ -115,10 +106,3 @@ def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> N
 def pairs(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
     """The result of a query of two integers; shape (n, 2)."""
     return np.array(cursor.fetchall(), np.int64).reshape(-1, 2)
-
-
-def _to_rows(documents: list[DocumentValues], chunks: list[ChunkValues]) -> Rows:
-    metadata = {row[0]: from_json(row[9]) for row in documents if row[9]}
-    fields = {row[0]: from_json(row[7]) for row in chunks if row[7]}
-    own = {row[0]: from_json(row[8]) for row in chunks if row[8]}
-    return make_rows(documents, chunks, metadata.get, fields.get, own.get)

@@ -1,0 +1,160 @@
+"""Batches of documents as rows of the record, with their checksums."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sleuth.store.record.layout import SIGN
+
+if TYPE_CHECKING:
+    from sleuth.store.record.batch import Column, DocumentBatch, Keys
+    from sleuth.store.record.metadata import Json
+
+_TOGETHER = 96
+"""Rows that one statement inserts: each run of a statement gives the interpreter away and waits for it."""
+
+
+class TableRows(NamedTuple):
+    """Rows to be inserted, column by column.
+
+    Attributes:
+        into: the table, and which of its columns.
+        marks: the values of a row in SQL.
+        columns: what stands for the marks, each of length n.
+    """
+
+    into: str
+    marks: str
+    columns: Sequence[Sequence[Any]]
+
+
+def tables_of(batch: DocumentBatch, keys: Keys, texts: Sequence[str | bytes]) -> tuple[TableRows, TableRows]:
+    """Return the rows of `documents` and of `chunks`.
+
+    Args:
+        texts: of the chunks, as a `Coder` wrote them.
+    """
+    documents, chunks = len(batch.ids), len(batch.texts)
+    document_keys, chunk_keys, places = keys.documents.tolist(), keys.chunks.tolist(), keys.places.tolist()
+    metadata, fields, own = _texts(batch.metadata), _texts(batch.fields), _texts(batch.own)
+    return (
+        _table(
+            "documents",
+            {
+                "key": document_keys,
+                "checksum": _document_sums(batch, document_keys, metadata),
+                "content_hash": batch.digests,
+                "id": batch.ids,
+            },
+            {
+                "chunks": (batch.counts, 1),
+                "size": (batch.sizes, 0),
+                "modified_ns": (batch.modified, None),
+                "source": (batch.sources, None),
+                "title": (batch.titles, None),
+                "metadata": (metadata, None),
+            },
+            documents,
+        ),
+        _table(
+            "chunks",
+            {
+                "key": chunk_keys,
+                "checksum": _chunk_sums(batch, chunk_keys, places, fields, own),
+                "text": texts,
+            },
+            {
+                "n": (places if batch.counts else [], 0),
+                "page": (batch.pages, None),
+                "start": (batch.starts, 0),
+                "line": (batch.lines, 1),
+                "lines": (batch.breaks, 0),
+                "fields": (fields, None),
+                "metadata": (own, None),
+            },
+            chunks,
+        ),
+    )
+
+
+def _texts(column: Column[Json | None]) -> list[str | None]:
+    return [each and each.text for each in column]
+
+
+def _table(
+    name: str,
+    columns: dict[str, Sequence[Any]],
+    optional: dict[str, tuple[Sequence[Any], int | None]],
+    rows: int,
+) -> TableRows:
+    """Rows of a table. An optional column that nobody filled is a constant in the statement: it binds no values."""
+    names, marks, bound = list(columns), ["?"] * len(columns), list(columns.values())
+    for column, (values, default) in optional.items():
+        names.append(column)
+        marks.append("?" if values else "NULL" if default is None else str(default))
+        if values:
+            bound.append([*values, *[default] * (rows - len(values))])
+    return TableRows(f"{name}({', '.join(names)})", f"({', '.join(marks)})", bound)
+
+
+def _document_sums(batch: DocumentBatch, keys: Sequence[int], metadata: Sequence[str | None]) -> list[int]:
+    """`layout.document_checksum` of each document."""
+    n, crc = len(keys), zlib.crc32
+    columns = (
+        batch.counts.filled(n),
+        batch.sizes.filled(n),
+        batch.modified.filled(n),
+        batch.sources.filled(n),
+        batch.titles.filled(n),
+        [*metadata, *[None] * (n - len(metadata))],
+    )
+    return [
+        crc(f"{key}|{count}|{size}|{time}|{id}\0{source}\0{title}\0{own}".encode(), crc(digest)) - SIGN
+        for key, digest, id, count, size, time, source, title, own in zip(
+            keys, batch.digests, batch.ids, *columns, strict=True
+        )
+    ]
+
+
+def _chunk_sums(
+    batch: DocumentBatch,
+    keys: Sequence[int],
+    places: Sequence[int],
+    fields: Sequence[str | None],
+    own: Sequence[str | None],
+) -> list[int]:
+    """`layout.chunk_checksum` of each chunk."""
+    n, crc = len(keys), zlib.crc32
+    columns = (
+        batch.pages.filled(n),
+        batch.starts.filled(n),
+        batch.lines.filled(n),
+        batch.breaks.filled(n),
+        [*fields, *[None] * (n - len(fields))],
+        [*own, *[None] * (n - len(own))],
+    )
+    return [
+        crc(text.encode(), crc(f"{key}|{place}|{page}|{start}|{line}|{breaks}|{field}\0{more}\0".encode()))
+        - SIGN
+        for key, place, text, page, start, line, breaks, field, more in zip(
+            keys, places, batch.texts, *columns, strict=True
+        )
+    ]
+
+
+def insert(connection: sqlite3.Connection, table: TableRows) -> None:
+    """Add rows, in order of key."""
+    columns = table.columns
+    width, n = len(columns), len(columns[0])
+    whole = n - n % _TOGETHER
+    many = f"INSERT INTO {table.into} VALUES {', '.join([table.marks] * _TOGETHER)}"
+    bound: list[Any] = [None] * (width * _TOGETHER)
+    for at in range(0, whole, _TOGETHER):
+        for place, column in enumerate(columns):
+            bound[place::width] = column[at : at + _TOGETHER]
+        connection.execute(many, bound)
+    left = [column[whole:] for column in columns]
+    connection.executemany(f"INSERT INTO {table.into} VALUES {table.marks}", zip(*left, strict=True))

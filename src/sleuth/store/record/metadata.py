@@ -1,0 +1,154 @@
+"""Metadata as JSON, made once on its way into the record, and what a hit shows of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Container, Mapping
+from json.encoder import encode_basestring
+from math import isfinite
+from typing import Any, NamedTuple
+
+from sleuth.errors import ArgumentError
+from sleuth.store.record.layout import check_text, from_json
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)
+_LEAST = -(1 << 63)
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+class Json(NamedTuple):
+    """A mapping and its JSON.
+
+    Attributes:
+        values: as it is read back: lists for tuples, strings for keys.
+        text: compact.
+    """
+
+    values: Mapping[str, Any]
+    text: str
+
+
+def encode_values(
+    metadata: Mapping[str, Any], encode: Callable[[Any], str] = _ENCODER.encode
+) -> dict[str, str]:
+    """Return the JSON of each value; keys of objects inside of values are sorted.
+
+    Args:
+        encode: makes the JSON of values that are neither texts nor whole numbers.
+
+    Raises:
+        TypeError, ValueError, RecursionError: JSON cannot hold a value.
+    """
+    return {
+        name: encode_basestring(value)
+        if type(value) is str
+        else str(value)
+        if type(value) is int
+        else encode(value)
+        for name, value in metadata.items()
+    }
+
+
+def joined(parts: Mapping[str, str], left_out: Container[str] = ()) -> str:
+    """Return the JSON object of what `encode_values` gave."""
+    members = [f"{encode_basestring(name)}:{part}" for name, part in parts.items() if name not in left_out]
+    return f"{{{','.join(members)}}}"
+
+
+def read_back(metadata: Mapping[str, Any], text: str) -> Json:
+    """Return metadata whose JSON is `text`."""
+    plain = all(type(name) is str and type(value) in _SCALARS for name, value in metadata.items())
+    return Json(metadata if plain else from_json(text), text)
+
+
+def stored_json(text: str | None) -> Json | None:
+    """Return what the record holds of metadata."""
+    return Json(from_json(text), text) if text else None
+
+
+def as_json(metadata: Mapping[str, Any], argument: str) -> Json | None:
+    """Return metadata with its JSON; None for an empty mapping, which then takes no space.
+
+    Raises:
+        ArgumentError: JSON cannot hold it, or UTF-8 cannot.
+    """
+    if not metadata:
+        return None
+    try:
+        text = joined(encode_values({_name(name): value for name, value in metadata.items()}))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise unfit(metadata, argument, error) from error
+    return read_back(metadata, check_text(text, argument))
+
+
+def _name(name: Any) -> str:
+    """Return the name under which JSON keeps a value: numbers, booleans and null become texts."""
+    if isinstance(name, str):
+        return name
+    text = _ENCODER.encode({name: 0})
+    decoded: str = json.loads(text.rpartition(":")[0].removeprefix("{"))
+    return decoded
+
+
+def unfit(metadata: Mapping[str, Any], argument: str, error: Exception) -> ArgumentError:
+    """Return the error for metadata that JSON cannot hold."""
+    if isinstance(error, RecursionError):
+        return ArgumentError(f"{argument} must be nested less deeply than a thousand times")
+    text = repr(metadata)
+    short = text if len(text) <= 80 else f"{text[:77]}..."
+    return ArgumentError(f"{argument} must be JSON values, got {short} ({error})")
+
+
+def is_plain(value: Any, depth: int = 64) -> bool:
+    """Whether JSON and UTF-8 surely hold a value; seen by walking through it, without making its JSON."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii() or _is_encodable(value)
+    if kind is float:
+        return isfinite(value)
+    if kind is int:
+        return bool(_LEAST <= value <= -_LEAST)
+    if depth and kind is list:
+        return all(is_plain(item, depth - 1) for item in value)
+    if depth and kind is dict:
+        return all(
+            type(name) is str and is_plain(name) and is_plain(item, depth - 1) for name, item in value.items()
+        )
+    return kind in _SCALARS
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shown(
+    source: str,
+    title: str | None,
+    document: Mapping[str, Any] | None,
+    *,
+    page: int | None,
+    line: int,
+    breaks: int,
+    heading: str | None,
+    own: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Return what a hit shows and filters see: what the store knows, under the document's metadata, under the chunk's.
+
+    `store.record.rows` makes the same of a whole batch, column by column.
+    """
+    merged: dict[str, Any] = {"source": source, "start_line": line, "end_line": line + breaks}
+    if title:
+        merged["title"] = title
+    if page is not None:
+        merged["page"] = page
+    if heading is not None:
+        merged["heading"] = heading
+    if document:
+        merged.update(document)
+    if own:
+        merged.update(own)
+    return merged

@@ -1,0 +1,48 @@
+"""Changes of the record that mend it, for the checks of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sleuth.store.record import layout as record
+from sleuth.store.record.counters import Totals
+from sleuth.store.transaction import KeyRange, Transaction
+
+
+class Repairs:
+    """Removes what the record has lost a part of, and counts again."""
+
+    def __init__(self, transaction: Transaction, commit: Callable[[], int]) -> None:
+        self._transaction = transaction
+        self._commit = commit
+
+    def forget_documents(self, keys: Sequence[int]) -> None:
+        """Remove documents that the record has lost a part of, with what is left of them."""
+        counters, connection = self._transaction.begin(), self._transaction.connection
+        ranges = []
+        with record.translated(self._transaction.path):
+            for key in keys:
+                after = connection.execute("SELECT min(key) FROM documents WHERE key > ?", (key,)).fetchone()[
+                    0
+                ]
+                ranges.append(KeyRange(key, (after or counters.next_key) - 1))
+        self._transaction.delete(ranges)
+
+    def forget_embeddings(self, keys: Sequence[int]) -> None:
+        """Remove cached vectors."""
+        with self._transaction.changing() as connection:
+            connection.executemany("DELETE FROM embeddings WHERE key = ?", ((key,) for key in keys))
+
+    def recount(self) -> bool:
+        """Make the counters agree with the tables, and commit; whether they were wrong before any repair."""
+        counters = self._transaction.begin()
+        with record.translated(self._transaction.path):
+            totals = Totals.read(self._transaction.connection)
+        removed = self._transaction.rows_deleted
+        wrong = (counters.documents, counters.chunks) != (totals.documents, totals.chunks)
+        wrong |= counters.next_key < totals.end
+        counters.documents, counters.chunks = totals.documents, totals.chunks
+        counters.next_key = max(counters.next_key, totals.end)
+        self._transaction.others_changed = True
+        self._commit()
+        return wrong and not removed

@@ -1,0 +1,159 @@
+"""One transaction of the record: from BEGIN to COMMIT or ROLLBACK, with the segments that it names."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from sleuth.errors import StoreError
+from sleuth.store.catalogue import mark
+from sleuth.store.catalogue.building import Built
+from sleuth.store.catalogue.merging import Merges
+from sleuth.store.catalogue.segment_files import sync_folder
+from sleuth.store.record import layout as record
+from sleuth.store.record.counters import Counters
+from sleuth.store.record.layout import Connection
+
+
+class KeyRange(NamedTuple):
+    """The keys of a document: from its first chunk to its last."""
+
+    first: int
+    last: int
+
+
+class Transaction:
+    """The changes of a writer since its last commit. Begins with the first change.
+
+    Attributes:
+        connection: only this transaction writes with it.
+        path: the folder of the index.
+        built: segments that this transaction names.
+        rows_changed: whether documents came or went, which makes a new version.
+        rows_deleted: whether some went.
+        others_changed: whether anything else changed, such as cached vectors.
+        on_rollback: called before the changes are undone.
+    """
+
+    def __init__(self, connection: Connection, path: Path, merges: Merges) -> None:
+        self.on_rollback: Callable[[], None] | None = None
+        self.connection = connection
+        self.path = path
+        self._merges = merges
+        self._ended = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._counters: Counters | None = None
+        self.built: list[Built] = []
+        self.rows_changed = False
+        self.rows_deleted = False
+        self.others_changed = False
+
+    def begin(self) -> Counters:
+        """Begin, if that is still to be done; returns the counters, which the caller may change."""
+        if self._counters is None:
+            if self._ended:
+                raise StoreError("this writer is done: take another with Store.writer()", path=str(self.path))
+            self._execute("BEGIN IMMEDIATE")
+            with record.translated(self.path):
+                self._counters = Counters.read(self.connection)
+        return self._counters
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Roll back where the block fails."""
+        try:
+            yield
+        except BaseException:
+            self.rollback()
+            raise
+
+    @contextmanager
+    def changing(self) -> Iterator[Connection]:
+        """Yield the connection for statements that change something other than rows."""
+        self.begin()
+        self.others_changed = True
+        with record.translated(self.path):
+            yield self.connection
+
+    def delete(self, documents: Iterable[KeyRange]) -> None:
+        """Delete documents with their chunks, and mark the chunks as dead in all segments."""
+        ranges = list(documents)
+        generation = self.begin().generation + 1
+        self.rows_changed = self.rows_deleted = True
+        connection = self.connection
+        with record.translated(self.path):
+            connection.executemany("DELETE FROM chunks WHERE key BETWEEN ? AND ?", ranges)
+            connection.executemany("DELETE FROM documents WHERE key = ?", ((keys.first,) for keys in ranges))
+            if connection.execute("SELECT EXISTS(SELECT 1 FROM segments)").fetchone()[0]:
+                dead = ((key, generation) for keys in ranges for key in range(keys.first, keys.last + 1))
+                connection.executemany("INSERT OR REPLACE INTO tombstones VALUES (?, ?)", dead)
+
+    def commit(self) -> int:
+        """Make the changes durable and visible; returns the version, which is the old one where no row changed."""
+        counters = self.begin()
+        try:
+            merged = self._merges.apply(self.connection, self.path)
+        except BaseException:
+            self.rollback()
+            raise
+        if not (self.rows_changed or self.others_changed or merged):
+            self.rollback()
+            return counters.version
+        counters.generation += 1
+        counters.version += self.rows_changed
+        try:
+            if any(built.held for built in self.built) or any(m.built and m.built.held for m in merged):
+                sync_folder(self.path / "segments")
+            with record.translated(self.path):
+                counters.write(self.connection)
+        except BaseException:
+            self._merges.put_back(merged)
+            self.rollback()
+            raise
+        try:
+            self._execute("COMMIT")
+        except BaseException:
+            # The log may hold the whole commit although its sync failed: files stay until a sweep finds them orphaned.
+            self._abandon()
+            self._merges.forget(merged)
+            raise
+        mark.write(self.path, counters.version)
+        self.connection.books.keep()
+        for built in self.built:
+            built.release()
+        self._merges.done(merged, self.path)
+        deleted = self.rows_deleted
+        self._reset()
+        self._merges.committed(deleted=deleted)
+        return counters.version
+
+    def rollback(self) -> None:
+        """Undo the changes, and remove the files that were written for them."""
+        if self.on_rollback:
+            self.on_rollback()
+        for built in self.built:
+            built.discard()
+        self._abandon()
+
+    def end(self) -> None:
+        """Undo the changes, and refuse to begin again."""
+        self.rollback()
+        self._ended = True
+
+    def _abandon(self) -> None:
+        for built in self.built:
+            built.release()
+        with suppress(sqlite3.Error):  # after a failed write SQLite may have rolled back by itself
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+        self.connection.books.forget()
+        self._reset()
+
+    def _execute(self, statement: str) -> None:
+        with record.translated(self.path):
+            self.connection.execute(statement)
