@@ -47,11 +47,11 @@ def test_a_commit_during_a_check_leaves_no_orphan(store: Store, monkeypatch: pyt
     really = segment_files.orphans
 
     def after_a_commit(folder: Path, named: set[str]) -> list[Path]:
-        monkeypatch.setattr(segments, "orphans", really)
+        monkeypatch.setattr(segment_files, "orphans", really)
         add(store, "b", 8 * ROWS)
         return really(folder, named)
 
-    monkeypatch.setattr(segments, "orphans", after_a_commit)
+    monkeypatch.setattr(segment_files, "orphans", after_a_commit)
     assert faults(store) == []
 
 
