@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "evaluate": BASE | {"filters"},
     "ingest": GROUND - {"filters"},
     "hooks": BASE,
-    "manager": BASE | {"hooks"},
+    "manager": BASE | {"hooks", "remote"},
 }
 
 

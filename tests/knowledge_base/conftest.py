@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from sleuth.knowledge_base import clients
-from sleuth.remote import retry
+from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.aws import BedrockServer
 
 KB, DS = "KB12345678", "DS12345678"
@@ -16,7 +17,7 @@ KB, DS = "KB12345678", "DS12345678"
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(retry, "_budgets", {})
+    forget_endpoints()
     for name in (
         "AWS_REGION",
         "AWS_DEFAULT_REGION",
@@ -55,6 +56,7 @@ def server(running: BedrockServer) -> BedrockServer:
     running.calls.clear()
     running.requests.clear()
     running.page_size = 100
+    running.limit_rate(math.inf)
     fill(running)
     return running
 

@@ -82,13 +82,38 @@ class TestStart:
         assert caught.value.response["Error"]["Code"] == "ConflictException"
         assert len(server.calls) == retries + 1
 
-    def test_a_full_outage_is_not_stormed(self, server: BedrockServer, agent: Any) -> None:
-        """Retries of a failing service are taken from its budget; those of a conflict are not."""
-        failing(server, "ThrottlingException")
-        for _ in range(100):
+    def test_every_call_has_its_retries(self, server: BedrockServer, agent: Any) -> None:
+        """`max_retries` holds for each call, whatever other calls came to."""
+        failing(server, "InternalServerException")
+        for _ in range(5):
             with pytest.raises(ClientError):
                 kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)
-        assert len(server.calls) / 100 < 1.1
+        assert len(server.calls) == 5 * 6
+
+    @pytest.mark.parametrize(
+        ("code", "message"),
+        [
+            ("ValidationException", "There is at least one running ingestion job for the data source."),
+            ("ValidationException", "Number of concurrent ingestion jobs can't exceed 1."),
+            (
+                "ValidationException",
+                "You can\u2019t exceed 10 concurrent IngestKnowledgeBaseDocuments requests.",
+            ),
+            ("ServiceQuotaExceededException", "Too many ingestion jobs are running."),
+        ],
+    )
+    def test_other_work_in_the_way(self, server: BedrockServer, agent: Any, code: str, message: str) -> None:
+        """A running job and a limit of concurrent ones are waited for, for jobs and for documents."""
+        failing(server, code, message, times=3)
+        assert kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent, **FAST)["documentDetails"]
+        failing(server, code, message, times=3)
+        assert kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)["ingestionJobId"]
+
+    def test_fifteen_batches_at_a_limited_rate(self, server: BedrockServer, agent: Any) -> None:
+        """A service that takes 20 requests a second takes 15 batches, one after the other."""
+        server.limit_rate(20)
+        answer = kb.ingest_documents_with_retry(KB, DS, documents(150), base_delay=0.05, client=agent)
+        assert len(answer["documentDetails"]) == 150
 
     @pytest.mark.parametrize("bad", [{"max_retries": -1}, {"base_delay": -1.0}])
     def test_arguments(self, server: BedrockServer, agent: Any, bad: dict[str, Any]) -> None:
@@ -188,6 +213,28 @@ class TestStatus:
         uris = [f"s3://bucket/{number}" for number in range(12)]
         kb.batch_check_document_statuses(KB, DS, uris, batch_size=size, client=agent)
         assert len(server.calls) == requests
+
+    def test_answers_outlive_a_batch_that_fails(
+        self, server: BedrockServer, agent: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """What other batches were told is returned, and the documents of the failed one are UNKNOWN."""
+        uris = ["s3://bucket/judy.txt", *(f"s3://bucket/{number}" for number in range(29))]
+
+        def rule(operation: str, params: Mapping[str, Any]) -> Reply | None:
+            named = [identifier["s3"]["uri"] for identifier in params["documentIdentifiers"]]
+            return server.error(operation, "ValidationException", "bad name") if uris[10] in named else None
+
+        server.rules.append(rule)
+        statuses = kb.batch_check_document_statuses(KB, DS, uris, client=agent)
+        assert list(statuses) == uris
+        assert (statuses[uris[0]], statuses[uris[10]], statuses[uris[25]]) == (
+            "INDEXED",
+            "UNKNOWN",
+            "NOT_FOUND",
+        )
+        assert "bad name" in caplog.text
+        with pytest.raises(ClientError, match="bad name"):
+            kb.batch_check_document_statuses(KB, DS, uris[10:12], client=agent)
 
     def test_sleeping_first(self, server: BedrockServer, agent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """A document only just given is asked about after a moment."""

@@ -77,7 +77,7 @@ class TestSlices:
         """`enabled=False` asks once, with the filter applied."""
         client = fixed(result("s3://b/a", 0.4))
         retriever = MultiSliceRetriever(client, enabled=False)
-        assert [found["score"] for found in retriever.retrieve("q", KB, DS, TOPIC)] == [0.5]
+        assert [found["score"] for found in retriever.retrieve("q", KB, DS, TOPIC)] == [0.4]
         assert filters_of(client) == [
             {"andAll": [SOURCE, {"equals": {"key": "topic", "value": "genealogy"}}]}
         ]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError, GenerationError
 from sleuth.llm import Ollama
 from sleuth.llm.http import AnswerError, error_message, parse, read_all, read_lines
-from sleuth.remote.retry import Deadline
+from sleuth.remote.deadline import Deadline
 
 
 class _Socket:
@@ -68,6 +68,10 @@ def test_any_bytes_are_an_answer_or_an_error(body: bytes) -> None:
         expected = json.loads(body)
     except ValueError:
         with pytest.raises(AnswerError, match="not JSON"):
+            parse(body)
+        return
+    if error_message(expected) is not None:
+        with pytest.raises(AnswerError, match="with an error"):
             parse(body)
         return
     assert json.dumps(parse(body)) == json.dumps(expected)

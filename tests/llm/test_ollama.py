@@ -221,7 +221,7 @@ def test_servers_without_batches(normalize: bool) -> None:
 
 def test_busy_embedder_does_not_switch_endpoints(server: OllamaServer) -> None:
     """A full queue is busy, not an older server: the batch fails as busy and the next one works."""
-    server.fail("busy", "busy", "busy")
+    server.fail("busy", "busy", "busy", "busy")
     embedder = OllamaEmbedder(base_url=server.url, normalize=True)
     with pytest.raises(EmbeddingError, match="is busy"):
         embedder.embed_documents(["a", "b"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from sleuth import protocols
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError
-from sleuth.llm import OpenAIEmbedder, OpenAIGenerator
+from sleuth.llm import OpenAIEmbedder, OpenAIGenerator, http
 from sleuth.testing.ollama import embed
 from sleuth.testing.serving import LocalServer, Reply, Request
 
@@ -184,3 +185,17 @@ def test_an_integer_that_no_float_holds_is_no_vector(server: OpenAIServer) -> No
     server.next = Reply(200, b'{"data": [{"index": 0, "embedding": [1%s]}]}' % (b"0" * 400))
     with pytest.raises(EmbeddingError, match="vector that holds 1000"):
         OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY).embed_query("a")
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("second", [0.05, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_one_request_a_second(
+    server: OpenAIServer, threads: int, second: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """20 texts are embedded at one request a second, without Retry-After: no call fails."""
+    monkeypatch.setattr(http, "BACKOFF", second)
+    server.limit_rate(1 / second)
+    embedder = OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY)
+    with ThreadPoolExecutor(threads) as pool:
+        vectors = list(pool.map(embedder.embed_query, [f"text {number}" for number in range(20)]))
+    assert [len(vector) for vector in vectors] == [64] * 20

@@ -1,10 +1,10 @@
-"""Retries: how many, how long, and out of which budget."""
+"""Retries: how many and how long."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from threading import Event, Thread
+from threading import Thread
 from time import monotonic
 
 import pytest
@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.remote import retry
-from sleuth.remote.retry import Again, Deadline, RetryBudget
+from sleuth.remote.cancellation import Cancellation
+from sleuth.remote.deadline import Deadline
+from sleuth.remote.endpoints import Endpoint, Guard
+from sleuth.remote.retry import Again
 
 
 class Failing:
@@ -57,26 +60,33 @@ def test_final_failures() -> None:
 
 
 @given(calls=st.integers(1, 60), capacity=st.integers(0, 8))
-def test_the_budget_bounds_an_outage(calls: int, capacity: int) -> None:
-    """However many calls there are, no more retries are made than the budget holds; conflicts take none."""
-    budget = RetryBudget(capacity, per_second=0.0)
+def test_the_guard_bounds_an_outage(calls: int, capacity: int) -> None:
+    """However many calls there are, no more retries are made than the guard allows; conflicts and rates take none."""
+    endpoint = Endpoint()
+    endpoint.guard = Guard(capacity, per_request=0.0)
     attempt = Failing(10**6)
     for _ in range(calls):
         with pytest.raises(ConnectionError):
-            run(attempt, 2, budget=budget)
+            run(attempt, 2, endpoint=endpoint)
     assert attempt.calls == calls + min(capacity, 2 * calls)
-    conflict = Failing(2)
-    assert run(conflict, 2, Again(outage=False), budget=budget) == "answer"
+    assert run(Failing(2), 2, Again(reason="conflict"), endpoint=endpoint) == "answer"
 
 
-def test_a_retry_that_was_answered_costs_nothing() -> None:
-    """A service that limits its rate, and answers the second try, is tried a second time however often it does."""
-    budget = RetryBudget(2.0, per_success=0.0, per_second=0.0)
+def test_a_service_that_answers_gets_every_retry() -> None:
+    """An answer ends the outage: retries that were answered cost nothing, however many there are."""
+    endpoint = Endpoint()
     for _ in range(20):
-        assert run(Failing(2), 2, budget=budget) == "answer"
-    with pytest.raises(ConnectionError):
-        run(Failing(9), 5, budget=budget)
-    assert not budget.take()
+        assert run(Failing(3), 3, endpoint=endpoint) == "answer"
+
+
+def test_a_caller_can_have_every_retry_it_asked_for() -> None:
+    """An unguarded call is retried as often as it says, whatever other calls did."""
+    endpoint = Endpoint()
+    for _ in range(5):
+        attempt = Failing(9)
+        with pytest.raises(ConnectionError):
+            run(attempt, 5, endpoint=endpoint, guarded=False)
+        assert attempt.calls == 6
 
 
 def test_no_wait_past_the_deadline() -> None:
@@ -86,11 +96,11 @@ def test_no_wait_past_the_deadline() -> None:
     with pytest.raises(ConnectionError):
         run(attempt, again=Again(after=10.0), deadline=Deadline(5.0))
     assert (attempt.calls, monotonic() - started < 4.0) == (1, True)
-    cancelled = Event()
-    deadline = Deadline(60.0, cancelled)
+    cancellation = Cancellation()
+    deadline = Deadline(60.0, cancellation)
     waiting = Thread(target=deadline.sleep, args=(60.0,))
     waiting.start()
-    cancelled.set()
+    cancellation.cancel()
     waiting.join(5.0)
     assert not waiting.is_alive()
     assert deadline.passed()
@@ -115,9 +125,3 @@ def test_retry_after() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
     assert 50 < (retry.retry_after(soon) or 0) <= 60
     assert retry.retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
-
-
-def test_budgets_are_shared_by_address() -> None:
-    """The same address has the same budget, another has another."""
-    assert retry.budget_of("https://a") is retry.budget_of("https://a")
-    assert retry.budget_of("https://a") is not retry.budget_of("https://b")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.lexical import retrieve_local_docs
-from sleuth.remote import retry
+from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web import fuse, merge, search_web, tavily
 
@@ -28,7 +28,7 @@ def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[TavilyS
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)
     monkeypatch.setattr(tavily, "BACKOFF", 0.005)
-    monkeypatch.setattr(retry, "_budgets", {})
+    forget_endpoints()
     pages = [page(0), *(page(number) for number in range(12))]
     with TavilyServer(pages, keys=["tvly-your_actual_api_key"]) as server:
         monkeypatch.setenv("TAVILY_BASE_URL", server.url)
@@ -107,10 +107,10 @@ def test_missing_api_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_rate_limits(service: TavilyServer) -> None:
-    """Rate limit errors: automatic retry, up to three attempts for a request."""
-    service.next(error(429), error(429))
+    """Rate limit errors: automatic retry, up to three retries for a request."""
+    service.next(error(429), error(429), error(429))
     assert search_web("climate change policy", k=3)["num_docs"] == 3
-    assert len(service.requests) == 2 + 2  # one request of three attempts, one more for a larger api_k
+    assert len(service.requests) == 4 + 1  # one request of four attempts, one more for a larger api_k
 
 
 def test_rate_limits_of_every_request(service: TavilyServer) -> None:
@@ -123,7 +123,7 @@ def test_rate_limits_of_every_request(service: TavilyServer) -> None:
 
 def test_network_errors(service: TavilyServer, caplog: pytest.LogCaptureFixture) -> None:
     """Network errors: logged and handled gracefully."""
-    service.next(None, None, None)
+    service.next(None, None, None, None)
     assert search_web("climate change policy", k=3)["results"] == []
     assert "did not answer" in caplog.text
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sleuth.remote import retry
+from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.web import robots, tavily
 
@@ -16,7 +16,7 @@ from sleuth.web import robots, tavily
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tavily, "BACKOFF", 0.005)
-    monkeypatch.setattr(retry, "_budgets", {})
+    forget_endpoints()
     robots._known.clear()
     for name in ("TAVILY_API_KEY", "TAVILY_BASE_URL"):
         monkeypatch.delenv(name, raising=False)

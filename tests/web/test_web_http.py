@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import WebError
-from sleuth.remote.retry import Deadline
+from sleuth.remote.deadline import Deadline
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.web import http
 from sleuth.web.tavily import clean, read_hits

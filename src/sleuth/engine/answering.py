@@ -181,9 +181,9 @@ class Answering:
         self, query: str, k: int = 10, return_mode: ReturnMode | str = "minimal", **options: Any
     ) -> SearchResult:
         """`search`, without blocking the event loop."""
-        import asyncio
+        from sleuth.remote.cancellation import in_thread
 
-        return await asyncio.to_thread(self.search, query, k, return_mode, **options)
+        return await in_thread(self.search, query, k, return_mode, **options)
 
     def _options(self, filter: Any, model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
         given = dict(options)

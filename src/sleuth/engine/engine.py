@@ -293,9 +293,9 @@ class Engine(Answering):
         explain: bool = False,
     ) -> Ranking:
         """`retrieve`, without blocking the event loop."""
-        import asyncio
+        from sleuth.remote.cancellation import in_thread
 
-        return await asyncio.to_thread(
+        return await in_thread(
             self.retrieve, query, k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain
         )
 

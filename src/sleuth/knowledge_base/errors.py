@@ -7,12 +7,24 @@ from functools import cache
 from typing import Any
 
 from sleuth.errors import KnowledgeBaseError
+from sleuth.remote import retry
 
 SERVICE = "bedrock"
-_ONGOING = re.compile(r"ongoing|in progress|already running", re.IGNORECASE)
-_OUTAGES = (
+_ONGOING = re.compile(
+    r"ongoing|in progress|\brunning\b|can(?:no|['’])?t exceed|concurren|too many",
+    re.IGNORECASE | re.DOTALL,
+)
+_LIMITED = (
     "ThrottlingException",
+    "Throttling",
+    "ThrottledException",
     "TooManyRequestsException",
+    "RequestLimitExceeded",
+    "SlowDown",
+)
+_REFUSALS = ("ValidationException", "ServiceQuotaExceededException", "LimitExceededException")
+"""Codes that stand for a mistake in the request as well as for other work in the way: the message tells."""
+_OUTAGES = (
     "ServiceUnavailable",
     "ServiceUnavailableException",
     "InternalServerError",
@@ -44,17 +56,29 @@ def code_of(error: BaseException) -> str:
     return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
 
 
-def is_conflict(error: BaseException) -> bool:
-    """Whether another job holds the data source, so that the same request may do later."""
+def again_when_down(error: Exception) -> retry.Again | None:
+    """Ask again where the service limits its rate, fails or cannot be reached."""
+    code, status = code_of(error), _status(error) or 0
+    if code in _LIMITED or status == 429:
+        return retry.Again(_retry_after(error), "rate")
+    is_broken = any(kind.__name__ in _BROKEN for kind in type(error).__mro__)
+    is_down = code in _OUTAGES or status >= 500 or is_broken
+    return retry.Again(_retry_after(error)) if is_down else None
+
+
+def again_when_busy(error: Exception) -> retry.Again | None:
+    """As `again_when_down`, and where another job holds the data source or too many run at once."""
     code = code_of(error)
-    return code == "ConflictException" or (
-        code == "ValidationException" and _ONGOING.search(str(error)) is not None
-    )
+    if code == "ConflictException" or (code in _REFUSALS and _ONGOING.search(_message(error))):
+        return retry.Again(reason="conflict")
+    return again_when_down(error)
 
 
-def is_outage(error: BaseException) -> bool:
-    """Whether the service throttles, fails or cannot be reached, so that the same request may do later."""
-    return code_of(error) in _OUTAGES or any(kind.__name__ in _BROKEN for kind in type(error).__mro__)
+def _retry_after(error: Exception) -> float | None:
+    response = getattr(error, "response", None)
+    metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
+    headers = (metadata or {}).get("HTTPHeaders") or {}
+    return retry.retry_after(headers.get("retry-after"))
 
 
 def explain(error: BaseException, knowledge_base: str) -> str:

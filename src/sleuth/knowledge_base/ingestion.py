@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
-from sleuth.knowledge_base.errors import is_conflict, is_outage
+from sleuth.knowledge_base.errors import again_when_busy, again_when_down
 from sleuth.remote import retry
+from sleuth.remote.cancellation import in_thread
+from sleuth.remote.deadline import Deadline
+from sleuth.remote.endpoints import endpoint_at
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -31,8 +36,8 @@ def start_ingestion_with_retry(
     """Starts to read a whole data source into its knowledge base.
 
     Args:
-        max_retries: tries beyond the first, where another job is running or the service throttles or fails.
-        base_delay: seconds of the longest first wait; it doubles with each retry, with full jitter.
+        max_retries: tries beyond the first, where other jobs are running or the service throttles or fails.
+        base_delay: seconds of the first wait; it doubles with each retry, and jitter adds up to half.
         client: of boto3's "bedrock-agent", or a `LocalKnowledgeBase`; None makes one for `AWS_REGION`.
 
     Returns:
@@ -110,7 +115,7 @@ def check_document_status(
         sleep_first: wait two seconds before asking, for a document that was only just given.
     """
     if sleep_first:
-        retry.Deadline(SETTLE_SECONDS).sleep(SETTLE_SECONDS)
+        Deadline(SETTLE_SECONDS).sleep(SETTLE_SECONDS)
     return batch_check_document_statuses(kb_id, ds_id, [s3_uri], client=client)[s3_uri]
 
 
@@ -124,7 +129,11 @@ def batch_check_document_statuses(
         batch_size: at most so many are asked about at once; the service takes fewer (10).
 
     Returns:
-        A status for every URI asked for, in that order.
+        A status for every URI asked for, in that order. Where a batch fails and another answers, the documents of the
+        failed one are "UNKNOWN", and a warning is logged.
+
+    Raises:
+        ClientError: of boto3, where no batch was answered.
     """
     batch_size = check_count(batch_size, "batch_size", least=1)
     if not isinstance(s3_uris, list | tuple):
@@ -133,18 +142,38 @@ def batch_check_document_statuses(
     size = min(batch_size, limit_of(agent, "GetKnowledgeBaseDocuments", "documentIdentifiers", _BATCH))
     statuses = dict.fromkeys(s3_uris, UNKNOWN)
     unique = list(statuses)
+    failure: Exception | None = None
+    answered = 0
     for start in range(0, len(unique), size):
-        identifiers = [identifier(uri) for uri in unique[start : start + size]]
-        answer = _retrying(
-            lambda: agent.get_knowledge_base_documents(
-                knowledgeBaseId=kb_id, dataSourceId=ds_id, documentIdentifiers=identifiers  # noqa: B023
-            ),
-            agent, _STATUS_RETRIES, _STATUS_DELAY,
-        )  # fmt: skip
-        for detail in answer.get("documentDetails") or ():
-            uri = uri_of_identifier(detail.get("identifier") or {})
-            if uri in statuses:
-                statuses[uri] = str(detail.get("status") or UNKNOWN)
+        try:
+            statuses.update(_statuses(agent, kb_id, ds_id, unique[start : start + size]))
+            answered += 1
+        except Exception as error:  # noqa: BLE001 - raised below, unless another batch was answered
+            logger.warning(
+                "the statuses of %d documents stay unknown: %s", len(unique[start : start + size]), error
+            )
+            failure = failure or error
+            if again_when_down(error) is not None:  # so would the batches after it
+                break
+    if failure is not None and not answered:
+        raise failure
+    return statuses
+
+
+def _statuses(agent: Any, kb_id: str, ds_id: str, uris: Sequence[str]) -> dict[str, str]:
+    """What the service says of documents that fit in one request."""
+    identifiers = [identifier(uri) for uri in uris]
+    answer = _retrying(
+        lambda: agent.get_knowledge_base_documents(
+            knowledgeBaseId=kb_id, dataSourceId=ds_id, documentIdentifiers=identifiers
+        ),
+        agent, _STATUS_RETRIES, _STATUS_DELAY,
+    )  # fmt: skip
+    statuses = {}
+    for detail in answer.get("documentDetails") or ():
+        uri = uri_of_identifier(detail.get("identifier") or {})
+        if uri is not None and uri in uris:
+            statuses[uri] = str(detail.get("status") or UNKNOWN)
     return statuses
 
 
@@ -208,29 +237,20 @@ def _retrying(run: Callable[[], T], client: Any, retries: int, base: float) -> T
     endpoint = endpoint_of(client)
     return retry.call(
         lambda _: run(),
-        again=_again,
+        again=again_when_busy,
         retries=retries,
         base=float(base),
-        deadline=retry.Deadline(None),
-        budget=retry.budget_of(endpoint) if endpoint else None,
+        deadline=Deadline(None),
+        endpoint=endpoint_at(endpoint) if endpoint else None,
+        guarded=False,  # the caller says how many retries there are
     )
-
-
-def _again(error: Exception) -> retry.Again | None:
-    if is_conflict(error):
-        return retry.Again(outage=False)
-    if not is_outage(error):
-        return None
-    response = getattr(error, "response", {})
-    headers = response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
-    return retry.Again(retry.retry_after(headers.get("retry-after")))
 
 
 async def astart_ingestion_with_retry(
     kb_id: str, ds_id: str, max_retries: int = 5, base_delay: float = 5, client: Any = None
 ) -> dict[str, Any]:
     """`start_ingestion_with_retry` for async callers."""
-    return await asyncio.to_thread(start_ingestion_with_retry, kb_id, ds_id, max_retries, base_delay, client)
+    return await in_thread(start_ingestion_with_retry, kb_id, ds_id, max_retries, base_delay, client)
 
 
 async def aingest_documents_with_retry(  # noqa: PLR0917 - its twin's
@@ -242,7 +262,7 @@ async def aingest_documents_with_retry(  # noqa: PLR0917 - its twin's
     client: Any = None,
 ) -> dict[str, Any]:
     """`ingest_documents_with_retry` for async callers."""
-    return await asyncio.to_thread(
+    return await in_thread(
         ingest_documents_with_retry, kb_id, ds_id, documents, max_retries, base_delay, client
     )
 
@@ -251,11 +271,11 @@ async def acheck_document_status(
     kb_id: str, ds_id: str, s3_uri: str, sleep_first: bool = True, client: Any = None
 ) -> str:
     """`check_document_status` for async callers."""
-    return await asyncio.to_thread(check_document_status, kb_id, ds_id, s3_uri, sleep_first, client)
+    return await in_thread(check_document_status, kb_id, ds_id, s3_uri, sleep_first, client)
 
 
 async def abatch_check_document_statuses(
     kb_id: str, ds_id: str, s3_uris: list[str], batch_size: int = 25, client: Any = None
 ) -> dict[str, str]:
     """`batch_check_document_statuses` for async callers."""
-    return await asyncio.to_thread(batch_check_document_statuses, kb_id, ds_id, s3_uris, batch_size, client)
+    return await in_thread(batch_check_document_statuses, kb_id, ds_id, s3_uris, batch_size, client)

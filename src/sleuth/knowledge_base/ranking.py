@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -11,6 +10,7 @@ from sleuth.arguments import check_count
 from sleuth.filters import Filter, as_filter
 from sleuth.knowledge_base.results import uri_of
 from sleuth.knowledge_base.retriever import MAX_RESULTS, MultiSliceRetriever
+from sleuth.remote.cancellation import in_thread
 from sleuth.types import Ranking, RetrievedItem
 
 
@@ -65,8 +65,8 @@ class KnowledgeBaseRetriever:
     async def aretrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """`retrieve` for async callers."""
-        return await asyncio.to_thread(self.retrieve, query, k, filter=filter)
+        """`retrieve` for async callers. Cancelling it ends its requests."""
+        return await in_thread(self.retrieve, query, k, filter=filter)
 
 
 def _item(result: Mapping[str, Any]) -> RetrievedItem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import isfinite
@@ -13,9 +12,12 @@ from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, as_filter, is_bedrock, to_bedrock
 from sleuth.knowledge_base.clients import default_client, endpoint_of
-from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, explain, is_outage, wrapped
+from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, again_when_down, explain, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
 from sleuth.remote import retry
+from sleuth.remote.cancellation import in_thread
+from sleuth.remote.deadline import Deadline
+from sleuth.remote.endpoints import endpoint_at
 from sleuth.types import PartReport
 
 MAX_RESULTS = 100
@@ -38,7 +40,7 @@ class MultiSliceRetriever:
             for `AWS_REGION` with timeouts to match.
         timeout_seconds: for each slice, and so for the whole call, since slices run at once.
         max_slices: at most so many slices run; those with the filter, and the first query's, come first.
-        enabled: False asks one question only, with the filter where one is given.
+        enabled: False asks one question only, with the filter where one is given, and multiplies no score.
         filtered_score_boost: what scores of the filtered slices are multiplied by.
 
     Attributes:
@@ -114,8 +116,8 @@ class MultiSliceRetriever:
         data_source_ids: Sequence[str] = (),
         rewrites: Sequence[str] = (),
     ) -> Results:
-        """`retrieve` for async callers."""
-        return await asyncio.to_thread(
+        """`retrieve` for async callers. Cancelling it ends its requests."""
+        return await in_thread(
             self.retrieve, query, knowledge_base_id, data_source_id, metadata_filter, num_results,
             data_source_ids=data_source_ids, rewrites=rewrites,
         )  # fmt: skip
@@ -146,7 +148,7 @@ class MultiSliceRetriever:
                 "retrievalQuery": {"text": text},
                 "retrievalConfiguration": _search(num_results, source, wanted if filtered else None),
             }
-            boost = self.filtered_score_boost if filtered else 1.0
+            boost = self.filtered_score_boost if filtered and self.enabled else 1.0
             slices[name] = partial(self._ask, request, num_results, boost)
         most = self.max_slices if self.enabled else 1
         found, reports = run_slices(slices, deadline=self.timeout_seconds, max_slices=most)
@@ -166,7 +168,7 @@ class MultiSliceRetriever:
         """The results of one slice, page by page. Only clients made here are asked again: others have
         settings.
         """
-        deadline = retry.Deadline(self.timeout_seconds)
+        deadline = Deadline(self.timeout_seconds)
         client = self._client()  # here, since boto3 takes its time to make one, and the call has a deadline
         endpoint = endpoint_of(client)
         results: Results = []
@@ -175,11 +177,11 @@ class MultiSliceRetriever:
             more = {"nextToken": page["nextToken"]} if page else {}
             page = retry.call(
                 lambda _: client.retrieve(**request, **more),  # noqa: B023 - called before the next round
-                again=lambda error: retry.Again() if is_outage(error) else None,
+                again=again_when_down,
                 retries=_RETRIES if self._given is None else 0,
                 base=_BACKOFF,
                 deadline=deadline,
-                budget=retry.budget_of(endpoint) if endpoint else None,
+                endpoint=endpoint_at(endpoint) if endpoint else None,
             )
             if page.get("retrievalResults") is None:
                 raise KnowledgeBaseError("the service answered without retrievalResults", service="bedrock")

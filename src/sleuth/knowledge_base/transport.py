@@ -15,7 +15,7 @@ from http.client import HTTPResponse
 from threading import local
 from typing import Any
 
-from sleuth.remote.retry import Deadline
+from sleuth.remote.deadline import Deadline
 from sleuth.remote.timed import TimedSocket
 
 MAX_BYTES = 64_000_000

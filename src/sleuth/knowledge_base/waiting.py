@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +12,8 @@ from sleuth.knowledge_base.ingestion import (
     UNKNOWN,
     batch_check_document_statuses,
 )
-from sleuth.remote import retry
+from sleuth.remote.cancellation import in_thread
+from sleuth.remote.deadline import Deadline
 
 RUNNING_JOBS = ("STARTING", "IN_PROGRESS", "STOPPING")
 RUNNING_DOCUMENTS = ("STARTING", "PENDING", "IN_PROGRESS", "DELETING", "DELETE_IN_PROGRESS", UNKNOWN)
@@ -90,7 +90,7 @@ async def await_for_ingestion(
     client: Any = None,
 ) -> dict[str, Any]:
     """`wait_for_ingestion` for async callers; `progress` is called from another thread."""
-    return await asyncio.to_thread(
+    return await in_thread(
         wait_for_ingestion, kb_id, ds_id, ingestion_job_id,
         s3_uris=s3_uris, timeout=timeout, poll=poll, progress=progress, client=client,
     )  # fmt: skip
@@ -103,7 +103,7 @@ def _poll(
     poll: float,
     progress: Progress | None,
 ) -> dict[str, Any]:
-    deadline = retry.Deadline(timeout)
+    deadline = Deadline(timeout)
     while True:
         found = ask()
         if progress is not None:

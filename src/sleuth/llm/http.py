@@ -20,10 +20,15 @@ from typing import Any
 
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.remote import retry
+from sleuth.remote.deadline import Deadline
+from sleuth.remote.endpoints import endpoint_at
 
 LIMIT = 64 * 1024 * 1024
 """Bytes: an answer longer than this is cut off as endless. 1,000 vectors of 4,096 numbers take about 50
 MB."""
+
+BACKOFF = 1.0
+"""Seconds before the first retry, doubled with each."""
 
 _PIECE = 64 * 1024
 _MESSAGE = 500
@@ -50,6 +55,11 @@ class StatusError(Exception):
         self.after = after
         self.structured = structured
 
+    @property
+    def again(self) -> retry.Again:
+        """Why another try may do."""
+        return retry.Again(self.after, "rate" if self.status == 429 else "outage")
+
 
 class AnswerError(Exception):
     """An answer with status 200 that is not what was asked for: an error, no JSON, an end too early."""
@@ -73,7 +83,7 @@ class JsonClient:
     describe: Callable[[str, Exception], RemoteError]
     again: Callable[[Exception], retry.Again | None]
     secret_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    retries: int = 2
+    retries: int = 3
 
     def post(self, path: str, payload: Mapping[str, Any]) -> Any:
         """The JSON that answers `payload`."""
@@ -99,13 +109,13 @@ class JsonClient:
         self,
         path: str,
         payload: Mapping[str, Any] | None,
-        read: Callable[[Any, retry.Deadline], Any],
+        read: Callable[[Any, Deadline], Any],
         *,
         keep_open: bool = False,
     ) -> Any:
         url = self.base_url + path
 
-        def attempt(deadline: retry.Deadline) -> Any:
+        def attempt(deadline: Deadline) -> Any:
             timeout = min(self.timeout, deadline.remaining())
             with ExitStack() as held:
                 response = held.enter_context(send(url, payload, self.secret_headers, timeout))
@@ -121,9 +131,9 @@ class JsonClient:
                 attempt,
                 again=self.again,
                 retries=self.retries,
-                base=0.5,
-                deadline=retry.Deadline(self.timeout),
-                budget=retry.budget_of(self.base_url),
+                base=BACKOFF,
+                deadline=Deadline(self.timeout),
+                endpoint=endpoint_at(self.base_url),
             )
         except (OSError, http.client.HTTPException, StatusError, AnswerError) as cause:
             raise self.describe(url, cause) from cause
@@ -152,7 +162,7 @@ def send(
 
 def status_failure(status: int, response: Any, after: str | None, timeout: float) -> StatusError:
     """The failure that an answer with this status stands for, with what its body says in time."""
-    body, deadline = b"", retry.Deadline(timeout)
+    body, deadline = b"", Deadline(timeout)
     with suppress(OSError, http.client.HTTPException):
         for piece in read_pieces(response):
             body += piece
@@ -203,7 +213,7 @@ def read_pieces(response: Any) -> Iterator[bytes]:
         yield piece
 
 
-def read_all(response: Any, deadline: retry.Deadline) -> bytes:
+def read_all(response: Any, deadline: Deadline) -> bytes:
     """The whole body.
 
     Raises:
@@ -250,7 +260,7 @@ def read_lines(response: http.client.HTTPResponse, timeout: float) -> Iterator[b
 def again_when_refused(error: Exception) -> retry.Again | None:
     """Send again only what the server refused to begin: 429 and 503."""
     if isinstance(error, StatusError) and error.status in (429, 503):
-        return retry.Again(error.after)
+        return error.again
     return None
 
 
@@ -259,10 +269,8 @@ def again_when_pure(error: Exception) -> retry.Again | None:
     timeout.
     """
     if isinstance(error, StatusError) and (error.status == 429 or error.status >= 500):
-        return retry.Again(error.after)
-    if is_broken(error):
-        return retry.Again()
-    return None
+        return error.again
+    return retry.Again() if is_broken(error) else None
 
 
 def is_timeout(error: BaseException) -> bool:

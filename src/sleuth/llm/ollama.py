@@ -30,6 +30,7 @@ from sleuth.llm.http import (
 from sleuth.llm.vectors import close, unit, vector, vectors
 from sleuth.remote import retry
 from sleuth.remote.address import checked_base
+from sleuth.remote.endpoints import TurnError
 
 
 class _Default(str):
@@ -91,6 +92,8 @@ class _Describe:
             return f"Ollama at {url} {self._of_status(cause)}"
         if isinstance(cause, AnswerError):
             return f"Ollama at {url} {self._missing_model(str(cause)) or cause}"
+        if isinstance(cause, TurnError):
+            return f"Ollama at {url} answered too many requests: {cause}"
         if is_timeout(cause):
             return f"Ollama at {url} did not answer within {self.timeout:g} s; give a longer timeout"
         if is_broken(cause):

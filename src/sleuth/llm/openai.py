@@ -28,6 +28,7 @@ from sleuth.llm.http import (
 )
 from sleuth.llm.vectors import vectors
 from sleuth.remote.address import checked_base
+from sleuth.remote.endpoints import TurnError
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -51,6 +52,8 @@ class _Describe:
             return f"{url} {self._of_status(cause)}"
         if isinstance(cause, AnswerError):
             return f"{url} {cause}"
+        if isinstance(cause, TurnError):
+            return f"{url} answered too many requests: {cause}"
         if is_timeout(cause):
             return f"{url} did not answer within {self.timeout:g} s; give a longer timeout"
         if is_broken(cause):

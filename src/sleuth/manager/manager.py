@@ -7,7 +7,6 @@ can run before, after or instead of them.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +15,7 @@ from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.hooks.registry import BUILTIN, Hook, Morpheus
 from sleuth.manager.streaming import SearchStream
 from sleuth.protocols import Retriever
+from sleuth.remote.cancellation import in_thread
 from sleuth.results import (
     BaseResult,
     RetrievedItem,
@@ -163,14 +163,14 @@ class RetrievalManager:
         return SearchStream(work)
 
     async def aexecute_retrieve(self, query: str, k: int = 10, **options: Any) -> RetrieveResult:
-        """`execute_retrieve` in a thread."""
-        return await asyncio.to_thread(self.execute_retrieve, query, k, **options)
+        """`execute_retrieve` in a thread. Cancelling it ends its requests to services."""
+        return await in_thread(self.execute_retrieve, query, k, **options)
 
     async def aexecute_search(
         self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any
     ) -> SearchResult:
-        """`execute_search` in a thread."""
-        return await asyncio.to_thread(self.execute_search, query, k, return_mode, **options)
+        """`execute_search` in a thread. Cancelling it ends its requests to services."""
+        return await in_thread(self.execute_search, query, k, return_mode, **options)
 
     async def astream_search(
         self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any

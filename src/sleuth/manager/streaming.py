@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextvars import copy_context
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 from types import TracebackType
 
 from sleuth.errors import SleuthError
+from sleuth.remote.cancellation import Cancellation, context_of, in_thread
 from sleuth.results import SearchResult
 
 _POLL = 0.1
@@ -34,6 +33,7 @@ class SearchStream:
         # Bounded: a reader that is slow slows the model down instead of filling memory.
         self._pieces: Queue[str | None] = Queue(maxsize=64)
         self._closed = Event()
+        self._cancellation = Cancellation()
         self._thread: Thread | None = None
         self._error: BaseException | None = None
         self._result: SearchResult | None = None
@@ -58,7 +58,7 @@ class SearchStream:
         if self._finished or self._closed.is_set():
             raise StopIteration
         if self._thread is None:
-            context = copy_context()
+            context = context_of(self._cancellation)
             self._thread = Thread(target=context.run, args=(self._write,), name="sleuth-answer", daemon=True)
             self._thread.start()
         piece = self._pieces.get()
@@ -75,15 +75,19 @@ class SearchStream:
     async def __aiter__(self) -> AsyncIterator[str]:
         done = object()
         try:
-            while (piece := await asyncio.to_thread(next, self, done)) is not done:
+            while (piece := await in_thread(next, self, done)) is not done:
                 yield str(piece)
         finally:
             if not self._finished:
                 self.close()
 
     def close(self) -> None:
-        """Ends the work at its next piece. Closing twice, or after the end, does nothing."""
+        """Ends the work: its requests to services at once, else at its next piece.
+
+        Closing twice, or after the end, does nothing.
+        """
         self._closed.set()
+        self._cancellation.cancel()
         while True:
             try:
                 self._pieces.get_nowait()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sleuth.remote.retry import Deadline
+from sleuth.remote.deadline import Deadline
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -127,6 +127,10 @@ class BedrockServer(LocalServer):
             config=Config(**{"retries": {"total_max_attempts": 1}, **config}),
         )
 
+    def refusal(self, request: Request) -> Reply:
+        """The service's own throttling error."""
+        return error_reply(None, "ThrottlingException", "Too many requests")
+
     def answer(self, request: Request) -> Reply | None:
         """The reply of the operation that a request means."""
         path = request.path.partition("?")[0]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
@@ -52,10 +53,14 @@ class LocalServer(ABC):
 
     Attributes:
         requests: all that came, in order.
+        refused: how many of them `limit_rate` refused.
     """
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
+        self.refused = 0
+        self._interval = 0.0
+        self._free_at = 0.0
         self._lock = Lock()
         self._server: _Server | None = None
         self._thread: Thread | None = None
@@ -85,11 +90,24 @@ class LocalServer(ABC):
             self._server.server_close()
             self._thread.join()
 
+    def limit_rate(self, per_second: float) -> None:
+        """Answers this many requests a second from now on, evenly spaced, and refuses the others."""
+        self._interval, self._free_at = 1 / per_second, 0.0
+
+    def refusal(self, request: Request) -> Reply:
+        """The reply to a request above the rate, without `Retry-After`."""
+        return Reply(429, b'{"error": {"message": "too many requests"}}')
+
     def receive(self, request: Request) -> Reply | None:
         """Notes a request and answers it."""
         with self._lock:
             self.requests.append(request)
-        return self.answer(request)
+            now = monotonic()
+            is_refused = now < self._free_at
+            self.refused += is_refused
+            if not is_refused:
+                self._free_at = now + self._interval
+        return self.refusal(request) if is_refused else self.answer(request)
 
 
 def _framing(reply: Reply) -> dict[str, str]:

@@ -83,9 +83,17 @@ class TavilyServer(LocalServer):
         """
         self._script.extend(events)
 
+    def clear(self) -> None:
+        """Forgets what is scripted."""
+        self._script.clear()
+
     def always(self, reply: Reply | None) -> None:
         """Answers every request so from now on; None ends it."""
         self._always = reply
+
+    def refusal(self, request: Request) -> Reply:
+        """429 in the service's words."""
+        return error(429)
 
     def answer(self, request: Request) -> Reply | None:
         """The reply of the service, or what the script says."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from sleuth.compose.slices import run_slices
 from sleuth.errors import WebError
-from sleuth.remote.retry import Deadline
+from sleuth.remote.deadline import Deadline
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network

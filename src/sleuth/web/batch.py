@@ -6,14 +6,15 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from threading import Event
 from typing import Any, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.web.search import SearchOptions, WebSearch, check, in_thread, search_entry
+from sleuth.remote.cancellation import Cancellation, current_cancellation, in_thread
+from sleuth.web.search import SearchOptions, WebSearch, check, search_entry
 
 Ask = Callable[[str, str], dict[str, Any] | None]
 
@@ -48,7 +49,7 @@ def search_web_batch(
         ArgumentError: two queries of one id, or a bad setting.
         LoadError: `path` holds something other than a web file.
     """
-    ask = _asker(WebSearch(**options), k, Event())
+    ask = _asker(WebSearch(**options), k)
     return _run(ask, _identified(queries), Path(path), workers)
 
 
@@ -62,16 +63,17 @@ async def asearch_web_batch(
 ) -> list[dict[str, Any]]:
     """`search_web_batch` for async callers. Cancelling it keeps what is in the file."""
     searcher, named = WebSearch(**options), _identified(queries)
-    return await in_thread(lambda cancelled: _run(_asker(searcher, k, cancelled), named, Path(path), workers))
+    return await in_thread(lambda: _run(_asker(searcher, k), named, Path(path), workers))
 
 
-def _asker(searcher: WebSearch, k: int, cancelled: Event) -> Ask:
+def _asker(searcher: WebSearch, k: int) -> Ask:
     """Gives the entry of one query, or None once cancelled."""
+    cancellation = current_cancellation() or Cancellation()
 
     def ask(name: str, query: str) -> dict[str, Any] | None:
-        count = check(query, k)
-        entry = None if cancelled.is_set() else search_entry(searcher, query, count, name, cancelled)
-        return None if cancelled.is_set() else entry
+        check(query, k)
+        entry = None if cancellation.requested else search_entry(searcher, query, k, name)
+        return None if cancellation.requested else entry
 
     return ask
 
@@ -86,7 +88,8 @@ def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[di
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(missing), workers):
             names = missing[start : start + workers]
-            entries = pool.map(lambda name: ask(name, queries[name]), names)
+            contexts = [copy_context() for _ in names]
+            entries = pool.map(lambda name, context: context.run(ask, name, queries[name]), names, contexts)
             done.update((entry["id"], entry) for entry in entries if entry is not None)
             _write(path, [done[name] for name in queries if name in done] + others)
     return [done[name] for name in queries if name in done]

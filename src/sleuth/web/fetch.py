@@ -12,17 +12,16 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import Message
-from threading import Event
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from sleuth.errors import ArgumentError, MissingPackageError, WebError
 from sleuth.remote.address import shown_url
-from sleuth.remote.retry import Deadline
+from sleuth.remote.cancellation import in_thread
+from sleuth.remote.deadline import Deadline
 from sleuth.web import robots
 from sleuth.web.addresses import Address, Network, require_public, resolve
 from sleuth.web.http import USER_AGENT, Response, port_of, request, split
-from sleuth.web.search import in_thread
 
 MAX_REDIRECTS = 5
 AGENT = USER_AGENT.partition("/")[0]
@@ -89,12 +88,8 @@ async def afetch_page(
     obey_robots: bool = True,
     allow_networks: Sequence[str] = (),
 ) -> Page:
-    """`fetch_page` for async callers. Cancelling it ends its waits."""
-
-    def run(cancelled: Event) -> Page:
-        return _fetch(url, _rules(timeout, max_bytes, allow_networks, obey_robots, cancelled))
-
-    return await in_thread(run)
+    """`fetch_page` for async callers. Cancelling it ends its waits and its request."""
+    return await in_thread(lambda: _fetch(url, _rules(timeout, max_bytes, allow_networks, obey_robots)))
 
 
 def _rules(
@@ -102,12 +97,11 @@ def _rules(
     max_bytes: int,
     allow_networks: Sequence[str],
     obey_robots: bool,
-    cancelled: Event | None = None,
 ) -> _Rules:
     if not 0 < timeout < float("inf"):
         raise ArgumentError(f"timeout must be above 0 seconds and finite, got {timeout!r}")
     networks = tuple(ipaddress.ip_network(network) for network in allow_networks)
-    return _Rules(Deadline(timeout, cancelled), max_bytes, networks, obey_robots)
+    return _Rules(Deadline(timeout), max_bytes, networks, obey_robots)
 
 
 def _fetch(url: str, rules: _Rules) -> Page:

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from sleuth.errors import WebError
 from sleuth.remote.address import shown_url
-from sleuth.remote.retry import Deadline
+from sleuth.remote.deadline import Deadline
 from sleuth.remote.timed import TimedSocket
 from sleuth.web.addresses import Address
 

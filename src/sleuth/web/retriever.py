@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from threading import Event
 from typing import Any, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.filters import And, Compare, Filter, as_filter, matches
+from sleuth.remote.cancellation import in_thread
 from sleuth.types import Ranking, RetrievedItem
-from sleuth.web.search import SearchOptions, WebSearch, in_thread
+from sleuth.web.search import SearchOptions, WebSearch
 from sleuth.web.tavily import MAX_RESULTS, Hit
 
 
@@ -44,11 +44,11 @@ class WebRetriever:
     async def aretrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """`retrieve` for async callers. Cancelling it ends its waits and retries."""
+        """`retrieve` for async callers. Cancelling it ends its waits and its request."""
         wanted = as_filter(filter)
-        return await in_thread(lambda cancelled: self._rank(query, k, wanted, cancelled))
+        return await in_thread(lambda: self._rank(query, k, wanted))
 
-    def _rank(self, query: str, k: int, wanted: Filter | None, cancelled: Event | None = None) -> Ranking:
+    def _rank(self, query: str, k: int, wanted: Filter | None) -> Ranking:
         k = check_count(k)
         if k == 0 or not query.strip():
             return Ranking(())
@@ -58,7 +58,7 @@ class WebRetriever:
             if domains and not self._search.include_domains
             else self._search
         )
-        found = search.search(query, MAX_RESULTS, cancelled)
+        found = search.search(query, MAX_RESULTS)
         items = [_item(hit, stale=found.stale) for hit in found.hits]
         kept = sorted(
             (item for item in items if matches(wanted, item.metadata)),

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from threading import Event
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, WebError
-from sleuth.remote.retry import Deadline
+from sleuth.remote.cancellation import in_thread
+from sleuth.remote.deadline import Deadline
 from sleuth.web.cache import WebCache
 from sleuth.web.keys import KEY_NAME, find_base, find_key
 from sleuth.web.tavily import MAX_RESULTS, Hit, Tavily
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 GROWTH = 10
 """How far `api_k` may grow above k."""
@@ -112,20 +109,19 @@ class WebSearch:
         """The same search among these domains only."""
         return replace(self, include_domains=tuple(domains))
 
-    def search(self, query: str, k: int, cancelled: Event | None = None) -> Found:
+    def search(self, query: str, k: int) -> Found:
         """At most `k` hits; more are asked for as long as too few come and each larger request brings
         something new.
 
         Args:
             k: 1 or more; the service gives at most 20.
-            cancelled: set it from another thread to end the search.
 
         Raises:
             WebError: nothing came, and the first request failed; or there is no API key.
         """
         if not query.strip():
             return Found((), min(k, MAX_RESULTS))
-        deadline = Deadline(self.timeout, cancelled)
+        deadline = Deadline(self.timeout)
         api_k, top = min(k, MAX_RESULTS), min(k + GROWTH, MAX_RESULTS)
         hits, stale = self._ask(query, api_k, deadline)
         seen = {hit.url: hit for hit in hits}
@@ -221,12 +217,10 @@ def web_docs(found: Found) -> dict[str, Any]:
     return {**docs, "stale": True} if found.stale else docs
 
 
-def search_entry(
-    searcher: WebSearch, query: str, k: int, query_id: str | None, cancelled: Event | None = None
-) -> dict[str, Any]:
+def search_entry(searcher: WebSearch, query: str, k: int, query_id: str | None) -> dict[str, Any]:
     """What `search_web` returns; failures are logged, once each, and leave what had come before them."""
     try:
-        found = searcher.search(query, k, cancelled)
+        found = searcher.search(query, k)
     except WebError as error:
         found = Found((), min(k, MAX_RESULTS), error=error)
     if found.error is not None:
@@ -263,17 +257,7 @@ def search_web(
 async def asearch_web(
     query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
 ) -> dict[str, Any]:
-    """`search_web` for async callers. Cancelling it ends its waits and retries."""
-    k = check(query, k)
+    """`search_web` for async callers. Cancelling it ends its waits and its request."""
+    check(query, k)
     searcher = WebSearch(**options)
-    return await in_thread(lambda cancelled: search_entry(searcher, query, k, query_id, cancelled))
-
-
-async def in_thread(run: Callable[[Event], T]) -> T:
-    """What `run` returns in a thread; the event that it takes is set when the awaiting task is cancelled."""
-    cancelled = Event()
-    try:
-        return await asyncio.to_thread(run, cancelled)
-    except asyncio.CancelledError:
-        cancelled.set()
-        raise
+    return await in_thread(lambda: search_entry(searcher, query, k, query_id))

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from sleuth.errors import WebError
 from sleuth.remote import retry
+from sleuth.remote.deadline import Deadline
+from sleuth.remote.endpoints import TurnError, endpoint_at
 from sleuth.web.addresses import resolve
 from sleuth.web.http import BrokenConnectionError, Response, port_of, request, split
 from sleuth.web.keys import PUBLIC_BASE
@@ -24,8 +26,9 @@ MAX_RESULTS = 20
 MAX_QUERY = 400
 """Characters of the longest query that the service takes."""
 
-TRIES = 3
+RETRIES = 3
 BACKOFF = 1.0
+"""Seconds before the first retry, doubled with each."""
 ATTEMPT_TIMEOUT = 10.0
 """Seconds for one try, so that a try that hangs leaves time for another."""
 MAX_BYTES = 16_000_000
@@ -62,6 +65,11 @@ class BusyError(WebError):
 
     after: float | None = None
 
+    @property
+    def again(self) -> retry.Again:
+        """Why another try may do."""
+        return retry.Again(self.after, "rate" if self.status == 429 else "outage")
+
 
 def clean(text: str) -> str:
     """Text on one line: entities resolved, white space collapsed, control characters and lone surrogates
@@ -96,11 +104,8 @@ class Tavily:
     def __repr__(self) -> str:
         return f"Tavily(base_url={self.base_url!r})"
 
-    def search(
-        self, query: str, api_k: int, options: Mapping[str, Any], deadline: retry.Deadline
-    ) -> list[Hit]:
-        """The hits for one query, in the service's order; 429, 5xx and broken connections are tried three
-        times.
+    def search(self, query: str, api_k: int, options: Mapping[str, Any], deadline: Deadline) -> list[Hit]:
+        """The hits for one query, in the service's order; 429, 5xx and broken connections are retried three times.
 
         Args:
             api_k: `max_results` of the request, 1 to `MAX_RESULTS`.
@@ -110,16 +115,19 @@ class Tavily:
             WebError: the service refused or did not answer; `status` says how.
         """
         body = json.dumps({"query": shorten(query), "max_results": api_k, **options}).encode()
-        return retry.call(
-            lambda deadline: self._attempt(body, deadline),
-            again=_again,
-            retries=TRIES - 1,
-            base=BACKOFF,
-            deadline=deadline,
-            budget=retry.budget_of(self.base_url),
-        )
+        try:
+            return retry.call(
+                lambda deadline: self._attempt(body, deadline),
+                again=_again,
+                retries=RETRIES,
+                base=BACKOFF,
+                deadline=deadline,
+                endpoint=endpoint_at(self.base_url),
+            )
+        except TurnError as error:
+            raise BusyError(f"tavily: {error}", service="tavily", url=self.base_url, status=429) from error
 
-    def _attempt(self, body: bytes, deadline: retry.Deadline) -> list[Hit]:
+    def _attempt(self, body: bytes, deadline: Deadline) -> list[Hit]:
         url = f"{self.base_url.rstrip('/')}/search"
         parts = split(url)
         own = deadline.within(ATTEMPT_TIMEOUT)
@@ -148,7 +156,7 @@ class Tavily:
 
 def _again(error: Exception) -> retry.Again | None:
     if isinstance(error, BusyError):
-        return retry.Again(error.after)
+        return error.again
     return retry.Again() if isinstance(error, BrokenConnectionError) else None
 
 

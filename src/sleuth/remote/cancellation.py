@@ -1,0 +1,109 @@
+"""Ends the waits and connections of a call whose async caller was cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import Context, ContextVar, copy_context
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Cancellation:
+    """A request from another thread to stop: it ends waits, and closes what was registered."""
+
+    def __init__(self) -> None:
+        self._event = Event()
+        self._lock = Lock()
+        self._closers: dict[object, Callable[[], None]] = {}
+
+    @property
+    def requested(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._event.is_set()
+
+    def cancel(self) -> None:
+        """Ends every wait and runs every registered closer, once each."""
+        self._event.set()
+        with self._lock:
+            closers = list(self._closers.values())
+            self._closers.clear()
+        for close in closers:
+            close()
+
+    def wait(self, seconds: float) -> None:
+        """Waits, unless cancelled."""
+        self._event.wait(seconds)
+
+    @contextmanager
+    def closing(self, close: Callable[[], None]) -> Iterator[None]:
+        """Runs `close` from the cancelling thread if `cancel` is called inside the block, or was before."""
+        entry = object()
+        with self._lock:
+            self._closers[entry] = close
+        if self.requested:
+            self.cancel()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._closers.pop(entry, None)
+
+
+_current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
+
+
+def current_cancellation() -> Cancellation | None:
+    """The cancellation of the async call that this code runs for, or None."""
+    return _current.get()
+
+
+def context_of(cancellation: Cancellation) -> Context:
+    """A copy of the current context in which `cancellation` ends every deadline."""
+    context = copy_context()
+    context.run(_current.set, cancellation)
+    return context
+
+
+async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what `function` returns, run in a thread of its own with the caller's context variables.
+
+    When the awaiting task is cancelled, the deadlines inside `function` have passed and its connections are closed.
+    Neither the task nor `asyncio.run` waits for the thread, as they would with `asyncio.to_thread`.
+    """
+    import asyncio
+
+    cancellation = Cancellation()
+    context = context_of(cancellation)
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if result.done():
+            return
+        if error is None:
+            result.set_result(value)  # type: ignore[arg-type]
+        else:
+            result.set_exception(error)
+
+    def work() -> None:
+        value, error = None, None
+        try:
+            value = context.run(function, *args, **kwargs)
+        except BaseException as failure:  # noqa: BLE001 - whatever ends the thread is the caller's
+            error = failure
+        with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, value, error)
+
+    Thread(target=work, name="sleuth-async", daemon=True).start()
+    try:
+        return await result
+    except asyncio.CancelledError:
+        cancellation.cancel()
+        raise

@@ -1,0 +1,180 @@
+"""What all calls of this process to one service know of it: the rate that it accepts, and whether it is down."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from threading import Condition, Lock
+from time import monotonic
+
+from sleuth.remote.deadline import Deadline
+
+SLOWEST = 0.1
+"""Requests a second: no service is paced slower, so that one that recovers is noticed."""
+LONGEST_HOLD = 30.0
+"""Seconds: no service is left alone for longer, whatever it asks for."""
+_LIFTED = 1000.0
+"""Requests a second: a pace that grew to this is no limit."""
+
+
+class TurnError(TimeoutError):
+    """No turn came within a call's deadline, because the service limits its rate."""
+
+
+class Pace:
+    """Learns the rate that a service accepts; there is no limit until it refuses a request for its rate.
+
+    Additive increase, multiplicative decrease, with a slow start, as congestion control of TCP (RFC 5681) has
+    them. The first refusal sets the rate to one request per first wait of the caller. Each success doubles the rate
+    up to the ceiling, which is a share of the rate that was refused last, and then adds to both slowly. Refusals
+    without a success between them halve the rate and leave the ceiling, so that a service that recovers is soon asked
+    as before. Callers take their turns in the order in which they came.
+    """
+
+    DECREASE = 0.7
+    INCREASE = 0.02
+
+    def __init__(self) -> None:
+        self._rate = math.inf
+        self._ceiling = math.inf
+        self._next = 0.0
+        self._slowed = -math.inf
+        self._has_accepted = False
+        self._queue: deque[object] = deque()
+        self._turns = Condition(Lock())
+
+    @property
+    def rate(self) -> float:
+        """Requests a second; infinite without a limit."""
+        return self._rate
+
+    def wait(self, deadline: Deadline) -> float:
+        """Waits for a turn; returns when it came, a time of `monotonic`.
+
+        Raises:
+            TurnError: it did not come before the deadline.
+        """
+        ticket = object()
+        with deadline.cancellation.closing(self._wake), self._turns:
+            self._queue.append(ticket)
+            try:
+                while True:
+                    now = monotonic()
+                    is_first = self._queue[0] is ticket
+                    if is_first and now >= self._next:
+                        self._next = now + 1 / self._rate
+                        return now
+                    left = deadline.remaining()
+                    if left == 0 or (is_first and self._next - now > left):
+                        raise TurnError(
+                            f"the service limits its rate, now to {self._rate:.2g} requests a second: no turn in time"
+                        )
+                    self._turns.wait(min(left, self._next - now) if is_first else min(left, 3600.0))
+            finally:
+                self._queue.remove(ticket)
+                self._turns.notify_all()
+
+    def _wake(self) -> None:
+        with self._turns:
+            self._turns.notify_all()
+
+    def refused(self, sent: float, wait: float, after: float | None) -> None:
+        """Notes that a request was refused for its rate.
+
+        Args:
+            sent: when, as `wait` returned it. Requests sent before the last decrease cause no other.
+            wait: seconds before the first retry, which is what the rate begins with.
+            after: seconds that the service asked to wait.
+        """
+        with self._turns:
+            now = monotonic()
+            if sent > self._slowed:
+                self._slow_down(wait)
+                self._slowed = now
+            self._next = max(self._next, now + max(min(after or 0.0, LONGEST_HOLD), 1 / self._rate))
+            self._turns.notify_all()
+
+    def _slow_down(self, wait: float) -> None:
+        first = 1 / wait if wait > 0 else math.inf
+        if self._rate == math.inf:
+            self._rate = first
+        elif not self._has_accepted:
+            self._rate = max(self._rate / 2, SLOWEST)
+        else:
+            share = (
+                0.5 if self._rate < self._ceiling else self.DECREASE
+            )  # doubled once too often, or grown too far
+            self._ceiling = self._rate = max(self._rate * share, SLOWEST)
+        self._has_accepted = False
+
+    def accepted(self) -> None:
+        """Notes that a request was not refused for its rate."""
+        if self._rate == math.inf:
+            return
+        with self._turns:
+            self._has_accepted = True
+            if self._rate < self._ceiling:
+                self._rate = min(2 * self._rate, self._ceiling)
+            else:
+                self._rate = self._ceiling = self._rate + self.INCREASE
+            if self._rate >= _LIFTED:
+                self._rate = self._ceiling = math.inf
+
+
+class Guard:
+    """Bounds the retries that a service gets while it is down: while connections break or every answer is 5xx.
+
+    A bucket of tokens, one per retry. It is full again as soon as the service answers one request, so that no retry
+    is refused while it answers at all; requests of an outage fill it slowly.
+
+    Args:
+        capacity: tokens when full: one call's retries and one more.
+        per_request: tokens that a request adds, so that attempts per request stay below 1.1 in a long outage.
+    """
+
+    def __init__(self, capacity: float = 4.0, per_request: float = 0.05) -> None:
+        self._capacity = capacity
+        self._per_request = per_request
+        self._tokens = capacity
+        self._lock = Lock()
+
+    def began(self) -> None:
+        """Notes a request, of one attempt or several."""
+        with self._lock:
+            self._tokens = min(self._capacity, self._tokens + self._per_request)
+
+    def answered(self) -> None:
+        """Notes that the service is up."""
+        self._tokens = self._capacity
+
+    def take(self) -> bool:
+        """Whether one more retry is allowed in this outage; it counts as made."""
+        with self._lock:
+            if self._tokens < 1.0:
+                return False
+            self._tokens -= 1.0
+            return True
+
+
+class Endpoint:
+    """What is known of one service."""
+
+    def __init__(self) -> None:
+        self.pace = Pace()
+        self.guard = Guard()
+
+
+_endpoints: dict[str, Endpoint] = {}
+_lock = Lock()
+
+
+def endpoint_at(address: str) -> Endpoint:
+    """What all calls of this process know of the service at `address`."""
+    with _lock:
+        return _endpoints.setdefault(address, Endpoint())
+
+
+def forget_endpoints() -> None:
+    """Forgets every rate and outage, as a new process would."""
+    with _lock:
+        _endpoints.clear()

@@ -1,0 +1,118 @@
+"""The rate that a service accepts, and its outages."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
+from time import monotonic, sleep
+
+import pytest
+
+from sleuth.remote.cancellation import Cancellation
+from sleuth.remote.deadline import Deadline
+from sleuth.remote.endpoints import SLOWEST, Endpoint, Pace, TurnError, endpoint_at, forget_endpoints
+from sleuth.remote.retry import Again, call
+
+
+def test_one_endpoint_per_address() -> None:
+    """The same address has the same pace and guard, another has others, until all is forgotten."""
+    first = endpoint_at("https://a")
+    assert first is endpoint_at("https://a")
+    assert first is not endpoint_at("https://b")
+    forget_endpoints()
+    assert first is not endpoint_at("https://a")
+
+
+def test_no_limit_until_one_is_met() -> None:
+    """Without a refusal nobody waits."""
+    pace = Pace()
+    started = monotonic()
+    for _ in range(1000):
+        pace.wait(Deadline(1.0))
+        pace.accepted()
+    assert monotonic() - started < 0.5
+    assert pace.rate == float("inf")
+
+
+def test_refusals_of_one_burst_count_once() -> None:
+    """Requests that were on their way when the rate went down do not take it down again."""
+    pace = Pace()
+    sent = [pace.wait(Deadline(1.0)) for _ in range(8)]
+    for moment in sent:
+        pace.refused(moment, 0.01, None)
+    assert pace.rate == 100
+
+
+def test_turns_are_taken_in_order() -> None:
+    """Callers that wait are served in the order in which they came."""
+    pace = Pace()
+    pace.refused(pace.wait(Deadline(1.0)), 0.02, None)
+    served: list[int] = []
+
+    def caller(number: int) -> None:
+        pace.wait(Deadline(5.0))
+        served.append(number)
+
+    threads = [Thread(target=caller, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+        sleep(0.003)
+    for thread in threads:
+        thread.join(5.0)
+    assert served == list(range(8))
+
+
+def test_a_turn_that_would_come_too_late() -> None:
+    """A caller whose turn lies past its deadline is told so at once, and one that is cancelled leaves the queue."""
+    pace = Pace()
+    pace.refused(pace.wait(Deadline(1.0)), 1.0, 20.0)
+    started = monotonic()
+    with pytest.raises(TurnError, match="limits its rate"):
+        pace.wait(Deadline(5.0))
+    assert monotonic() - started < 1.0
+    cancellation = Cancellation()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(pace.wait, Deadline(60.0, cancellation))
+        sleep(0.02)
+        cancellation.cancel()
+        with pytest.raises(TurnError):
+            waiting.result(timeout=5.0)
+
+
+def test_a_service_that_recovers_is_asked_as_before() -> None:
+    """Refusals without a success halve the rate down to a floor; then successes double it up to what was known."""
+    pace = Pace()
+    pace.refused(pace.wait(Deadline(1.0)), 0.1, None)
+    for _ in range(20):
+        pace.refused(monotonic(), 0.1, None)
+    assert pace.rate == SLOWEST
+    for _ in range(7):
+        pace.accepted()
+    assert pace.rate > 10
+
+
+@pytest.mark.parametrize("seconds", [0.6, pytest.param(60.0, marks=pytest.mark.slow)])
+def test_an_outage_under_twenty_threads(seconds: float) -> None:
+    """While a service is down, 20 threads make fewer than 1.3 attempts per request."""
+    endpoint = Endpoint()
+    requests: list[int] = []
+    attempts: list[int] = []
+
+    def attempt(deadline: Deadline) -> None:
+        attempts.append(1)
+        deadline.sleep(seconds / 60)
+        raise ConnectionError
+
+    def caller(_: int) -> None:
+        end = monotonic() + seconds
+        while monotonic() < end:
+            requests.append(1)
+            with pytest.raises(ConnectionError):
+                call(
+                    attempt, again=lambda error: Again(), retries=3, base=seconds / 60,
+                    deadline=Deadline(seconds / 2), endpoint=endpoint,
+                )  # fmt: skip
+
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(caller, range(20)))
+    assert len(attempts) / len(requests) < 1.3
