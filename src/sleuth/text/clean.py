@@ -1,4 +1,4 @@
-"""Text without characters that a person does not see."""
+"""Removes or escapes characters that a person does not see, and that a model reads or a terminal obeys."""
 
 from __future__ import annotations
 
@@ -7,13 +7,47 @@ import unicodedata
 _JOINERS = "\u200c\u200d"
 """Invisible, but spelling in Persian, Indic scripts and emoji needs them."""
 
+_NONCHARACTERS = frozenset(map(chr, range(0xFDD0, 0xFDF0)))
+"""What Unicode keeps for use inside a program."""
+
+_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Controls, formats (marks of direction, tags), lone surrogates, separators of lines and paragraphs."""
+
 
 def clean_text(text: str) -> str:
-    """Remove characters that no person sees, and that a model reads or a terminal obeys: controls,
-    direction marks, tags.
-    """
+    """Drop characters that no person sees: controls, direction marks, tags, and those for private use."""
     return "".join(
         char
         for char in text
         if char in "\n\t" or char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs")
     )
+
+
+def escape_text(text: str) -> str:
+    r"""Write invisible characters as escapes such as `\x1b` and `\u202e`, so that a terminal shows them.
+
+    Newlines, tabs and joiners stay; a carriage return before a newline is dropped.
+    """
+    text = text.replace("\r\n", "\n")
+    escapes = {
+        ord(char): ascii(char)[1:-1] for char in set(text) if char not in "\n\t" and is_invisible(char)
+    }
+    return text.translate(escapes) if escapes else text
+
+
+def escape_json(text: str) -> str:
+    r"""Write invisible characters of a JSON document as `\uXXXX`, which reads back as the same document."""
+    escapes = {
+        ord(char): _json_escape(char) for char in set(text) if char not in "\n\t" and is_invisible(char)
+    }
+    return text.translate(escapes) if escapes else text
+
+
+def is_invisible(char: str) -> bool:
+    """Whether a character draws nothing by itself; joiners do not count, nor does what is assigned to nothing."""
+    return unicodedata.category(char) in _CATEGORIES and char not in _JOINERS
+
+
+def _json_escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

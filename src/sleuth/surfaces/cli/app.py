@@ -65,8 +65,9 @@ def show_version(wanted: bool) -> None:
     """Print the version and leave."""
     if wanted:
         import sleuth
+        from sleuth.surfaces.cli.terminal import say
 
-        print(f"sleuth {sleuth.__version__}")
+        say(f"sleuth {sleuth.__version__}")
         raise typer.Exit
 
 
@@ -118,7 +119,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to print goes nowhere
         if isinstance(error, BrokenPipeError):
             sys.exit(0)
-        print(f"sleuth: {error}", file=sys.stderr)
+        from sleuth.surfaces.cli.terminal import say
+
+        say(f"sleuth: {error}", err=True)
         sys.exit(1)
     except Exception as error:
         from sleuth.errors import SleuthError

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, passages_of, print_json, styled
+from sleuth.surfaces.cli.common import (
+    IndexOption,
+    JsonOption,
+    open_index,
+    passages_of,
+    print_json,
+)
+from sleuth.surfaces.cli.terminal import say, styled
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
@@ -75,7 +81,7 @@ def ask(
             try:
                 for piece in stream:
                     if not json:
-                        print(clean_text(piece), end="", flush=True)
+                        say(clean_text(piece), end="", flush=True)
                 result = stream.result
             except RetrievalError as error:
                 raise reason(error) from error
@@ -113,7 +119,7 @@ def summarize(
             passages_about(engine, about, k, filter) if about else [whole(engine, d) for d in documents or ()]
         )
     if not found:
-        print("Nothing found.", file=sys.stderr)
+        say("Nothing found.", err=True)
         raise typer.Exit(1)
     summary = summarize_docs(found, LLMGenerator(llm=generator) if generator is not None else None)
     if json:
@@ -121,7 +127,7 @@ def summarize(
         kind = "llm" if generator is not None else "extractive"
         print_json({"summary": summary, "sources": sources, "synthesizer": kind})
     else:
-        print(clean_text(summary))
+        say(clean_text(summary))
 
 
 def passages_about(engine: Engine, question: str, k: int, filter: str | None) -> list[Document]:
@@ -163,7 +169,7 @@ def check(result: SearchResult) -> None:
     if result.is_error():
         if result.detail is not None and result.detail.code in ("empty", "invalid"):
             raise ArgumentError(result.detail.message)
-        print(clean_text(result.detail.message if result.detail else "No answer."), file=sys.stderr)
+        say(clean_text(result.detail.message if result.detail else "No answer."), err=True)
         raise typer.Exit(1)
     if result.extra.get("answered") is False:
         raise typer.Exit(1)
@@ -184,17 +190,17 @@ def print_sources(result: SearchResult, show_context: bool) -> None:
     texts = {item.id: item.text for item in result.items or ()}
     shown = [source for source in sources if source["number"] in cited or not cited or show_context]
     if shown:
-        print("\n" if result.response else "")
+        say("\n" if result.response else "")
     for source in shown:
         title = styled(f"  {clean_text(source['title'])}", "italic") if source["title"] else ""
         number = styled(f"[{source['number']}]", "dim")
-        print(f"{number} {styled(clean_text(source['source']), 'head')}{title}")
+        say(f"{number} {styled(clean_text(source['source']), 'head')}{title}")
         if show_context:
-            print(clean_text("\n".join(texts.get(id, "") for id in source["ids"])) + "\n")
+            say(clean_text("\n".join(texts.get(id, "") for id in source["ids"])) + "\n")
     if not shown and result.response:
-        print()
+        say()
     if result.detail is not None and result.is_ok():
-        print(f"sleuth: {result.detail.message}", file=sys.stderr)
+        say(f"sleuth: {result.detail.message}", err=True)
     if unknown := result.extra.get("unknown_citations"):
         listed = ", ".join(map(str, unknown))
-        print(f"sleuth: the model cites passages that there are none of: {listed}", file=sys.stderr)
+        say(f"sleuth: the model cites passages that there are none of: {listed}", err=True)

@@ -13,15 +13,9 @@ import typer
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import (
-    IndexOption,
-    JsonOption,
-    TimeoutOption,
-    console,
-    print_json,
-    shown,
-)
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
 from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.terminal import console, say, say_row
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage, RetrievedContext, Snapshot
@@ -175,7 +169,7 @@ def _report(report: IndexReport, *, json: bool) -> None:
         print_json(report.to_dict())
         return
     names = f" ({', '.join(report.names)})" if report.names else ""
-    print(
+    say(
         f"{report.path} at {report.snapshot[:20]}{names}: {report.files} files, {report.added} new, "
         f"{report.chunks} chunks, {len(report.skipped)} skipped, {report.seconds:.2f} s"
     )
@@ -239,7 +233,7 @@ def search(
         found = [hit.to_dict() for hit in hits]
         print_json({"query": text, "snapshot": snapshot.info.id, "hits": found, "parts": parts})
     elif budget is not None:
-        print(render_context(hits, budget))
+        say(render_context(hits, budget))
     else:
         _print_hits(hits, retriever.last_report, explain=explain)
     if not hits:
@@ -272,7 +266,7 @@ def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
         ),
         soft_wrap=True,
     )
-    lines = shown(hit.content).split("\n")
+    lines = hit.content.split("\n")
     drawn = Syntax(
         "\n".join(lines[:12]),
         hit.language or "text",
@@ -313,7 +307,7 @@ def repo_map(
     if json:
         print_json({"snapshot": snapshot.info.id, "map": drawn})
     else:
-        print(drawn)
+        say(drawn)
 
 
 @code.command("refs")
@@ -336,11 +330,11 @@ def refs(
         print_json({"name": name, "definitions": definitions, "callers" if callers else "references": uses})
     else:
         for d in definitions:
-            print(f"{d['file_path']}:{d['line']}\t{d['type']}\t{d['signature']}")
+            say_row(f"{d['file_path']}:{d['line']}", d["type"], d["signature"])
         for use in uses:
             sure = f"{use['confidence']:.2f}"
             role, inside = use.get("role", "call"), use.get("inside") or use.get("name") or ""
-            print(f"{use['file_path']}:{use.get('at', use['line'])}\t{role}\t{inside}\t{sure}")
+            say_row(f"{use['file_path']}:{use.get('at', use['line'])}", role, inside, sure)
     if not definitions and not uses:
         raise typer.Exit(1)
 
@@ -363,9 +357,8 @@ def impact(
         print_json({"name": name, "hops": hops, "touched": [t.to_dict() for t in touched]})
     else:
         for t in touched:
-            print(
-                f"{t.hops}\t{t.file_path}:{t.line}\t{t.name or '(module)'}\t{t.confidence:.2f}\tthrough {t.through}"
-            )
+            where, sure = f"{t.file_path}:{t.line}", f"{t.confidence:.2f}"
+            say_row(t.hops, where, t.name or "(module)", sure, f"through {t.through}")
     if not touched:
         raise typer.Exit(1)
 
@@ -398,7 +391,7 @@ def show(
                 print_json({"path": name, "language": language, "start_line": first, "text": text})
             else:
                 syntax = Syntax(
-                    shown(text),
+                    text,
                     language or "text",
                     line_numbers=True,
                     start_line=first,
@@ -416,7 +409,7 @@ def show(
             if entry["type"] == "folder"
             else entry["skipped"] or f"{entry['lines']} lines"
         )
-        print(f"{entry['name']}{'/' if entry['type'] == 'folder' else ''}\t{what}")
+        say_row(f"{entry['name']}{'/' if entry['type'] == 'folder' else ''}", what)
 
 
 def _inside(name: str, root: Path) -> str:
@@ -466,7 +459,7 @@ def snapshots(
             else:
                 for kind in ("added", "removed", "changed", "renamed"):
                     for path in changes[kind]:
-                        print(f"{kind}\t{path if isinstance(path, str) else ' -> '.join(path)}")
+                        say_row(kind, path if isinstance(path, str) else " -> ".join(path))
             return
         if prune is not None:
             completed = [s.id for s in storage.snapshots(repository.id) if s.status == "completed"]
@@ -477,7 +470,7 @@ def snapshots(
         return
     for s in listed:
         when = datetime.fromtimestamp(s.finished or s.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        print(f"{s.id[:20]}\t{s.status}\t{when}\t{s.files} files\t{' '.join(s.names)}{s.error}")
+        say_row(s.id[:20], s.status, when, f"{s.files} files", " ".join(s.names) + s.error)
 
 
 def _plain(value: Any) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +11,10 @@ import typer
 
 from sleuth import errors
 from sleuth.surfaces.cli.places import index_path
-from sleuth.text.clean import clean_text
+from sleuth.surfaces.cli.terminal import say
+from sleuth.text.clean import escape_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from sleuth.engine.engine import Engine
     from sleuth.types import RetrievedItem
 
@@ -51,34 +49,12 @@ def fail(error: Exception) -> None:
     told = str(error)
     if isinstance(error, errors.IndexNotFoundError):
         told = told.replace("create=True", "`sleuth index PATH`")
-    print(f"sleuth: {clean_text(told)}", file=sys.stderr)
-
-
-def console(*, stderr: bool = False) -> Console:
-    """A rich console that wraps at the terminal's width and highlights nothing by itself."""
-    from rich.console import Console
-
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
-
-
-_CODES = {"head": "1;36", "dim": "2", "italic": "3", "match": "1;33"}
-
-
-def styled(text: str, style: str) -> str:
-    """The text with terminal codes; as it is in a pipe, or where NO_COLOR is set."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        return text
-    return f"\x1b[{_CODES[style]}m{text}\x1b[0m"
-
-
-def shown(text: str) -> str:
-    """The text, without what could steer a terminal where one shows it."""
-    return clean_text(text) if sys.stdout.isatty() else text
+    say(f"sleuth: {told}", err=True)
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, UTF-8, keys in the order given."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    """One JSON document on standard output, UTF-8, keys in the order given, invisible characters as escapes."""
+    say(escape_json(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
 
 
 def open_index(option: Path | None) -> Engine:
@@ -87,7 +63,7 @@ def open_index(option: Path | None) -> Engine:
 
     engine = Engine.open(index_path(option))
     for repair in engine.repairs:
-        print(f"sleuth: mended {repair.what}: {repair.why}", file=sys.stderr)
+        say(f"sleuth: mended {repair.what}: {repair.why}", err=True)
     return engine
 
 

@@ -12,11 +12,11 @@ from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
     TimeoutOption,
-    console,
     documents_at,
     open_index,
     print_json,
 )
+from sleuth.surfaces.cli.terminal import console
 
 EXAMPLES = """[bold]Examples[/bold]
 

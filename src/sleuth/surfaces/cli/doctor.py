@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, print_json
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
 from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.terminal import console
 
 if TYPE_CHECKING:
     from sleuth.engine.doctor import Finding

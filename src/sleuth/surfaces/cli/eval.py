@@ -13,8 +13,9 @@ import typer
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import JsonOption, console, print_json
+from sleuth.surfaces.cli.common import JsonOption, print_json
 from sleuth.surfaces.cli.places import check_origin
+from sleuth.surfaces.cli.terminal import console
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine

@@ -10,6 +10,7 @@ import typer
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
 from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.terminal import say
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -57,6 +58,6 @@ def chroma(
     if json:
         print_json(report.to_dict())
     else:
-        print(
+        say(
             f"{report.added} documents added, {report.updated} updated, {report.unchanged} unchanged in {target}"
         )

@@ -20,12 +20,12 @@ from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
     TimeoutOption,
-    console,
     from_here,
     human_bytes,
     print_json,
 )
 from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.terminal import console, say
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def index(
     if report.interrupted:
         # What was embedded anew is not to be forgotten again.
         command = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
-        print(f"Interrupted. What was committed is kept; go on with: {command}", file=sys.stderr)
+        say(f"Interrupted. What was committed is kept; go on with: {command}", err=True)
         raise typer.Exit(130)
     if report.skipped and not (report.read or report.unchanged):
         raise typer.Exit(1)
@@ -271,11 +271,11 @@ def print_skipped(report: IndexReport, limit: int = 20) -> None:
     told = [skipped for skipped in report.skipped if skipped.kind not in _COUNTED]
     for kind, words in _COUNTED.items():
         if counts[kind]:
-            print(f"Skipped {counts[kind]:,} {words} (named with --json).", file=sys.stderr)
+            say(f"Skipped {counts[kind]:,} {words} (named with --json).", err=True)
     if told:
-        print(f"Skipped {len(told):,} that could not be read:", file=sys.stderr)
+        say(f"Skipped {len(told):,} that could not be read:", err=True)
     for skipped in told[:limit]:
         line = " ".join(f"{skipped.source}: {skipped.reason}".split())
-        print(f"  {clean_text(line)}", file=sys.stderr)
+        say(f"  {clean_text(line)}", err=True)
     if len(told) > limit:
-        print(f"  … and {len(told) - limit:,} more (named with --json)", file=sys.stderr)
+        say(f"  … and {len(told) - limit:,} more (named with --json)", err=True)

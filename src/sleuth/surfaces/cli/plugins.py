@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import JsonOption, print_json, styled
+from sleuth.surfaces.cli.common import JsonOption, print_json
+from sleuth.surfaces.cli.terminal import say, styled
 
 if TYPE_CHECKING:
     from sleuth.hooks.registry import PluginInfo
@@ -39,7 +40,7 @@ def plugins(
         print_json([info.to_dict() for info in found])
     elif not found:
         where = f" in {os.fspath(folder)}" if folder else ""
-        print(f"No plugins are installed{where}. How to write one: docs/plugins.md")
+        say(f"No plugins are installed{where}. How to write one: docs/plugins.md")
     else:
         for info in found:
             print_plugin(info)
@@ -50,8 +51,8 @@ def plugins(
 def print_plugin(info: PluginInfo) -> None:
     """One plugin: its name and origin, then its hooks or its error."""
     failed = info.status == "failed"
-    print(f"{styled(info.name, 'head')}  {styled(info.origin, 'dim')}{'  failed' if failed else ''}")
+    say(f"{styled(info.name, 'head')}  {styled(info.origin, 'dim')}{'  failed' if failed else ''}")
     if failed:
-        print(f"   {info.error}")
+        say(f"   {info.error}")
     for name, priority in info.hooks:
-        print(f"   {name}, priority {priority}")
+        say(f"   {name}, priority {priority}")

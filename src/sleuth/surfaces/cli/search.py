@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 import textwrap
 import unicodedata
 from pathlib import Path
@@ -16,12 +15,11 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
-    console,
     from_here,
     open_index,
     print_json,
-    styled,
 )
+from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
@@ -78,9 +76,9 @@ def search(
             for number, item in enumerate(ranking, 1):
                 print_item(engine, question, number, item)
             for part in ranking.failures:
-                print(f"sleuth: {part.name} {part.status}: {part.error}", file=sys.stderr)
+                say(f"sleuth: {part.name} {part.status}: {part.error}", err=True)
             if not ranking:
-                print("Nothing found.", file=sys.stderr)
+                say("Nothing found.", err=True)
     if not ranking:
         raise typer.Exit(1)
 
@@ -107,18 +105,18 @@ def item_json(engine: Engine, query: str, item: RetrievedItem) -> dict[str, Any]
 def print_item(engine: Engine, query: str, number: int, item: RetrievedItem) -> None:
     """One hit: a line that says where, and a snippet below it. Plain codes: importing rich costs more than a search."""
     score = f"  {item.score:.2f}" if item.score is not None else ""
-    print(f"{styled(f'{number:>2}', 'dim')} {styled(place(item), 'head')}{styled(score, 'dim')}")
+    say(f"{styled(f'{number:>2}', 'dim')} {styled(place(item), 'head')}{styled(score, 'dim')}")
     width = max(20, shutil.get_terminal_size().columns)
     heading = clean_text(
         " ".join(str(item.metadata.get("heading") or item.metadata.get("title") or "").split())
     )
     if heading:
-        print(f"   {styled(wrapped(heading, width - 4, 1)[0], 'italic')}")
+        say(f"   {styled(wrapped(heading, width - 4, 1)[0], 'italic')}")
     for line in snippet_lines(engine, query, item, width - 4):
-        print(f"   {line}")
+        say(f"   {line}")
     if item.explanation is not None:
         print_explanation(item.explanation)
-    print()
+    say()
 
 
 def snippet_lines(engine: Engine, query: str, item: RetrievedItem, width: int) -> list[str]:

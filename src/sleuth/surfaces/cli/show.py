@@ -14,9 +14,8 @@ from sleuth.surfaces.cli.common import (
     open_index,
     passages_of,
     print_json,
-    shown,
-    styled,
 )
+from sleuth.surfaces.cli.terminal import say, styled
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -42,7 +41,7 @@ def show(
         print_json([item.to_dict() for item in items])
         return
     for item in items:
-        print(styled(shown(item.id), "head"))
+        say(styled(item.id, "head"))
         for name, value in item.metadata.items():
-            print(styled(shown(f"  {name}: {value}"), "dim"))
-        print(shown(item.text) + "\n")
+            say(styled(f"  {name}: {value}", "dim"))
+        say(item.text + "\n")

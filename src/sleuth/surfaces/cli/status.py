@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, console, human_bytes, open_index, print_json
+from sleuth.surfaces.cli.common import (
+    IndexOption,
+    JsonOption,
+    human_bytes,
+    open_index,
+    print_json,
+)
+from sleuth.surfaces.cli.terminal import console, say
 
 
 @app.command("status")
@@ -41,5 +48,5 @@ def print_status(found: dict[str, Any]) -> None:
     for name, leg in found["legs"].items():
         legs.add_row(name, f"{leg['passages']:,}", str(leg["segments"]), human_bytes(leg["bytes"]))
     console().print(facts)
-    print()
+    say()
     console().print(legs)

@@ -11,7 +11,8 @@ import typer
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import JsonOption, console, print_json
+from sleuth.surfaces.cli.common import JsonOption, print_json
+from sleuth.surfaces.cli.terminal import console
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:

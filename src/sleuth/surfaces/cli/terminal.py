@@ -1,0 +1,58 @@
+"""Writes what commands print: colours are ours, everything else is escaped."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from sleuth.text.clean import escape_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_CODES = {"head": "1;36", "dim": "2", "italic": "3", "match": "1;33"}
+_MARKS = {name: chr(0xFDD0 + i) for i, name in enumerate(_CODES)}
+"""What stands for a code until a text is printed: characters that Unicode keeps for use inside a program."""
+_END = "\ufdef"
+
+
+def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = False) -> None:
+    """Print a text. Characters that could steer a terminal are escaped, whoever wrote them and wherever they go.
+
+    Args:
+        err: print on standard error.
+    """
+    stream = sys.stderr if err else sys.stdout
+    coloured = stream.isatty() and not os.environ.get("NO_COLOR")
+    text = escape_text(text)
+    for name, mark in _MARKS.items():
+        text = text.replace(mark, f"\x1b[{_CODES[name]}m" if coloured else "")
+    print(text.replace(_END, "\x1b[0m" if coloured else ""), file=stream, end=end, flush=flush)
+
+
+def say_row(*cells: object) -> None:
+    """Print one line of cells with tabs between them; a newline or tab inside a cell is escaped too."""
+    say("\t".join(str(cell).replace("\n", "\\n").replace("\t", "\\t") for cell in cells))
+
+
+def styled(text: str, style: str) -> str:
+    """The text in a style ("head", "dim", "italic", "match") for `say`; plain in a pipe, or where NO_COLOR is set."""
+    return f"{_MARKS[style]}{text}{_END}"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console that escapes as `say` does, wraps at the terminal's width and highlights nothing by itself."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class EscapedConsole(Console):
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                escaped = segment.text if segment.control else escape_text(segment.text)
+                yield Segment(escaped, segment.style, segment.control)
+
+    return EscapedConsole(stderr=stderr, highlight=False, soft_wrap=False)

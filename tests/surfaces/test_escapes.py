@@ -1,0 +1,138 @@
+"""No command hands a terminal what others wrote: names, contents, labels and errors come out escaped."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from sleuth.__main__ import main
+from sleuth.surfaces import cli
+from sleuth.text.clean import escape_json, escape_text, is_invisible
+from tests.code.conftest import Git, need_git
+from tests.surfaces.test_terminal import on_terminal
+
+Run = Callable[[list[str]], tuple[str, str]]
+EVIL = "\x1b]0;owned\x07\x9b31m\x1b[8m\u202egnp\u2066\x7f\U000e0041\r\x85\u2028\ufeff"
+NAME = "na\x1b[31mme\x9b\u202e\u2066\x07\tx\ny"
+OURS = re.compile(r"\x1b\[[0-9;]*m")
+"""The codes that we write ourselves, colours and styles."""
+
+COMMANDS = [
+    ["index", "."], ["index", ".", "--json"], ["status"], ["status", "--json"], ["search", "quagga"],
+    ["search", f"quagga {EVIL}", "--json"], ["search", "quagga", "--explain", "--expand", "document"],
+    ["search", "quagga", "--filter", f"{EVIL}:1"], ["show", f"{NAME}.md"], ["show", f"{NAME}.md", "--json"],
+    ["show", EVIL], ["ask", "what", "is", "a", "quagga"], ["ask", "what is a quagga", "--json", "--show-context"],
+    ["ask", "quagga", "--show-context"], ["summarize", f"{NAME}.md"], ["summarize", "--about", "quagga"],
+    ["doctor"], ["doctor", "--json"], ["plugins"],
+    ["code", "index", "."], ["code", "index", ".", "--json"], ["code", "search", "quagga", "stripes"],
+    ["code", "search", "quagga", "--explain", "--expand", "callers", "--expand", "siblings"],
+    ["code", "search", "quagga", "--json"], ["code", "search", "quagga", "--budget", "500"],
+    ["code", "search", "quagga", "--strategy", EVIL], ["code", "search", "quagga", "--at", EVIL],
+    ["code", "search", "quagga", "--repo", EVIL], ["code", "refs", "quagga"], ["code", "refs", "quagga", "--json"],
+    ["code", "refs", "quagga", "--callers"], ["code", "impact", "quagga"], ["code", "impact", "quagga", "--json"],
+    ["code", "map"], ["code", "map", "--json"], ["code", "show"], ["code", "show", f"{NAME}.py"],
+    ["code", "show", f"{NAME}.py", "--json"], ["code", "show", EVIL], ["code", "snapshots"],
+    ["code", "snapshots", "--json"], ["code", "snapshots", "--diff", "HEAD~1", "HEAD"],
+    ["delete", f"{NAME}.md"], ["delete", EVIL],
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_git()
+    root = tmp_path_factory.mktemp("hostile")
+    git = Git(root)
+    git.commit({f"{NAME}.py": "def first():\n    pass\n"})
+    git.commit(
+        {
+            f"{NAME}.md": f"---\ntitle: The {EVIL} title\n---\n# Head {EVIL}\n\nA quagga {EVIL} is striped.\n",
+            f"{NAME}.py": f'def quagga(x="{EVIL}"):  # {EVIL}\n    """A quagga {EVIL}."""\n    return stripes(x)\n'
+            f'\n\ndef stripes(x):\n    return quagga("{EVIL}")\n',
+            f"{NAME}.bin": b"\x00\x01",
+            f"{NAME}/more.py": f"def caller():  # {EVIL}\n    return quagga()\n",
+        }
+    )
+    (root / os.fsdecode(b"bytes\xff\x9b.md")).write_text("Not in UTF-8, the quagga.\n")
+    git("tag", "v\u202e1")
+    for command in ("index -q .", "code index . --rev HEAD~1", "code index . --rev HEAD"):
+        subprocess.run([sys.executable, "-m", "sleuth", *command.split()], cwd=root, check=True)
+    return root
+
+
+@pytest.fixture
+def run(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `sleuth` in this process; what it wrote on both outputs."""
+
+    def run(command: list[str]) -> tuple[str, str]:
+        monkeypatch.chdir(place)
+        monkeypatch.setattr(sys, "argv", ["sleuth", *command])
+        with suppress(SystemExit):
+            main()
+        return capsys.readouterr()
+
+    return run
+
+
+def invisible(text: str) -> set[str]:
+    return {char for char in text if char not in "\n\t" and is_invisible(char)}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: ascii(" ".join(command))[:60])
+def test_every_command_escapes(run: Run, command: list[str]) -> None:
+    """Nothing invisible is written, and no command breaks; JSON is still JSON."""
+    out, err = run(command)
+    assert out + err
+    assert invisible(out + err) == set()
+    if "--json" in command and out:
+        json.loads(out)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["search", "quagga", "--explain"], ["show", f"{NAME}.py"], ["code", "search", "quagga", "--expand", "callers"],
+     ["code", "show", f"{NAME}.py"], ["code", "refs", "quagga"], ["code", "map"], ["code", "index", "."]],
+    ids=lambda command: ascii(" ".join(command))[:60],
+)  # fmt: skip
+def test_a_terminal_gets_our_colours_alone(place: Path, command: list[str]) -> None:
+    """On a terminal the only codes are those for colours, of which none hides text."""
+    written = on_terminal(place, *command)[1].replace("\r\n", "\n")
+    if command[:2] != ["code", "index"]:  # a bar of progress moves the cursor
+        assert invisible(OURS.sub("", written)) == set()
+    assert "\x1b[8m" not in written
+    assert "\x1b]" not in written
+    assert "\u202e" not in written
+
+
+def test_json_keeps_every_character(run: Run) -> None:
+    """What is escaped in JSON reads back as it was."""
+    shown = json.loads(run(["code", "show", f"{NAME}.py", "--json"])[0])
+    assert shown["path"] == f"{NAME}.py"
+    assert EVIL in shown["text"]
+    text = json.dumps({"a": EVIL + "\udcff\ufdd0"}, ensure_ascii=False)
+    assert json.loads(escape_json(text)) == {"a": EVIL + "\udcff\ufdd0"}
+
+
+def test_escapes_are_visible() -> None:
+    """Each invisible character becomes what Python writes for it; newlines, tabs, joiners and all others stay."""
+    assert escape_text("a\x1b[31m\x9b\u202e\U000e0041\udcff") == "a\\x1b[31m\\x9b\\u202e\\U000e0041\\udcff"
+    assert escape_text("a\r\nb\rc") == "a\nb\\rc"
+    assert escape_text("naïve\t東京\n👩\u200d👩 نمی\u200cدانم") == "naïve\t東京\n👩\u200d👩 نمی\u200cدانم"
+
+
+def test_commands_print_in_one_way() -> None:
+    """No module of the command line prints or opens a console by itself."""
+    for path in Path(cli.__path__[0]).glob("*.py"):
+        if path.name == "terminal.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ("print", "Console"), f"{path.name}:{node.lineno}"
