@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sleuth.code.search.context import render_context as render_context
     from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
     from sleuth.code.search.retriever import GraphStorage as GraphStorage
+    from sleuth.code.search.source import SnapshotRetriever as SnapshotRetriever
     from sleuth.code.search.vectors import EmbeddingProvider as EmbeddingProvider
     from sleuth.code.snapshots.indexing import IndexReport as IndexReport
     from sleuth.code.snapshots.indexing import index_path as index_path
@@ -28,6 +29,7 @@ _HOMES = {
     "Navigator": "sleuth.code.graph.navigate",
     "RetrievedContext": "sleuth.code.search.context",
     "Snapshot": "sleuth.code.snapshots.snapshot",
+    "SnapshotRetriever": "sleuth.code.search.source",
     "index_path": "sleuth.code.snapshots.indexing",
     "render_context": "sleuth.code.search.context",
     "repository_map": "sleuth.code.graph.repomap",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +85,12 @@ class RetrievedContext:
                 more = ", …" if len(names) > _SHOWN else ""
                 parts.append(f"{verb}: {', '.join(names[:_SHOWN])}{more}")
         return [f"[RELATIONS] {'; '.join(parts)}"] if parts else []
+
+
+def piece_id(path: str, start: int, end: int, content: str) -> str:
+    """Name a piece of code by its path, lines and content."""
+    digest = hashlib.sha1(content.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+    return f"{path}:{start}-{end}@{digest[:12]}"
 
 
 def count_tokens(text: str) -> int:

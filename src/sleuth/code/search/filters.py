@@ -1,4 +1,4 @@
-"""Which files, and which chunks of them, may answer?"""
+"""Reads filters: which files, and which chunks of them, may answer."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.parsing.languages import languages_named
 from sleuth.errors import FilterError
+from sleuth.filters import And, Compare, Filter, Not, all_of, matches
 
 if TYPE_CHECKING:
+    from sleuth.code.parsing.parse import Detail
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -25,12 +27,16 @@ class CodeFilter:
     """A filter, read.
 
     Attributes:
-        files: which files may answer, shape (n,); None for all.
-        labels: of which a chunk's definition must have one; empty for all.
+        files: which files may answer, shape (n,); None for all. Each has a chunk that may.
+        accepts: whether a chunk may answer, by the position of its file and its place there; None for all.
     """
 
-    files: NDArray[np.bool_] | None
-    labels: frozenset[str]
+    files: NDArray[np.bool_] | None = None
+    accepts: Callable[[int, int], bool] | None = None
+
+    def allows(self, file: int, place: int) -> bool:
+        """Return whether this chunk of a file may answer."""
+        return self.accepts is None or self.accepts(file, place)
 
 
 def read_filter(snapshot: Snapshot, given: Mapping[str, Any] | None) -> CodeFilter:
@@ -40,22 +46,109 @@ def read_filter(snapshot: Snapshot, given: Mapping[str, Any] | None) -> CodeFilt
         FilterError: an unknown key, or a value that breaks its rule; names the keys or values there are.
     """
     if given is None or not given:
-        return CodeFilter(None, frozenset())
+        return CodeFilter()
     if not isinstance(given, Mapping):
         raise FilterError(f"filters must be a dict, got {given!r}")
     for key in given:
         if key not in KEYS:
             raise FilterError(f"filters must have keys among {', '.join(KEYS)}, got {key!r}", where=str(key))
     tests = [_test(key, _strings(key, value)) for key, value in given.items() if key != "labels"]
-    labels = frozenset(_strings("labels", given["labels"])) if "labels" in given else frozenset()
     files = snapshot.select(lambda row: all(test(row) for test in tests)) if tests else None
-    if "labels" in given:
-        labelled = snapshot.select(
-            lambda row: any(not labels.isdisjoint(s.labels) for s in snapshot.detail(row).symbols)
-        )
-        files = labelled if files is None else files & labelled
-        labels = labels or frozenset({""})
-    return CodeFilter(files, labels)
+    if "labels" not in given:
+        return CodeFilter(files)
+    labels = frozenset(_strings("labels", given["labels"]))
+
+    def accepts(file: int, place: int) -> bool:
+        detail = snapshot.detail(snapshot.files[file])
+        symbol = detail.chunks[place].symbol
+        return symbol >= 0 and not labels.isdisjoint(detail.symbols[symbol].labels)
+
+    return CodeFilter(_with_chunks(snapshot, files, accepts), accepts)
+
+
+def read_tree(snapshot: Snapshot, tree: Filter | None) -> CodeFilter:
+    """Read a filter tree over the metadata of pieces of code (`file_metadata`, `chunk_metadata`).
+
+    What can be told from the files alone is tested on them; only files that pass are opened for the rest.
+    """
+    parts = tree.parts if isinstance(tree, And) else () if tree is None else (tree,)
+    of_files = all_of(*(part for part in parts if _keys(part) <= FILE_KEYS))
+    of_chunks = all_of(*(part for part in parts if not _keys(part) <= FILE_KEYS))
+    files = None
+    if of_files is not None:
+        files = snapshot.select(lambda row: matches(of_files, file_metadata(snapshot, row)))
+    if of_chunks is None:
+        return CodeFilter(files)
+
+    def accepts(file: int, place: int) -> bool:
+        row = snapshot.files[file]
+        return matches(of_chunks, file_metadata(snapshot, row) | chunk_metadata(snapshot.detail(row), place))
+
+    return CodeFilter(_with_chunks(snapshot, files, accepts), accepts)
+
+
+def _with_chunks(
+    snapshot: Snapshot, files: NDArray[np.bool_] | None, accepts: Callable[[int, int], bool]
+) -> NDArray[np.bool_]:
+    """Which of these files have a chunk that may answer, shape (n,)."""
+    return np.fromiter(
+        (
+            (files is None or bool(files[i])) and any(accepts(i, place) for place in range(row.chunks))
+            for i, row in enumerate(snapshot.files)
+        ),
+        bool,
+        len(snapshot.files),
+    )
+
+
+def _keys(tree: Filter) -> set[str]:
+    if isinstance(tree, Compare):
+        return {tree.key}
+    parts = (tree.part,) if isinstance(tree, Not) else tree.parts
+    return set().union(*map(_keys, parts))
+
+
+FILE_KEYS = frozenset(
+    {"source", "path", "language", "category", "repository", "repository_path", "snapshot", "source_type"}
+)
+"""Metadata that all pieces of a file have."""
+
+
+def file_metadata(snapshot: Snapshot, row: FileRow) -> dict[str, Any]:
+    """Return what all pieces of a file have in their metadata; its keys are `FILE_KEYS`."""
+    repository = snapshot.repository
+    return {
+        "source": f"{repository.path}/{row.path}",
+        "path": row.path,
+        "language": row.language,
+        "category": row.category,
+        "repository": repository.id,
+        "repository_path": repository.path,
+        "snapshot": snapshot.info.id,
+        "source_type": "code",
+    }
+
+
+def chunk_metadata(detail: Detail, place: int) -> dict[str, Any]:
+    """Return what a piece of code has in its metadata beside that of its file.
+
+    A piece between definitions has lines only; others have `symbol` (dotted), `name`, `kind` (class, function, ...),
+    `labels`, `signature`, and `container` where they stand in another definition.
+    """
+    chunk = detail.chunks[place]
+    metadata: dict[str, Any] = {"start_line": chunk.start, "end_line": chunk.end}
+    if chunk.symbol >= 0:
+        symbol = detail.symbols[chunk.symbol]
+        metadata |= {
+            "symbol": symbol.qualified,
+            "name": symbol.name,
+            "kind": symbol.kind,
+            "labels": list(symbol.labels),
+            "signature": symbol.signature,
+        }
+        if container := symbol.qualified.rpartition(".")[0]:
+            metadata["container"] = container
+    return metadata
 
 
 def _test(key: str, values: list[str]) -> Callable[[FileRow], bool]:

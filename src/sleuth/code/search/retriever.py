@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.code.graph.walker import GraphWalker
-from sleuth.code.search.context import RetrievedContext
+from sleuth.code.search.context import RetrievedContext, piece_id
 from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.query import Query, parts_of, read_query
 from sleuth.code.search.ranking import RankedFiles, rank_files
@@ -32,6 +31,7 @@ LEG_WEIGHTS = {"keyword": 1.0, "vector": 0.001}
 better than ranks do; what the vector leg alone finds comes after what both find (docs/code.md)."""
 CHUNKS_PER_FILE = 3
 _POOL = 20
+_LEAST_FILES = 10
 _NEAREST = 3_000
 
 
@@ -57,7 +57,7 @@ class GraphStorage(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Piece:
     """A chunk, ranked: position of its file, its place in it, a score in [0, 1] and why."""
 
     file: int
@@ -130,7 +130,14 @@ class CodeRetriever:
         if not query.strip() or limit == 0:
             self.last_report = ()
             return []
-        found = self._search(snapshot, query, limit, strategy, allowed)
+        found, self.last_report = search(
+            snapshot,
+            query,
+            allowed,
+            pool=max(2 * limit, _POOL),
+            strategy=strategy,
+            provider=self.embedding_provider,
+        )
         walker = GraphWalker(snapshot)
         return [self._context(snapshot, walker, hit, expand, explain=explain) for hit in found[:limit]]
 
@@ -146,65 +153,8 @@ class CodeRetriever:
             )
         return check_count(limit, "limit")
 
-    def _search(
-        self, snapshot: Snapshot, query: str, limit: int, strategy: str, allowed: CodeFilter
-    ) -> list[_Found]:
-        pool = max(2 * limit, _POOL)
-        reports: dict[str, PartReport] = {}
-        failure: Exception | None = None
-        vectors: Similar | None = None
-        answers: dict[str, list[_Found]] = {}
-        if strategy != "keyword":
-            began = time.perf_counter()
-            try:
-                vectors = self._similar(snapshot, query, allowed)
-                answers["vector"] = _nearest(snapshot, vectors, pool, allowed.labels)
-            except StoreError:
-                raise  # an index that is damaged is no matter of one leg
-            except Exception as error:  # noqa: BLE001 - reported; raised where no other leg answers
-                failure = error
-                reports["vector"] = _failed("vector", error, began)
-            else:
-                reports["vector"] = _answered("vector", answers["vector"], began)
-        if strategy != "vector":
-            began = time.perf_counter()
-            meaning = None if vectors is None else _by_file(snapshot, vectors)
-            try:
-                answers["keyword"] = keyword_search(snapshot, read_query(query), pool, allowed, meaning)
-            except StoreError:
-                raise
-            except Exception as error:  # noqa: BLE001 - as above
-                failure = error
-                reports["keyword"] = _failed("keyword", error, began)
-            else:
-                reports["keyword"] = _answered("keyword", answers["keyword"], began)
-        self.last_report = tuple(reports[name] for name in sorted(reports))
-        if not answers:
-            raise RetrievalError(
-                f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in self.last_report)}",
-                context={"query": query, "k": limit, "strategy": strategy},
-            ) from failure
-        return next(iter(answers.values())) if len(answers) == 1 else fuse(snapshot, answers)
-
-    def _similar(self, snapshot: Snapshot, query: str, allowed: CodeFilter) -> Similar:
-        """Cosines of the query's title and all chunks; those that may not answer have none."""
-        from sleuth.code.search.query import title_of
-        from sleuth.code.search.vectors import chunk_vectors, query_vector
-
-        provider = self.embedding_provider
-        if provider is None:
-            raise ArgumentError("embedding_provider must be given for vectors, got None")
-        positions, places, matrix = chunk_vectors(snapshot, provider)
-        if not len(matrix):
-            return Similar(positions, places, np.zeros(0, np.float32))
-        vector = query_vector(provider, title_of(query), matrix.shape[1])
-        scores = np.clip(matrix @ vector, 0.0, 1.0)
-        if allowed.files is not None:
-            scores = np.where(allowed.files[positions], scores, np.float32(0))
-        return Similar(positions, places, scores)
-
     def _context(
-        self, snapshot: Snapshot, walker: GraphWalker, hit: _Found, expand: Sequence[str], *, explain: bool
+        self, snapshot: Snapshot, walker: GraphWalker, hit: Piece, expand: Sequence[str], *, explain: bool
     ) -> RetrievedContext:
         file = snapshot.files[hit.file]
         detail = snapshot.detail(file)
@@ -214,7 +164,6 @@ class CodeRetriever:
             chunk.kind == "outline" and symbol is not None and symbol.line < chunk.start
         )
         content = snapshot.lines(file, chunk.start, chunk.end)
-        digest = hashlib.sha1(content.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
         context = RetrievedContext(
             file.path,
             content,
@@ -224,7 +173,7 @@ class CodeRetriever:
             list(symbol.labels) if symbol is not None else ["module_code"],
             walker.parent(file, chunk.symbol, inside=inside),
             walker.outgoing(file, chunk.start, chunk.end),
-            id=f"{file.path}:{chunk.start}-{chunk.end}@{digest[:12]}",
+            id=piece_id(file.path, chunk.start, chunk.end, content),
             repo=snapshot.repository.id,
             snapshot=snapshot.info.id,
             language=file.language,
@@ -240,25 +189,101 @@ class CodeRetriever:
         return context
 
 
+def search(
+    snapshot: Snapshot,
+    query: str,
+    allowed: CodeFilter,
+    *,
+    pool: int,
+    strategy: str,
+    provider: EmbeddingProvider | None,
+) -> tuple[list[Piece], tuple[PartReport, ...]]:
+    """Find the best chunks by a strategy, best first, and say what each leg did.
+
+    Args:
+        pool: chunks of each leg that are fused; of one leg alone all chunks of the best `pool` files.
+
+    Raises:
+        RetrievalError: every leg failed.
+        IndexDamagedError: the index on disk does not read.
+    """
+    reports: dict[str, PartReport] = {}
+    failure: Exception | None = None
+    vectors: Similar | None = None
+    answers: dict[str, list[Piece]] = {}
+    if strategy != "keyword":
+        began = time.perf_counter()
+        try:
+            vectors = _similar(snapshot, query, allowed, provider)
+            answers["vector"] = _nearest(snapshot, vectors, pool, allowed)
+        except StoreError:
+            raise  # an index that is damaged is no matter of one leg
+        except Exception as error:  # noqa: BLE001 - reported; raised where no other leg answers
+            failure = error
+            reports["vector"] = _failed("vector", error, began)
+        else:
+            reports["vector"] = _answered("vector", answers["vector"], began)
+    if strategy != "vector":
+        began = time.perf_counter()
+        meaning = None if vectors is None else _by_file(snapshot, vectors)
+        try:
+            answers["keyword"] = keyword_search(snapshot, read_query(query), pool, allowed, meaning)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            failure = error
+            reports["keyword"] = _failed("keyword", error, began)
+        else:
+            reports["keyword"] = _answered("keyword", answers["keyword"], began)
+    report = tuple(reports[name] for name in sorted(reports))
+    if not answers:
+        raise RetrievalError(
+            f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in report)}",
+            context={"query": query, "pool": pool, "strategy": strategy},
+        ) from failure
+    if len(answers) == 1:
+        return next(iter(answers.values())), report
+    return fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}), report
+
+
+def _similar(
+    snapshot: Snapshot, query: str, allowed: CodeFilter, provider: EmbeddingProvider | None
+) -> Similar:
+    """Cosines of the query's title and all chunks; those that may not answer have none."""
+    from sleuth.code.search.query import title_of
+    from sleuth.code.search.vectors import chunk_vectors, query_vector
+
+    if provider is None:
+        raise ArgumentError("embedding_provider must be given for vectors, got None")
+    positions, places, matrix = chunk_vectors(snapshot, provider)
+    if not len(matrix):
+        return Similar(positions, places, np.zeros(0, np.float32))
+    vector = query_vector(provider, title_of(query), matrix.shape[1])
+    scores = np.clip(matrix @ vector, 0.0, 1.0)
+    if allowed.files is not None:
+        scores = np.where(allowed.files[positions], scores, np.float32(0))
+    return Similar(positions, places, scores)
+
+
 def _failed(name: str, error: Exception, began: float) -> PartReport:
     return PartReport(name, "failed", time.perf_counter() - began, 0, f"{type(error).__name__}: {error}")
 
 
-def _answered(name: str, found: Sequence[_Found], began: float) -> PartReport:
+def _answered(name: str, found: Sequence[Piece], began: float) -> PartReport:
     return PartReport(name, "ok", time.perf_counter() - began, len(found))
 
 
-def _nearest(snapshot: Snapshot, similar: Similar, pool: int, labels: frozenset[str]) -> list[_Found]:
+def _nearest(snapshot: Snapshot, similar: Similar, pool: int, allowed: CodeFilter) -> list[Piece]:
     """The chunks nearest in meaning."""
-    found: list[_Found] = []
+    found: list[Piece] = []
     for at in np.argsort(-similar.scores, kind="stable").tolist():
         score = float(similar.scores[at])
         if score <= 0 or len(found) >= pool:
             break
         file, chunk = int(similar.positions[at]), int(similar.places[at])
-        if _has_label(snapshot, file, chunk, labels):
+        if allowed.allows(file, chunk):
             why = Explanation("vector", score, "cosine of query and chunk, 0 at least")
-            found.append(_Found(file, chunk, score, why))
+            found.append(Piece(file, chunk, score, why))
     return _ordered(snapshot, found)
 
 
@@ -282,18 +307,22 @@ def keyword_search(
     pool: int,
     allowed: CodeFilter,
     meaning: NDArray[np.float32] | None = None,
-) -> list[_Found]:
-    """The best chunks by the signals of `signals.py`: files first, then the chunks that speak for them."""
+) -> list[Piece]:
+    """Find the best chunks by the signals of `signals.py`: files first, then the chunks that speak for them.
+
+    Args:
+        pool: the chunks of so many files are looked at, and of files that tie with the last. The best `pool` chunks are
+            among them, since the first chunk of a file has the score of the file.
+    """
     ranked = rank_files(snapshot, query, allowed.files, meaning)
     order = np.argsort(-ranked.scores, kind="stable")
-    files = [int(i) for i in order[: max(pool, 10)] if ranked.scores[i] > 0]
+    last = ranked.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
+    files = [int(i) for i in order if ranked.scores[i] >= last and ranked.scores[i] > 0]
     by_file = _chunks_by_file(snapshot, ranked, files)
-    found: list[_Found] = []
+    found: list[Piece] = []
     for file in files:
-        found += _best_chunks(
-            snapshot, query, ranked, file, chunks=by_file.get(file, []), labels=allowed.labels
-        )
-    return _ordered(snapshot, found)[:pool]
+        found += _best_chunks(snapshot, query, ranked, file, chunks=by_file.get(file, []), allowed=allowed)
+    return _ordered(snapshot, found)
 
 
 def _chunks_by_file(
@@ -320,8 +349,8 @@ def _best_chunks(
     file: int,
     *,
     chunks: list[tuple[int, float]],
-    labels: frozenset[str],
-) -> list[_Found]:
+    allowed: CodeFilter,
+) -> list[Piece]:
     """At most three chunks of a file; the first has the file's score, the others their share of it."""
     detail = snapshot.detail(snapshot.files[file])
     asked = {part for name in query.plain_names for part in parts_of(name)}
@@ -334,15 +363,15 @@ def _best_chunks(
             scored[place] = scored.get(place, 0.0) + peak * whole
     if not scored and detail.chunks:
         scored = {_first_definition(detail.chunks): peak}
-    kept = [(p, s) for p, s in scored.items() if _has_label(snapshot, file, p, labels)]
-    if not kept and labels:
-        kept = [(p, peak / 10) for p in range(len(detail.chunks)) if _has_label(snapshot, file, p, labels)]
+    kept = [(p, s) for p, s in scored.items() if allowed.allows(file, p)]
+    if not kept:
+        kept = [(p, peak / 10) for p in range(len(detail.chunks)) if allowed.allows(file, p)]
     kept.sort(key=lambda item: (-item[1], item[0]))
     best = kept[0][1] if kept else 1.0
     base = float(ranked.scores[file])
     why = _explain(ranked, file)
     return [
-        _Found(file, place, base * (0.5 + 0.5 * score / best), _scaled(why, score / best))
+        Piece(file, place, base * (0.5 + 0.5 * score / best), _scaled(why, score / best))
         for place, score in kept[:CHUNKS_PER_FILE]
     ]
 
@@ -373,7 +402,7 @@ def _scaled(file: Explanation, share: float) -> Explanation:
     return Explanation("keyword", value, "file * (1/2 + 1/2 * chunk share)", {"chunk share": share}, (file,))
 
 
-def fuse(snapshot: Snapshot, answers: Mapping[str, Sequence[_Found]]) -> list[_Found]:
+def fuse(snapshot: Snapshot, answers: Mapping[str, Sequence[Piece]]) -> list[Piece]:
     """Reciprocal rank fusion with a weight per leg, scaled so that the first of every leg has 1."""
     total = sum(LEG_WEIGHTS[name] for name in answers) / (RANK_CONSTANT + 1)
     parts: dict[tuple[int, int], list[Explanation]] = {}
@@ -390,7 +419,7 @@ def fuse(snapshot: Snapshot, answers: Mapping[str, Sequence[_Found]]) -> list[_F
                 Explanation(name, value, formula, facts, (hit.explanation,))
             )
     fused = [
-        _Found(
+        Piece(
             file,
             chunk,
             sum(p.value for p in why),
@@ -401,17 +430,9 @@ def fuse(snapshot: Snapshot, answers: Mapping[str, Sequence[_Found]]) -> list[_F
     return _ordered(snapshot, fused)
 
 
-def _ordered(snapshot: Snapshot, found: Sequence[_Found]) -> list[_Found]:
+def _ordered(snapshot: Snapshot, found: Sequence[Piece]) -> list[Piece]:
     """Best first; equal scores by path and line."""
     return sorted(found, key=lambda hit: (-hit.score, snapshot.files[hit.file].path, hit.chunk))
-
-
-def _has_label(snapshot: Snapshot, file: int, place: int, labels: frozenset[str]) -> bool:
-    if not labels:
-        return True
-    detail = snapshot.detail(snapshot.files[file])
-    symbol = detail.chunks[place].symbol
-    return symbol >= 0 and not labels.isdisjoint(detail.symbols[symbol].labels)
 
 
 def _definition(snapshot: Snapshot, file: FileRow, symbol: int) -> Definition | None:

@@ -1,0 +1,109 @@
+"""Code as a source like any other: a `Retriever` over the snapshots of one repository."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sleuth.arguments import check_count
+from sleuth.code.search.context import piece_id
+from sleuth.code.search.filters import chunk_metadata, file_metadata, read_tree
+from sleuth.code.search.retriever import Piece, search
+from sleuth.errors import ArgumentError
+from sleuth.filters import Filter, as_filter
+from sleuth.types import Ranking, RetrievedItem
+
+if TYPE_CHECKING:
+    from sleuth.code.search.retriever import GraphStorage
+    from sleuth.code.search.vectors import EmbeddingProvider
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+POOL = 100
+"""Pieces of code of each leg that a hybrid search fuses; it finds no others."""
+
+
+class SnapshotRetriever:
+    """Answers with pieces of code, to be fused, filtered, reranked and cited. Safe to share between threads.
+
+    An item's text is the code, its id the file's absolute path, lines and a hash of the code. Its metadata has
+    `source`, `path`, `language`, `category`, `repository`, `repository_path`, `snapshot`, `source_type` ("code"),
+    `start_line` and `end_line`, and of a definition `symbol`, `name`, `kind`, `labels`, `signature` and `container`.
+    Filters may use all of them. Scores are in [0, 1], and each item carries its explanation.
+    """
+
+    def __init__(
+        self,
+        storage: GraphStorage,
+        repository: str,
+        snapshot: str | None = None,
+        *,
+        embedder: EmbeddingProvider | None = None,
+    ) -> None:
+        """Search one repository.
+
+        Args:
+            storage: as `open_code` opens it; it stays open.
+            repository: its id, path or URL.
+            snapshot: a commit, branch, tag or content id; where None, each call takes the newest one.
+            embedder: search by words and meaning; by words alone where None.
+        """
+        self._storage = storage
+        self._repository = repository
+        self._snapshot = snapshot
+        self._embedder = embedder
+
+    def __repr__(self) -> str:
+        return f"SnapshotRetriever({self._repository!r}, {self._snapshot!r})"
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """Return the best `k` pieces of code among those that match `filter`.
+
+        Raises:
+            ArgumentError: a query that is not a string, or a wrong k.
+            FilterError: a filter that cannot be read; says where.
+            UnknownRepositoryError, UnknownSnapshotError: list what there is.
+            RetrievalError: every leg failed.
+        """
+        k = check_count(k)
+        if not isinstance(query, str):
+            raise ArgumentError(f"query must be a string, got {query!r}")
+        tree = as_filter(filter)
+        repository = self._storage.repository(self._repository)
+        snapshot = self._storage.open_snapshot(repository, self._storage.snapshot(repository, self._snapshot))
+        if not k or not query.strip():
+            return Ranking(())
+        allowed = read_tree(snapshot, tree)
+        strategy, pool = ("keyword", k) if self._embedder is None else ("hybrid", POOL)
+        pieces, report = search(
+            snapshot, query, allowed, pool=pool, strategy=strategy, provider=self._embedder
+        )
+        least = pieces[k - 1].score if k < len(pieces) else 0.0
+        items = [_item(snapshot, piece) for piece in pieces if piece.score >= least]
+        items.sort(key=lambda item: (-(item.score or 0.0), item.id))
+        return Ranking(items[:k], report if len(report) > 1 else ())
+
+    async def aretrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """`retrieve`, without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.retrieve, query, k, filter=filter)
+
+
+def _item(snapshot: Snapshot, piece: Piece) -> RetrievedItem:
+    file = snapshot.files[piece.file]
+    detail = snapshot.detail(file)
+    chunk = detail.chunks[piece.chunk]
+    text = snapshot.lines(file, chunk.start, chunk.end)
+    metadata = file_metadata(snapshot, file) | chunk_metadata(detail, piece.chunk)
+    item = RetrievedItem(
+        id=piece_id(metadata["source"], chunk.start, chunk.end, text),
+        text=text,
+        metadata=metadata,
+        score=piece.score,
+    )
+    item.extra["explanation"] = piece.explanation
+    return item

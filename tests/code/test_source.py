@@ -1,0 +1,153 @@
+"""Code is a source like any other: it keeps the contract of retrievers, is filtered by the one tree, and composes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from sleuth.code import CodeStorage, SnapshotRetriever
+from sleuth.compose import BoostedRetriever, DiversifiedRetriever, FusedRetriever
+from sleuth.engine import default_embedder
+from sleuth.errors import ArgumentError, FilterError, UnknownRepositoryError, UnknownSnapshotError
+from sleuth.filters import as_filter, matches
+from sleuth.protocols import Retriever
+from sleuth.testing.contracts import RetrieverContract
+
+QUERY = "charge an order, write it to the ledger, listen on the port of the server"
+
+
+class TestByWords(RetrieverContract):
+    """A snapshot, searched by words."""
+
+    query = QUERY
+
+    @pytest.fixture(autouse=True)
+    def _shop(self, shop: tuple[CodeStorage, str]) -> None:
+        self.shop = shop
+
+    def make(self) -> Retriever:
+        return SnapshotRetriever(*self.shop)
+
+
+class TestByMeaningToo(TestByWords):
+    """A snapshot, searched by words and meaning."""
+
+    def make(self) -> Retriever:
+        return SnapshotRetriever(*self.shop, embedder=default_embedder())
+
+
+@pytest.fixture(params=[None, default_embedder], ids=["words", "hybrid"])
+def retriever(shop: tuple[CodeStorage, str], request: pytest.FixtureRequest) -> SnapshotRetriever:
+    make: Callable[[], object] | None = request.param
+    return SnapshotRetriever(*shop, embedder=make() if make else None)  # type: ignore[arg-type]
+
+
+def test_items_say_where_they_stand(shop: tuple[CodeStorage, str]) -> None:
+    """An item has the code as its text, and in its metadata the file, the lines and the definition."""
+    storage, id = shop
+    item = SnapshotRetriever(storage, id).retrieve("Server.Listen port", 1)[0]
+    root = storage.repository(id).path
+    assert item.text.startswith("func (s *Server) Listen")
+    assert item.id.startswith(f"{root}/server/main.go:")
+    assert {
+        "source": f"{root}/server/main.go",
+        "path": "server/main.go",
+        "language": "go",
+        "category": "code",
+        "repository": id,
+        "repository_path": root,
+        "source_type": "code",
+        "symbol": "Server.Listen",
+        "name": "Listen",
+        "kind": "method",
+        "container": "Server",
+        "labels": ["method_definition", "public_api"],
+    }.items() <= item.metadata.items()
+    first, last = item.metadata["start_line"], item.metadata["end_line"]
+    assert (
+        item.text.split("\n") == (storage_text(storage, id, "server/main.go")).split("\n")[first - 1 : last]
+    )
+
+
+def storage_text(storage: CodeStorage, id: str, path: str) -> str:
+    repository = storage.repository(id)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    return snapshot.source(snapshot.file(path)).decode()
+
+
+FILTERS = [
+    "language:python",
+    "-language:python",
+    'path:"shop/models.py" OR category:test',
+    "kind:method",
+    "kind:class -path:shop/models.py",
+    "container:Server",
+    "symbol:Order",
+    "name:charge language:typescript",
+    "labels:public_api",
+    "start_line>=10",
+    "source_type:code",
+    "source_type:web",
+    "nothing:here",
+]
+
+
+@pytest.mark.parametrize("text", FILTERS)
+def test_filters_apply_before_the_cut(retriever: SnapshotRetriever, text: str) -> None:
+    """Every item matches, every k, and what matches and is found without the filter is found with it."""
+    tree = as_filter(text)
+    every = retriever.retrieve(QUERY, 1_000, filter=tree)
+    assert bool(every) == (text not in ("source_type:web", "nothing:here"))
+    assert all(matches(tree, item.metadata) for item in every)
+    free = {item.id for item in retriever.retrieve(QUERY, 1_000) if matches(tree, item.metadata)}
+    assert free <= {item.id for item in every}
+    for k in (1, 2, 3):
+        head = retriever.retrieve(QUERY, k, filter=text)
+        assert [item.id for item in head] == [item.id for item in every[:k]]
+
+
+def test_wrong_arguments(shop: tuple[CodeStorage, str]) -> None:
+    """Each is refused by name; a blank query finds nothing."""
+    storage, id = shop
+    retriever = SnapshotRetriever(storage, id)
+    with pytest.raises(ArgumentError, match="query must be a string"):
+        retriever.retrieve(3)  # type: ignore[arg-type]
+    with pytest.raises(FilterError):
+        retriever.retrieve(QUERY, filter="year>")
+    with pytest.raises(UnknownSnapshotError):
+        SnapshotRetriever(storage, id, "v9").retrieve(QUERY)
+    with pytest.raises(UnknownRepositoryError):
+        SnapshotRetriever(storage, "/nowhere").retrieve(QUERY)
+    assert len(retriever.retrieve("  ")) == 0
+
+
+def test_a_leg_that_fails_is_named(shop: tuple[CodeStorage, str]) -> None:
+    """Words still answer where the embedder does not."""
+
+    class Broken:
+        fingerprint = "broken"
+
+        def embed_query(self, text: str) -> list[float]:
+            raise RuntimeError("no model")
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise RuntimeError("no model")
+
+    ranking = SnapshotRetriever(*shop, embedder=Broken()).retrieve(QUERY, 3)
+    assert len(ranking) == 3
+    assert [(part.name, part.status) for part in ranking.failures] == [("vector", "failed")]
+
+
+def test_it_composes(shop: tuple[CodeStorage, str]) -> None:
+    """Code is fused, boosted and diversified as anything else, and each item explains its score."""
+    words, meaning = SnapshotRetriever(*shop), SnapshotRetriever(*shop, embedder=default_embedder())
+    fused = FusedRetriever({"words": words, "meaning": meaning}, method="rrf")
+    for made in (
+        fused,
+        BoostedRetriever(fused, 2.0, lambda item: item.metadata.get("kind") == "method"),
+        DiversifiedRetriever(fused, default_embedder()),
+    ):
+        ranking = made.retrieve(QUERY, 5)
+        assert len(ranking) == 5
+        assert all(item.explanation is not None for item in ranking)
