@@ -63,5 +63,5 @@ def test_a_file_that_is_gone_is_missed(store: Store) -> None:
     assert faults(store) == [
         f"error sums: segment {file.stem}: its file is missing",
         f"error sums: {ROWS} of {ROWS} chunks are in no sound segment",
-        "warning other.seg: no manifest names this file: a crash left it",
+        "warning other.seg: Sleuth did not write this file, and leaves it alone",
     ]

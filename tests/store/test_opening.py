@@ -11,8 +11,8 @@ from unittest.mock import Mock
 import pytest
 
 from sleuth.errors import FormatVersionError, IndexNotFoundError, StoreError
+from sleuth.store.catalogue import schema
 from sleuth.store.health import opening
-from sleuth.store.record import layout as record
 from sleuth.store.store import Store
 
 
@@ -47,7 +47,7 @@ def test_a_record_that_is_for_nobody_to_make(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     refused = Mock(side_effect=sqlite3.OperationalError("attempt to write a readonly database"))
     refused.side_effect.sqlite_errorcode = sqlite3.SQLITE_READONLY
-    monkeypatch.setattr(record, "check_format", refused)
+    monkeypatch.setattr(schema, "_has_format", refused)
     monkeypatch.setattr(opening, "create", Mock(side_effect=AssertionError))
     assert Store.is_at(store.path)
     with Store.open(store.path, create=True) as reader:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from sleuth.store.catalogue.pool import Pool
 from sleuth.store.record.codebook import Codebooks
-from sleuth.store.record.layout import Connection, connect, initialise
+from sleuth.store.record.layout import Connection, connect
+from sleuth.store.store import Store
 
 
 def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
     """Idle connections are closed before a fork: parent and child make their own afterwards."""
-    initialise(tmp_path / "record.sqlite", {})
+    Store.open(tmp_path, create=True).close()
     makers: dict[Connection, int] = {}
 
     def make() -> Connection:

@@ -23,19 +23,16 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sleuth.errors import IndexLockedError, StoreError
-from sleuth.store.catalogue import manifest, mark, merging, segment_files
-from sleuth.store.catalogue.lock import WriterLock
+from sleuth.errors import IndexLockedError
+from sleuth.store.catalogue import manifest, mark, merging
+from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError, Views
 from sleuth.store.catalogue.merging import Merges
-from sleuth.store.catalogue.pool import Pool
-from sleuth.store.disk.files import make_folder
+from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.health import mending, opening
-from sleuth.store.health.opening import LOCK, RECORD, SEGMENTS
 from sleuth.store.legs import Leg
 from sleuth.store.reading import Snapshot
 from sleuth.store.record import layout as record
-from sleuth.store.record.codebook import Codebooks
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.values import Finding, Repair, Status
 
@@ -47,8 +44,6 @@ __all__ = ["FORMAT", "Store"]
 FORMAT = record.FORMAT
 """The version of the format of the index folder."""
 
-_LOG_BYTES = 4 << 20
-"""A log larger than this is copied into the record, in the background."""
 _MEND_TIMEOUT = 0.2
 
 
@@ -66,17 +61,10 @@ class Store:
         self.path = path
         self.writable = writable
         self.settings: Mapping[str, Any] = {}
-        self._folder = path / SEGMENTS
-        file = path / RECORD
-        books = Codebooks()
-        self._readers = Pool(
-            lambda: record.connect(file, books, write=False, immutable=immutable, shared=writable), str(path)
-        )
-        self._writers = Pool(lambda: record.connect(file, books, write=True), str(path))
-        self._views = Views(self._folder)
+        self._database = database = Database(path, DOCUMENTS, writable=writable, immutable=immutable)
+        self._connection = database.connection
+        self._views = Views(database.segments)
         self._merges = Merges(self._merge_once)
-        self._locks: list[WriterLock] = []
-        self._swept = False
         self._lost = ""
         _STORES.add(self)
 
@@ -107,8 +95,8 @@ class Store:
         if create and opening.is_missing(folder):
             opening.create(folder, settings or {})
         noted = mark.read(folder)
-        writable, immutable = opening.probe(folder)
-        store = cls(folder, writable=writable, immutable=immutable)
+        access = opening.probe(folder)
+        store = cls(folder, writable=access.writable, immutable=access.immutable)
         try:
             store._introduce(noted)
         except BaseException:
@@ -183,43 +171,13 @@ class Store:
         """
         from sleuth.store.writing import Writer
 
-        if not self.writable:
-            raise StoreError(
-                f"{self.path} is read-only for this process: open it where it may write", path=str(self.path)
-            )
-        lock = WriterLock(self.path / LOCK)
-        lock.acquire(timeout)
-        self._locks.append(lock)
-        try:
-            with record.translated(self.path):
-                connection = self._writers.acquire()
+        with self._database.locked(timeout, sweep=sweep) as connection:
             legs = [name for name in self._views.legs if name not in self._views.deferred]
             writer = Writer(connection, self.path, self._views, self._merges, legs)
             try:
-                with record.failing_disk(self.path):
-                    make_folder(self._folder)
-                if sweep:
-                    self._sweep(connection)
                 yield writer
-            except BaseException:
+            finally:
                 writer.end()
-                self._writers.discard(connection)  # a failed disk leaves connections in doubt
-                raise
-            writer.end()
-            self._writers.release(connection)
-        finally:
-            self._locks.remove(lock)
-            lock.release()
-
-    def _sweep(self, connection: Connection) -> None:
-        """Once for each opening: remove the files that a crash left behind."""
-        if self._swept:
-            return
-        with record.translated(self.path):
-            named = {entry.name for entry in manifest.entries(connection)}
-        with record.failing_disk(self.path):
-            segment_files.sweep(self._folder, named)
-        self._swept = True
 
     def build(
         self, leg: str, progress: Callable[[int, int], None] | None = None, *, timeout: float = 10.0
@@ -282,15 +240,20 @@ class Store:
     def _merge_leg(self, name: str, *, whole: bool = False) -> merging.Merged | None:
         """Merge what the plan says, or all of it; None where there is nothing to merge."""
         leg = self._views.legs[name]
-        connection = self._readers.acquire()
-        with self._given_back(connection) as done, record.translated(self.path):
+        connection = self._database.readers.acquire()
+        with self._database.given_back(connection) as done, record.translated(self.path):
             loaded, _ = self._begin(connection)
             views = {view.name: view for view in loaded.views.get(name, ())}
             for run in merging.runs(connection, manifest.entries(connection, name), views):
                 chosen = merging.choose(run, views, whole=whole)
                 if chosen:
                     merged = merging.merge(
-                        connection, leg, chosen, [views[entry.name] for entry in chosen], self._folder, done
+                        connection,
+                        leg,
+                        chosen,
+                        [views[entry.name] for entry in chosen],
+                        self._views.folder,
+                        done,
                     )
                     if whole:
                         self._merges.offer(merged)
@@ -305,12 +268,8 @@ class Store:
     def _checkpoint(self, *, force: bool = False) -> None:
         """Copy the log into the record: where it is long, or holds text that was deleted."""
         deleted = self._merges.deleted
-        if not self.writable:
-            return
-        if force or deleted or opening.log_bytes(self.path) > _LOG_BYTES:
-            with self._connection(write=True) as connection:
-                if opening.checkpoint(connection) and deleted:
-                    self._merges.deleted = False
+        if self._database.checkpoint(force=force or deleted) and deleted:
+            self._merges.deleted = False
 
     # --- reading
 
@@ -337,37 +296,6 @@ class Store:
                 if missing == (generation, error.name):  # not merged away: lost
                     self._views.note_missing(error.name)
                 missing = generation, error.name
-
-    @contextmanager
-    def _connection(self, *, write: bool = False) -> Iterator[Connection]:
-        """A connection for a few statements."""
-        pool = self._writers if write else self._readers
-        with record.translated(self.path):
-            connection = pool.acquire()
-            with self._given_back(connection, pool):
-                yield connection
-
-    @contextmanager
-    def _given_back(self, connection: Connection, pool: Pool | None = None) -> Iterator[Callable[[], None]]:
-        """Give a connection back at the end of the block, or as soon as the function that it yields is called."""
-        pool = pool or self._readers
-        given = False
-
-        def give_back() -> None:
-            nonlocal given
-            if not given:
-                given = True
-                connection.let_go()
-                pool.release(connection)
-
-        try:
-            yield give_back
-        except sqlite3.Error:
-            given = True
-            pool.discard(connection)
-            raise
-        finally:
-            give_back()
 
     # --- health
 
@@ -420,8 +348,7 @@ class Store:
                 self._merges.finish()
         finally:
             self._merges.stop()
-            self._readers.close()
-            self._writers.close()
+            self._database.close()
 
     def __enter__(self) -> Store:
         return self
@@ -430,9 +357,6 @@ class Store:
         self.close(finish=exc[0] is None)
 
     def _after_fork(self) -> None:
-        for lock in self._locks:
-            lock.forget()
-        self._locks = []
         self._views.after_fork()
         self._merges.after_fork()
 
@@ -447,12 +371,12 @@ class _Reading:
 
     def __enter__(self) -> Snapshot:
         store = self._store
-        self._connection = connection = store._readers.acquire()
+        self._connection = connection = store._database.readers.acquire()
         try:
             loaded, version = store._begin(connection)
             return Snapshot(connection, version, loaded)
         except BaseException as error:
-            store._readers.discard(connection)
+            store._database.readers.discard(connection)
             if isinstance(error, sqlite3.Error):
                 raise record.translate(error, store.path) from error
             raise
@@ -462,10 +386,10 @@ class _Reading:
     ) -> None:
         store, connection = self._store, self._connection
         if isinstance(error, sqlite3.Error):
-            store._readers.discard(connection)
+            store._database.readers.discard(connection)
             raise record.translate(error, store.path) from error
         connection.let_go()
-        store._readers.release(connection)
+        store._database.readers.release(connection)
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()

@@ -17,6 +17,7 @@ from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import manifest, mark, segment_files, segments
 from sleuth.store.catalogue.lock import read_holder
 from sleuth.store.catalogue.manifest import Entry, SegmentMissingError, Views
+from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.catalogue.segments import Opened
 from sleuth.store.health import opening
 from sleuth.store.record import layout as record
@@ -49,7 +50,7 @@ def status(
         for name in names
     )
     tombstones = connection.execute("SELECT count(*) FROM tombstones").fetchone()[0]
-    size = (path / opening.RECORD).stat().st_size + opening.log_bytes(path)
+    size = (path / opening.RECORD).stat().st_size + log_bytes(path / opening.RECORD)
     damage = (*([lost] if lost else []), *views.damage.values())
     return Status(
         path=str(path),
@@ -173,7 +174,7 @@ def _check_size(connection: Connection, path: Path) -> Iterator[Finding]:
     """The length of the record's file, which SQLite does not mind."""
     pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     size = (path / opening.RECORD).stat().st_size
-    if size % page or (size > pages * page and not opening.log_bytes(path)):
+    if size % page or (size > pages * page and not log_bytes(path / opening.RECORD)):
         yield Finding(
             "warning",
             "record",

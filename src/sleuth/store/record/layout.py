@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, StoreError
-from sleuth.store.disk.files import check_database, make_database
+from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
+from sleuth.store.disk.files import check_database
 from sleuth.store.record.codebook import Codebooks
 
 FORMAT = 1
@@ -178,52 +178,11 @@ def connect(
     return connection
 
 
-def initialise(path: Path, settings: Mapping[str, Any]) -> None:
-    """Make the record at `path`, in one transaction; what a crash left of an earlier attempt is no obstacle."""
-    make_database(path)
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-    try:
-        connection.execute(f"PRAGMA page_size = {PAGE}")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("BEGIN IMMEDIATE")
-        if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            for statement in SCHEMA.split(";\n"):
-                if statement.strip():
-                    connection.execute(statement)
-            connection.execute(
-                "INSERT INTO meta VALUES ('settings', ?)", (to_json(settings, "settings") or "{}",)
-            )
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("COMMIT")
-    finally:
-        connection.close()
-
-
-def check_format(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the record was made whole: False for what a crash left of its creation.
-
-    Raises:
-        FormatVersionError: it was made by another version of the format.
-    """
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found == FORMAT:
-        return True
-    if not found and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-        return False
-    raise FormatVersionError(
-        f"{path.parent} has format {found}, this version of Sleuth reads format {FORMAT}: "
-        "open it with the version that made it, or index the documents again in another folder",
-        path=str(path.parent),
-    )
-
-
 def read_settings(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     """What the index at `path` was made with.
 
     Raises:
-        IndexDamagedError: nothing that `initialise` writes.
+        IndexDamagedError: nothing that a creation writes.
     """
     row = connection.execute("SELECT value FROM meta WHERE name = 'settings'").fetchone()
     with suppress(TypeError, ValueError, RecursionError):

@@ -1,0 +1,192 @@
+"""Connects to one SQLite database of an index folder, and keeps its segments and the lock of its one writer."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sleuth.errors import StoreError
+from sleuth.store.catalogue import manifest, segment_files
+from sleuth.store.catalogue.lock import WriterLock
+from sleuth.store.catalogue.pool import Pool
+from sleuth.store.catalogue.schema import log_bytes
+from sleuth.store.disk.files import Names, make_folder
+from sleuth.store.record import layout as record
+from sleuth.store.record.codebook import Codebooks
+from sleuth.store.record.layout import Connection
+
+_LOG_BYTES = 4 << 20
+"""A log larger than this is copied into the database, in the background."""
+_BUSY_MS = 20
+
+
+class Database:
+    """An open database. Safe to share between threads; usable in a forked child.
+
+    Attributes:
+        path: the index folder.
+        names: what its parts are called there.
+        segments: the folder of segment files.
+        writable: whether this process may write.
+    """
+
+    def __init__(self, path: Path, names: Names, *, writable: bool, immutable: bool) -> None:
+        """A database that is there.
+
+        Args:
+            immutable: read it as a file that nobody changes, as on a read-only disk.
+        """
+        self.path = path
+        self.names = names
+        self.segments = path / names.segments
+        self.writable = writable
+        file = path / names.record
+        books = Codebooks()
+        self.readers = Pool(
+            lambda: record.connect(file, books, write=False, immutable=immutable, shared=writable), str(path)
+        )
+        self.writers = Pool(lambda: record.connect(file, books, write=True), str(path))
+        self._locks: list[WriterLock] = []
+        self._swept = False
+        _DATABASES.add(self)
+
+    # --- connections
+
+    @contextmanager
+    def connection(self, *, write: bool = False) -> Iterator[Connection]:
+        """A connection for a few statements.
+
+        Raises:
+            StoreError: what SQLite refuses.
+        """
+        pool = self.writers if write else self.readers
+        with record.translated(self.path):
+            connection = pool.acquire()
+            with self.given_back(connection, pool):
+                yield connection
+
+    @contextmanager
+    def given_back(self, connection: Connection, pool: Pool | None = None) -> Iterator[Callable[[], None]]:
+        """Give a connection back at the end of the block, or as soon as the function that it yields is called."""
+        pool = pool or self.readers
+        returned = False
+
+        def give_back() -> None:
+            nonlocal returned
+            if not returned:
+                returned = True
+                connection.let_go()
+                pool.release(connection)
+
+        try:
+            yield give_back
+        except sqlite3.Error:
+            returned = True
+            pool.discard(connection)
+            raise
+        finally:
+            give_back()
+
+    @contextmanager
+    def locked(self, timeout: float, *, sweep: bool) -> Iterator[Connection]:
+        """The connection of the one writer, over all threads and processes, for the length of a block.
+
+        Args:
+            timeout: seconds to wait for the writer before.
+            sweep: whether files that a crash left may be removed; an index that was only opened deletes nothing.
+
+        Raises:
+            IndexLockedError: another writer holds the index; names it.
+            StoreError: this process may not write here.
+        """
+        if not self.writable:
+            raise StoreError(
+                f"{self.path} is read-only for this process: open it where it may write", path=str(self.path)
+            )
+        lock = WriterLock(self.path / self.names.lock)
+        lock.acquire(timeout)
+        self._locks.append(lock)
+        try:
+            with record.translated(self.path):
+                connection = self.writers.acquire()
+            try:
+                with record.failing_disk(self.path):
+                    make_folder(self.segments)
+                if sweep and not self._swept:
+                    self.sweep(connection)
+                    self._swept = True
+                yield connection
+            except BaseException:
+                self.writers.discard(connection)  # a failed disk leaves connections in doubt
+                raise
+            self.writers.release(connection)
+        finally:
+            self._locks.remove(lock)
+            lock.release()
+
+    def sweep(self, connection: Connection) -> None:
+        """Remove the segments that a crash or a merge left behind; for the writer, outside of a transaction."""
+        with record.translated(self.path):
+            names = {entry.name for entry in manifest.entries(connection)}
+        with record.failing_disk(self.path):
+            segment_files.sweep(self.segments, names)
+
+    # --- upkeep
+
+    def log_bytes(self) -> int:
+        """The size of the log: what is committed and not yet copied into the database."""
+        return log_bytes(self.path / self.names.record)
+
+    def checkpoint(self, *, force: bool = False) -> bool:
+        """Copy the log into the database and empty it where it is long, or on request; whether that was done."""
+        if not (self.writable and (force or self.log_bytes() > _LOG_BYTES)):
+            return False
+        with self.connection(write=True) as connection:
+            return _checkpoint(connection)
+
+    def close(self) -> None:
+        """Let go of all connections. Closing twice is fine."""
+        self.readers.close()
+        self.writers.close()
+
+    def after_fork(self) -> None:
+        """In a child: the parent's locks are not this process's."""
+        for lock in self._locks:
+            lock.forget()
+        self._locks = []
+
+
+def _checkpoint(connection: Connection) -> bool:
+    """Copy the log into the record and empty it, so that no deleted text stays in it; whether all of it was.
+
+    Waits for readers a moment only: what can be copied is copied.
+
+    Nothing is lost where it cannot be copied, for readers or for want of space: it is tried again after the next
+    commit.
+    """
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    try:
+        busy, pages, copied = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
+            raise
+        return False
+    else:
+        return not busy and pages == copied
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(record.BUSY_SECONDS * 1000)}")
+
+
+_DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for database in list(_DATABASES):
+        database.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

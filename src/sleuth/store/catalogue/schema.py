@@ -1,0 +1,164 @@
+"""Makes a database of an index folder, and tells whether one is there and what this process may do with it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from sleuth.errors import FormatVersionError, IndexDamagedError, IndexUnsafeError, StoreError
+from sleuth.store.catalogue.lock import WriterLock
+from sleuth.store.catalogue.segment_files import sync_folder
+from sleuth.store.disk.files import Names, make_database, make_folder
+from sleuth.store.record import layout as record
+from sleuth.store.record.codebook import Codebooks
+
+_CREATION_SECONDS = 10.0
+
+
+class Schema(NamedTuple):
+    """A kind of database.
+
+    Attributes:
+        names: what its parts are called in an index folder.
+        format: the version of its format.
+        statements: what makes its tables.
+        again: what to do about one of another format.
+    """
+
+    names: Names
+    format: int
+    statements: str
+    again: str
+
+
+def create(folder: Path, schema: Schema, fill: Callable[[sqlite3.Connection], object] | None = None) -> None:
+    """Make an empty database, durably; two processes that do it at once make one.
+
+    Args:
+        fill: inserts its first rows, in the transaction that makes the tables.
+    """
+    with record.failing_disk(folder):
+        make_folder(folder)
+        make_folder(folder / schema.names.segments)
+    lock = WriterLock(folder / schema.names.lock)
+    lock.acquire(_CREATION_SECONDS)
+    try:
+        with record.translated(folder):
+            _initialise(folder / schema.names.record, schema, fill)
+        for path in (folder, folder.absolute().parent):
+            sync_folder(path)
+    finally:
+        lock.release()
+
+
+def _initialise(path: Path, schema: Schema, fill: Callable[[sqlite3.Connection], object] | None) -> None:
+    """Make the tables in one transaction; what a crash left of an earlier attempt is no obstacle."""
+    make_database(path)
+    connection = sqlite3.connect(path, timeout=record.BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute(f"PRAGMA page_size = {record.PAGE}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("PRAGMA user_version").fetchone()[0]:
+            for statement in schema.statements.split(";\n"):
+                if statement.strip():
+                    connection.execute(statement)
+            if fill:
+                fill(connection)
+            connection.execute(f"PRAGMA application_id = {record.APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {schema.format}")
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def is_whole(folder: Path, schema: Schema) -> bool:
+    """Whether a database was made here, and made whole.
+
+    Raises:
+        IndexDamagedError: one that cannot be read.
+        FormatVersionError: another version of the format.
+    """
+    file = folder / schema.names.record
+    with readable(folder):
+        if not file.exists() or not file.stat().st_size:
+            return False
+    with record.translated(folder):
+        connection = record.connect(file, Codebooks(), write=os.access(file, os.W_OK))
+        try:
+            return _has_format(connection, file, schema)
+        finally:
+            connection.close()
+
+
+def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> bool:
+    """Whether the tables were made: False for what a crash left of a creation."""
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found == schema.format:
+        return True
+    if not found and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        return False
+    raise FormatVersionError(
+        f"{path} has format {found}, this version of Sleuth reads format {schema.format}: {schema.again}",
+        path=str(path.parent),
+    )
+
+
+@contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """A folder that this process may not look into as an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        mend = "; open it as a user who may read it" if isinstance(error, PermissionError) else ""
+        raise StoreError(f"cannot look into {folder}: {error.strerror}{mend}", path=str(folder)) from error
+
+
+class Access(NamedTuple):
+    """What this process may do with a database.
+
+    Attributes:
+        whole: False for what a crash left of its creation.
+        immutable: it must be read as a file that nobody changes. This is the way into a folder on a read-only disk,
+            where SQLite cannot make the files by which readers and writers take turns.
+    """
+
+    whole: bool
+    writable: bool
+    immutable: bool
+
+
+def probe(folder: Path, schema: Schema, whole: Callable[[], bool]) -> Access:
+    """What this process may do with the database of a folder; nothing is written.
+
+    A folder on a read-only disk is refused while there is a log, whose commits would be missed.
+
+    Args:
+        whole: `is_whole`, or what calls it.
+
+    Raises:
+        IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
+    """
+    file = folder / schema.names.record
+    writable = os.access(folder, os.W_OK) and os.access(file, os.W_OK)
+    try:
+        return Access(whole(), writable, immutable=False)
+    except (IndexDamagedError, IndexUnsafeError, FormatVersionError):
+        raise
+    except record.UNREADABLE:
+        if writable or log_bytes(file):
+            raise
+        return Access(whole=True, writable=False, immutable=True)
+
+
+def log_bytes(file: Path) -> int:
+    """The size of the log of the database `file`: what is committed and not yet copied into it."""
+    try:
+        return file.with_name(f"{file.name}-wal").stat().st_size
+    except OSError:
+        return 0
