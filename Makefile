@@ -1,14 +1,21 @@
-# Everything a newcomer needs: `make demo` and `make test` set themselves up in .venv.
+# Everything a newcomer needs: `make demo` and `make test` set themselves up in .venv. `make help` lists all targets.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-KERNELS := $(shell find src -name '*.pyx' -o -name '*.h')
+export PIP_ROOT_USER_ACTION := ignore
+KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+# Byte code is made when a module is first imported: compiling all of it takes a third of an installation.
+INSTALL := -m pip install --no-compile
+EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: demo test check build bench bench-quality bench-code campaigns filters overflow clean
+.PHONY: help demo test check build bench bench-quality bench-code campaigns filters overflow clean
 
-demo: $(VENV)/.installed $(VENV)/.kernels ## index real text, answer three questions
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## index text and code, search both, get a cited answer
+	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.developed $(VENV)/.kernels check ## lint, types and every test
 	$(BIN)/python -m pytest -n 2
@@ -27,7 +34,7 @@ bench-code: $(VENV)-bench/.installed ## code search: quality over the collection
 
 $(VENV)-bench/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install --quiet --editable '.[bench,eval]'
+	$(VENV)-bench/bin/python -m pip install --editable '.[bench,eval]'
 	touch $@
 
 campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, failing calls, 5,000 runs of the engine's model, 10,000 filters
@@ -45,30 +52,33 @@ overflow: $(VENV)/.developed ## the tests over kernels that stop where a signed 
 	cd build/overflow && PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest -n 2 tests/code tests/compose tests/dense \
 		tests/filters tests/lexical tests/store tests/text tests/test_engine.py
 
-check: $(VENV)/.developed
+check: $(VENV)/.developed ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 build: $(VENV)/.kernels ## recompile changed kernels in place
 
-# An editable install compiles them too, so it counts as a build.
-$(VENV)/.kernels: $(KERNELS) setup.py
-	flock $(VENV)/build.lock $(BIN)/python setup.py --quiet build_ext --inplace
-	touch $@
-
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	@tools/step "Create $(VENV)" $(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml setup.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable . 'Cython>=3.1' 'setuptools>=77'
-	touch $@ $(VENV)/.kernels
+$(VENV)/.tools: pyproject.toml | $(BIN)/python
+	@$(BIN)/python tools/build_requires.py > $(VENV)/build-requires.txt
+	@tools/step "Install what compiles: Cython, numpy, setuptools" $(BIN)/python $(INSTALL) -r $(VENV)/build-requires.txt
+	@touch $@
 
-$(VENV)/.developed: pyproject.toml setup.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $@ $(VENV)/.installed $(VENV)/.kernels
+$(VENV)/.kernels: $(KERNELS) setup.py | $(VENV)/.tools
+	@tools/step "Compile the kernels" flock $(VENV)/build.lock $(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
 
-clean:
+$(VENV)/.installed: pyproject.toml setup.py | $(VENV)/.kernels
+	@tools/step "Install Sleuth and the packages it needs" env $(EDITABLE) .
+	@touch $@
+
+$(VENV)/.developed: pyproject.toml setup.py | $(VENV)/.kernels
+	@tools/step "Install Sleuth and what its tests need" env $(EDITABLE) '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+clean: ## delete what was built and installed
 	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src -name '*.so' -delete -o -name '__pycache__' -prune -exec rm -rf {} +

@@ -1,45 +1,80 @@
-"""Index real text and answer three questions, at the command line, as a newcomer would.
+"""Index Python's language reference and library, then search text, search code and get a cited answer.
 
-Reads this project's documentation and the Python library of the interpreter that runs it. The index stays in
-`.sleuth`, so a second run shows what it costs when nothing has changed.
+Both come with every Python. The files are written to a folder of their own, which the last lines name.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
-HOME = Path(__file__).parents[1]
-INDEX = HOME / ".sleuth"
-QUESTIONS = [
-    "which modules may open network connections",
-    "wait for several threads to reach the same point",
-    "parse an ISO 8601 date with a time zone",
-]
+PACKAGES = ("collections", "concurrent", "http", "json", "urllib")
+TEXT_QUESTIONS = ("which objects are considered false", "how are chained comparisons evaluated")
+CODE_QUESTIONS = (
+    "remove common leading whitespace from every line",
+    "find close matches for a misspelled word",
+)
+ASKED = "when are default parameter values evaluated"
 
 
-def run(*command: str) -> None:
-    """Show a command, then run it."""
-    print(f"\n$ {shlex.join(command)}", flush=True)
-    code = subprocess.run([sys.executable, "-m", "sleuth", *command[1:]], check=False).returncode
+def write_corpus(folder: Path) -> None:
+    """Write the topics of `help()` as text files and copy part of the standard library."""
+    from pydoc_data.topics import topics
+
+    (folder / "reference").mkdir(parents=True)
+    for name, text in topics.items():
+        (folder / "reference" / f"{name}.rst").write_text(text, "utf8")
+    library = Path(sysconfig.get_path("stdlib"))
+    (folder / "library").mkdir()
+    for module in library.glob("*.py"):
+        shutil.copy(module, folder / "library")
+    for package in PACKAGES:
+        shutil.copytree(
+            library / package, folder / "library" / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+
+
+def run(*arguments: str) -> None:
+    """Print a command as one would type it, then run it."""
+    print(f"\n$ {shlex.join(('sleuth', *arguments))}", flush=True)
+    code = subprocess.run([sys.executable, "-m", "sleuth", *arguments], check=False).returncode
     if code:
         sys.exit(code)
 
 
 def main() -> None:
-    """Index, look, ask."""
-    os.chdir(HOME)
-    os.environ["SLEUTH_INDEX"] = str(INDEX)
-    library = sysconfig.get_path("stdlib")
-    texts = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs"]
-    run("sleuth", "index", *texts, library, "--exclude", "site-packages/", "--exclude", "test/", "--quiet")
-    run("sleuth", "status")
-    for question in QUESTIONS:
-        run("sleuth", "search", "-k", "2", question)
+    """Index, search, ask."""
+    folder = Path(os.environ.get("SLEUTH_DEMO", Path(tempfile.gettempdir()) / "sleuth-demo"))
+    shutil.rmtree(folder, ignore_errors=True)
+    write_corpus(folder)
+    os.chdir(folder)
+    os.environ["SLEUTH_INDEX"] = str(folder / ".sleuth")
+    print(f"\nPython's language reference (as text) and library (as code) are now in {folder}.")
+    run("index", "reference")
+    for question in TEXT_QUESTIONS:
+        run("search", "-k", "1", question)
+    run("code", "index", "library")
+    for question in CODE_QUESTIONS:
+        run("code", "search", "-k", "1", question)
+    run("ask", ASKED)
+    command = Path(sys.executable).with_name("sleuth")
+    print(
+        f"""
+Next, with your own files:
+  alias sleuth={shlex.quote(str(command))}
+  cd ~/some/folder
+  sleuth index .                  # text, Markdown, HTML, CSV, JSON ...; run it again after changes
+  sleuth search "your question"
+  sleuth ask "your question"      # a language model writes the answer if one is configured: docs/models.md
+  sleuth code index .             # a repository
+  sleuth --help"""
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HOME = Path(__file__).parents[1]
+
+
+def test_each_question_of_the_demo_is_answered_right(tmp_path: Path) -> None:
+    """The first hit of every search is the right one, the answer cites the right page, and the next steps follow."""
+    environment = {**os.environ, "SLEUTH_DEMO": str(tmp_path / "demo"), "COLUMNS": "100"}
+    run = subprocess.run(
+        [sys.executable, HOME / "examples" / "demo.py"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    outputs = dict(part.split("\n", 1) for part in run.stdout.split("\n$ sleuth ")[1:])
+    expected = {
+        "search -k 1 'which objects are considered false'": "reference/truth.rst",
+        "search -k 1 'how are chained comparisons evaluated'": "reference/comparisons.rst",
+        "code search -k 1 'remove common leading whitespace from every line'": "textwrap.py",
+        "code search -k 1 'find close matches for a misspelled word'": "get_close_matches",
+        "ask 'when are default parameter values evaluated'": "when the function definition is executed.** ",
+    }
+    for command, words in expected.items():
+        assert words in outputs[command], outputs[command]
+    assert "[1] compound.rst:" in outputs["ask 'when are default parameter values evaluated'"]
+    assert "Next, with your own files" in run.stdout
+    assert run.stderr == ""

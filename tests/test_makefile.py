@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+HOME = Path(__file__).parents[1]
+
+
+def test_make_help_lists_every_target() -> None:
+    """A target that `make help` does not show is one that nobody finds."""
+    text = (HOME / "Makefile").read_text("utf8")
+    targets = set(re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE))
+    shown = subprocess.run(
+        ["make", "-s", "help"], cwd=HOME, capture_output=True, text=True, check=True
+    ).stdout
+    assert set(re.findall(r"^make (\S+) +\S", shown, re.MULTILINE)) == targets
+    declared = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)
+    assert declared and targets <= set(declared[1].split())
+
+
+def test_a_step_shows_output_only_when_it_fails() -> None:
+    """A step prints one line, and on failure what the command said, and ends with its exit code."""
+    step = [HOME / "tools" / "step", "Try"]
+    good = subprocess.run([*step, "echo", "words"], capture_output=True, text=True, check=False)
+    assert (good.returncode, "words" in good.stdout) == (0, False)
+    bad = subprocess.run(
+        [*step, "sh", "-c", "echo words; exit 3"], capture_output=True, text=True, check=False
+    )
+    assert (bad.returncode, "words" in bad.stdout) == (3, True)
