@@ -21,7 +21,7 @@ def test_make_help_lists_every_target() -> None:
 
 def test_a_step_shows_output_only_when_it_fails() -> None:
     """A step prints one line, and on failure what the command said, and ends with its exit code."""
-    step = [HOME / "tools" / "step", "Try"]
+    step = [str(HOME / "tools" / "step"), "Try"]
     good = subprocess.run([*step, "echo", "words"], capture_output=True, text=True, check=False)
     assert (good.returncode, "words" in good.stdout) == (0, False)
     bad = subprocess.run(
