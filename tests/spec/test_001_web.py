@@ -7,6 +7,7 @@ API.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,9 +69,7 @@ def test_with_query_id() -> None:
 
 
 def test_combining_local_and_web_results() -> None:
-    """Both kinds of document go on together; where the document adds a list and a dict, `merge` does what
-    is meant.
-    """
+    """Both kinds of document go on together; `merge` does so with ids that do not collide."""
     evidence = [{"id": 0, "content": "A policy on climate."}, {"id": 1, "content": "Cats sleep."}]
     query = "climate change policy"
     k_local = 5
@@ -81,6 +80,16 @@ def test_combining_local_and_web_results() -> None:
     web_docs = search_web(query, k=k_web)
 
     # Combine for downstream processing
+    all_docs = local_docs + web_docs
+    assert all_docs == [*local_docs, *web_docs["results"]]
+    assert type(all_docs) is list
+    entry = search_web(query, k=k_web, query_id="query_0")
+    assert local_docs + entry == all_docs
+    assert web_docs + local_docs == [*web_docs["results"], *local_docs]
+    all_docs = list(local_docs)
+    all_docs += web_docs
+    assert all_docs == local_docs + web_docs
+    assert json.loads(json.dumps(web_docs)) == web_docs
     all_docs = merge(local_docs, web_docs["results"])
     assert [document["id"] for document in all_docs] == [0, 1, 2, 3]
     assert all_docs == local_docs + [{**one, "id": one["id"] + 1} for one in web_docs["results"]]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, EmbedderMismatchError, FilterError, RetrievalError
 from sleuth.types import Document
-from sleuth.vector_store import ChromaStore, Retriever, read_chroma
+from sleuth.vector_store import ChromaStore, Retriever, SleuthVectorStore, read_chroma
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
 
 pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
@@ -101,3 +103,68 @@ def test_reading_names_what_there_is(folder: Path, tmp_path: Path) -> None:
     chroma_store(tmp_path, Words(), "two")
     with pytest.raises(ArgumentError, match=r"\(one, two\), got None"):
         list(read_chroma(tmp_path))
+
+
+def test_equal_passages_are_all_kept() -> None:
+    """Equal texts of one source are kept one by one, and adding them again changes nothing."""
+    pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
+    store = ChromaStore(None, "equal", embedder=Words())
+    pages = [Document("page header", {"source": "s", "page": number}) for number in (1, 2)]
+    same = [Document("page header", {"source": "s"})] * 3
+    ids = store.add([*pages, *same])
+    assert len(set(ids)) == 5
+    assert store.add([*pages, *same]) == ids
+    assert store.add([Document("page header", {"source": "s", "page": 9})])[0] not in ids
+    assert len(Retriever(store, Words()).retrieve("header", k=20)) == 6
+    assert store.add([Document("first", id="x"), Document("second", id="x")]) == ["x", "x"]
+    assert "second" in {
+        document.page_content for document in Retriever(store, Words()).retrieve("second", k=20)
+    }
+
+
+def test_an_embedder_without_a_fingerprint() -> None:
+    """It is refused by name, before anything is made."""
+    pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
+
+    class Nameless:
+        def embed_query(self, text: str) -> list[float]:
+            return [1.0]
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[1.0]]
+
+    with pytest.raises(ArgumentError, match="embedder must have a fingerprint.* got Nameless"):
+        ChromaStore(None, embedder=Nameless())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("indexed", ["relative", "absolute"])
+@pytest.mark.parametrize("kind", ["chroma", "sleuth"])
+def test_a_source_is_found_by_either_path(
+    kind: str, indexed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is found by its path, relative or absolute, by whichever it was indexed."""
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    path = Path("docs/a.md")
+    name = str(path if indexed == "relative" else path.absolute())
+    with ExitStack() as stack:
+        if kind == "chroma":
+            pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
+            store: Any = ChromaStore(None, f"sources-{indexed}", embedder=Words())
+            store.add([Document("the tide", {"source": name}), Document("the tide", {"source": "b.md"})])
+        else:
+            engine = stack.enter_context(Engine.open(tmp_path / ".sleuth", create=True, embedder=Words()))
+            engine.add(
+                [
+                    Document("the tide", {"source": name}, id="1"),
+                    Document("the tide", {"source": "b.md"}, id="2"),
+                ]
+            )
+            store = SleuthVectorStore(engine, Words())
+        retriever = Retriever(store, Words())
+        for asked in (path, path.absolute(), str(path), str(path.absolute()), "./docs/../docs/a.md"):
+            assert [one.metadata["source"] for one in retriever.retrieve_by_source("tide", asked)] == [name]
+        monkeypatch.chdir(tmp_path / "docs")
+        if indexed == "absolute" or kind == "sleuth":
+            assert [one.metadata["source"] for one in retriever.retrieve_by_source("tide", "a.md")] == [name]
+        assert retriever.retrieve_by_source("tide", "docs/none.md") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -30,6 +31,7 @@ class ChromaStore:
         embedder: makes the vectors of what is added; its name is kept with a new collection.
 
     Raises:
+        ArgumentError: an embedder without a fingerprint.
         MissingPackageError: `langchain-chroma` is not installed.
         EmbedderMismatchError: the collection was made with another embedder; names both.
 
@@ -45,38 +47,50 @@ class ChromaStore:
         except ImportError as error:
             raise MissingPackageError("langchain-chroma", "chroma", "a Chroma vector store") from error
         self.embedder = embedder
+        fingerprint = _fingerprint(embedder)
         self.store: Chroma = Chroma(
             collection_name=collection,
             client=open_client(path),
             embedding_function=_Lists(embedder),  # type: ignore[arg-type]
-            collection_metadata={"embedder": embedder.fingerprint, "hnsw:space": "cosine"},
+            collection_metadata={"embedder": fingerprint, "hnsw:space": "cosine"},
         )
         made = recorded_embedder(self.store)
-        if made not in ("", embedder.fingerprint):
+        if made not in ("", fingerprint):
             raise EmbedderMismatchError(
                 f"embedder must be {made!r}, with which the collection {collection!r} was made, "
-                f"got {embedder.fingerprint!r}; to change it, add the documents to a new collection",
+                f"got {fingerprint!r}; to change it, add the documents to a new collection",
                 path=str(path or ""),
             )
 
     def add(self, documents: Iterable[Document]) -> list[str]:
         """Adds documents, in place of those with the same id; returns their ids.
 
-        A document is kept whole: cut long ones first. Metadata that Chroma cannot hold (nested values) are
-            kept as
-        JSON.
+        A document without an id is named by its text and metadata, so that adding it again changes nothing; equal ones
+        are numbered, so that each is kept. A document is kept whole: cut long ones first. Metadata that Chroma cannot
+        hold (nested values) become JSON.
         """
         ids: list[str] = []
+        copies: Counter[str] = Counter()
         waiting = iter(documents)
         while batch := list(islice(waiting, BATCH)):
-            names = [document.id or _name(document) for document in batch]
+            names = [document.id or _name(document, copies) for document in batch]
+            newest = dict(zip(names, batch, strict=True))  # Chroma refuses a batch that holds an id twice
             self.store.add_texts(
-                [document.page_content for document in batch],
-                metadatas=[flat(document.metadata) for document in batch],
-                ids=names,
+                [document.page_content for document in newest.values()],
+                metadatas=[flat(document.metadata) for document in newest.values()],
+                ids=list(newest),
             )
             ids.extend(names)
         return ids
+
+
+def _fingerprint(embedder: Embedder) -> str:
+    fingerprint = getattr(embedder, "fingerprint", None)
+    if not isinstance(fingerprint, str) or not fingerprint:
+        raise ArgumentError(
+            f"embedder must have a fingerprint, a str that names its model, got {type(embedder).__name__} without one"
+        )
+    return fingerprint
 
 
 class _Lists:
@@ -163,6 +177,10 @@ def flat(metadata: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _name(document: Document) -> str:
-    """A name for a document without id: the same for the same text and source."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{document.metadata.get('source')}\n{document.page_content}"))
+def _name(document: Document, copies: Counter[str]) -> str:
+    """A name for a document without id: the same for the same text and metadata, and numbered from the second on."""
+    metadata = json.dumps(flat(document.metadata), sort_keys=True, ensure_ascii=False)
+    content = f"{metadata}\n{document.page_content}"
+    number = copies[content]
+    copies[content] += 1
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{content}\n{number}" if number else content))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
@@ -89,14 +90,22 @@ class Retriever:
         """The `k` closest documents of one source.
 
         Args:
-            source: as it stands in the metadata; a `Path` stands for its absolute form, which is what
-                Sleuth's loaders write.
+            source: as it stands in the metadata; or the path of a file, relative or absolute, whichever of both it was
+                indexed by.
 
         Raises:
             ArgumentError, EmbeddingError, RetrievalError: as `retrieve`.
         """
-        name = str(source.absolute()) if isinstance(source, Path) else source
-        return self.retrieve(query, k=k, filter={"source": name})
+        for name in _source_forms(source, self._base()):
+            documents = self.retrieve(query, k=k, filter={"source": name})
+            if documents:
+                return documents
+        return []
+
+    def _base(self) -> Path | None:
+        """The folder that the paths of a Sleuth index are relative to."""
+        path = getattr(getattr(self.vs, "index", None), "path", None)
+        return Path(path).absolute().parent if isinstance(path, (str, Path)) else None
 
     def _where(self, filter: Where) -> Any:
         if filter is None or (isinstance(filter, Mapping) and not filter):
@@ -166,6 +175,20 @@ def recorded_embedder(store: Any) -> str:
         return str(store.embeddings.fingerprint)
     metadata = getattr(getattr(store, "_collection", None), "metadata", None)
     return str(metadata.get("embedder", "")) if isinstance(metadata, Mapping) else ""
+
+
+def _source_forms(source: str | Path, base: Path | None) -> list[str]:
+    """How a file's path may stand in metadata: as it was given, absolute, resolved, and relative to a folder."""
+    given = str(source)
+    if "://" in given or "\0" in given:
+        return [given]
+    folders = [Path.cwd(), *([base] if base is not None else [])]
+    absolute = [Path(os.path.normpath(folder / given)) for folder in folders]
+    absolute += [path.resolve() for path in absolute]
+    relative = [
+        path.relative_to(folder) for folder in folders for path in absolute if path.is_relative_to(folder)
+    ]
+    return list(dict.fromkeys([given, *map(str, absolute), *map(str, relative)]))
 
 
 def _is_plain(filter: Where) -> bool:

@@ -200,7 +200,24 @@ def check(query: str, k: int) -> int:
     return check_count(k, least=1)
 
 
-def web_docs(found: Found) -> dict[str, Any]:
+class WebDocs(dict[str, Any]):
+    """What `search_web` returns: a dict that can be added to a list of documents, as document 001 does."""
+
+    def __radd__(self, documents: list[Any]) -> list[Any]:
+        """The documents, then the pages of this search."""
+        return [*documents, *self._pages] if isinstance(documents, list) else NotImplemented
+
+    def __add__(self, documents: list[Any]) -> list[Any]:
+        """The pages of this search, then the documents."""
+        return [*self._pages, *documents] if isinstance(documents, list) else NotImplemented
+
+    @property
+    def _pages(self) -> list[dict[str, Any]]:
+        docs: dict[str, Any] = self.get("web_docs", self)
+        return list(docs["results"])
+
+
+def web_docs(found: Found) -> WebDocs:
     """The documented structure of a search; `stale` is in it only where an old answer was served."""
     results = [
         {
@@ -213,11 +230,11 @@ def web_docs(found: Found) -> dict[str, Any]:
         }
         for position, hit in enumerate(found.hits)
     ]
-    docs = {"num_docs": len(results), "api_k": found.api_k, "results": results}
-    return {**docs, "stale": True} if found.stale else docs
+    docs = WebDocs(num_docs=len(results), api_k=found.api_k, results=results)
+    return WebDocs(docs, stale=True) if found.stale else docs
 
 
-def search_entry(searcher: WebSearch, query: str, k: int, query_id: str | None) -> dict[str, Any]:
+def search_entry(searcher: WebSearch, query: str, k: int, query_id: str | None) -> WebDocs:
     """What `search_web` returns; failures are logged, once each, and leave what had come before them."""
     try:
         found = searcher.search(query, k)
@@ -226,12 +243,12 @@ def search_entry(searcher: WebSearch, query: str, k: int, query_id: str | None) 
     if found.error is not None:
         logger.error("web search failed: %s", found.error)
     docs = web_docs(found)
-    return docs if query_id is None else {"id": query_id, "query": query, "web_docs": docs}
+    return docs if query_id is None else WebDocs(id=query_id, query=query, web_docs=docs)
 
 
 def search_web(
     query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
-) -> dict[str, Any]:
+) -> WebDocs:
     """Up to `k` web pages for a query, each with the text that fits it.
 
     Failures of the service, and a missing key, are logged and give an empty structure; `WebRetriever`
@@ -245,7 +262,8 @@ def search_web(
     Returns:
         `{"num_docs", "api_k", "results"}`: how many results there are, the `max_results` last asked of the
         service, and the results, each `{"id", "content", "url", "source_type", "title", "domain"}`.
-        `"stale": True` is added where an old answer was served because the service is down.
+        `"stale": True` is added where an old answer was served because the service is down. Added to a list, it
+        gives a list of both: `local_docs + web_docs`; `merge` does so with ids that do not collide.
 
     Raises:
         ArgumentError: `k` below 1, or a setting out of its range.
@@ -256,7 +274,7 @@ def search_web(
 
 async def asearch_web(
     query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
-) -> dict[str, Any]:
+) -> WebDocs:
     """`search_web` for async callers. Cancelling it ends its waits and its request."""
     check(query, k)
     searcher = WebSearch(**options)
