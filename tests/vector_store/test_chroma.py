@@ -133,7 +133,7 @@ def test_an_embedder_without_a_fingerprint() -> None:
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             return [[1.0]]
 
-    with pytest.raises(ArgumentError, match="embedder must have a fingerprint.* got Nameless"):
+    with pytest.raises(ArgumentError, match=r"embedder must have a fingerprint.* got Nameless"):
         ChromaStore(None, embedder=Nameless())  # type: ignore[arg-type]
 
 
