@@ -30,7 +30,7 @@ States that are expected (an empty query, nothing found) are data, in `sleuth.re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 
 class SleuthError(Exception):
@@ -73,12 +73,16 @@ class LoadError(SleuthError):
     Attributes:
         path: the file.
         reason: one clause, fit for a list of skipped files.
+        kind: "binary", "empty", "limits" (of time, memory or size), or "invalid" for anything else.
     """
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(
+        self, path: str, reason: str, *, kind: Literal["binary", "empty", "limits", "invalid"] = "invalid"
+    ) -> None:
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+        self.kind = kind
 
 
 class StoreError(SleuthError):

@@ -31,6 +31,23 @@ def pdf(pages: Sequence[Sequence[str]], *, title: str = "", encrypted: bool = Fa
         key = "AB" * 32
         objects.append(f"<< /Filter /Standard /V 1 /R 2 /P -4 /O <{key}> /U <{key}> >>")
         trailer += f" /Encrypt {len(objects)} 0 R /ID [<00> <00>]"
+    return _pdf_file(objects, trailer)
+
+
+def pdf_of(content: str, resources: str, further: Sequence[str]) -> bytes:
+    """A PDF of one page with this content and these resources; object 3 is a font, further ones begin at 6."""
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << {resources} >> >>",
+        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        *further,
+    ]
+    return _pdf_file(objects, "/Root 1 0 R")
+
+
+def _pdf_file(objects: Sequence[str], trailer: str) -> bytes:
     out = BytesIO(b"%PDF-1.4\n")
     out.seek(0, 2)
     offsets = []
@@ -61,7 +78,12 @@ def docx(paragraphs: Sequence[tuple[str, str]], *, padding: int = 0) -> bytes:
         f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
         for style, text in paragraphs
     )
-    document = f'<?xml version="1.0"?><w:document {_WORD}><w:body>{body}</w:body></w:document>'
+    return docx_of(body, padding=padding)
+
+
+def docx_of(body: str, doctype: str = "", *, padding: int = 0) -> bytes:
+    """A Word document of this body, as XML."""
+    document = f'<?xml version="1.0"?>{doctype}<w:document {_WORD}><w:body>{body}</w:body></w:document>'
     out = BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", _TYPES)

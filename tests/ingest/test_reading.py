@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import threading
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-import pytest
-
 from sleuth.ingest import FileRead, Progress, ReadOptions, Skipped, read, walk, workers
 from sleuth.ingest.reading import Record
 from sleuth.ingest.reports import FileEntry
-from sleuth.ingest.workers import read_file
 from sleuth.types import Document
 from tests.ingest.files import docx, pdf
 
@@ -157,15 +155,16 @@ def test_random_bytes_under_every_name(tmp_path: Path) -> None:
             for _ in range(rng.randrange(1, 20)):
                 data[rng.randrange(len(data))] = rng.randrange(256)
             (tmp_path / f"{round_}.{extension}").write_bytes(data[: rng.randrange(len(data))])
-    for path in sorted(tmp_path.iterdir()):
-        status = path.stat()
-        entry = FileEntry(str(path), str(path), path.name, status.st_size, status.st_mtime_ns)
-        records = list(read_file(entry))
+    readers = workers.Readers(ReadOptions(workers=1))
+    for entry in walk([tmp_path]):
+        assert isinstance(entry, FileEntry)
+        records = list(readers.finish(entry, None))
         assert records
         assert isinstance(records[-1], Skipped | FileRead)
         for record in records:
             if isinstance(record, Document):
                 record.page_content.encode()
+    readers.close()
 
 
 def heavy_folder(root: Path) -> None:
@@ -175,14 +174,13 @@ def heavy_folder(root: Path) -> None:
         (root / f"{number:02}.pdf").write_bytes(pdf([[f"page of {number}"]])[: 900 if number % 7 else 90])
 
 
-def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two processes, one, and one that gets help on its way give the same records in the same order."""
+def test_workers_change_nothing(tmp_path: Path) -> None:
+    """Several processes and a single one give the same records in the same order."""
     heavy_folder(tmp_path)
     alone = list(read([tmp_path], options=ReadOptions(workers=1)))
     assert [type(record) for record in alone].count(Skipped) == 7
     assert [type(record) for record in alone].count(FileRead) == 113
     assert list(read([tmp_path], options=ReadOptions(workers=2))) == alone
-    monkeypatch.setattr(workers, "PATIENCE", 0.01)
     assert list(read([tmp_path])) == alone
 
 
@@ -207,21 +205,22 @@ def _children() -> list[str]:
 
 
 def test_a_worker_that_dies_costs_one_file(tmp_path: Path) -> None:
-    """A process that is killed is replaced; its file is skipped, with the status."""
+    """A process that is killed is replaced; its file is skipped, with the reason."""
     heavy_folder(tmp_path)
-    readers = workers.Readers(ReadOptions(workers=2))
+    readers = workers.Readers(ReadOptions(workers=1))
     entries = [
-        entry for entry in walk([tmp_path], ReadOptions(include=["*.html"])) if isinstance(entry, FileEntry)
+        entry for entry in walk([tmp_path], ReadOptions(include=["*.pdf"])) if isinstance(entry, FileEntry)
     ]
     try:
-        for entry in entries[:2]:
-            list(readers.finish(entry, readers.begin(entry)))
-        assert readers.pool is not None
-        for process in readers.pool.processes:
-            process.stdout.close()  # type: ignore[union-attr]
-        rest = [list(readers.finish(entry, readers.begin(entry))) for entry in entries[2:]]
+        list(readers.finish(entries[1], None))
+        (process,) = readers.extractors.processes
+        os.kill(process.pid, signal.SIGSEGV)
+        (lost,) = readers.finish(entries[2], None)
+        assert isinstance(lost, Skipped)
+        assert lost.kind == "limits"
+        assert "crashed its reader (SIGSEGV)" in lost.reason
+        assert isinstance(list(readers.finish(entries[3], None))[-1], FileRead)
+        assert process not in readers.extractors.processes
     finally:
         readers.close()
-    lost = [records for records in rest if isinstance(records[-1], Skipped)]
-    assert 1 <= len(lost) <= 2
-    assert "ended with status" in str(lost[0][0])
+    assert not readers.extractors.processes

@@ -24,7 +24,7 @@ from sleuth.ingest.reports import (
     Unchanged,
 )
 from sleuth.ingest.sync import Run, known_files
-from sleuth.ingest.walk import is_below, printable
+from sleuth.ingest.walking import is_below, printable
 from sleuth.settings import IndexSettings
 from sleuth.text.chunkers import Chunker
 from sleuth.types import Document

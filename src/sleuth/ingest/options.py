@@ -32,7 +32,9 @@ class ReadOptions:
         gitignore: honour `.gitignore`. `.sleuthignore` is always honoured.
         max_bytes: larger files are skipped, with the reason; CSV, TSV and JSONL files are never too large.
         max_row_bytes: larger rows are skipped, with the reason.
-        max_unpacked_bytes: what an archive (docx) may unpack to.
+        max_unpacked_bytes: what an archive (docx) may unpack to, and how much text a PDF, HTML or Word file may give.
+        max_seconds: CPU that a PDF, HTML or Word file may take to be read; one that takes more is skipped.
+        max_memory_bytes: address space of each process that reads such files; a file that needs more is skipped.
         text_fields: fields of a row (CSV, TSV, JSON, JSONL) that make its text, in this order; all where empty.
             A path through nested objects is written with dots: "author.name".
         metadata_fields: fields of a row that are kept as metadata, under their own names (none of `RESERVED`). In CSV
@@ -40,8 +42,7 @@ class ReadOptions:
         id_field: the field that names a row in the index; `source#row` where None.
         title_field: the field that is a row's title; "title" or "name" where None and there is one.
         metadata: laid over the metadata of every document.
-        workers: processes that take PDF, HTML and Word files apart; 1 keeps all in this one, 0 starts one per core
-            (8 at most) once such files have taken a second.
+        workers: processes that take PDF, HTML and Word files apart at the same time; 0 means one per core, 8 at most.
     """
 
     include: Sequence[str] = ()
@@ -51,6 +52,8 @@ class ReadOptions:
     max_bytes: int = MAX_BYTES
     max_row_bytes: int = 4 << 20
     max_unpacked_bytes: int = 256 << 20
+    max_seconds: int = 20
+    max_memory_bytes: int = 1 << 30
     text_fields: Sequence[str] = ()
     metadata_fields: Sequence[str] = ()
     id_field: str | None = None
@@ -71,7 +74,14 @@ class ReadOptions:
         for name in ("hidden", "gitignore"):
             if not isinstance(value := getattr(self, name), bool):
                 raise ArgumentError(f"{name} must be True or False, got {value!r}")
-        for name in ("max_bytes", "max_row_bytes", "max_unpacked_bytes", "workers"):
+        for name in (
+            "max_bytes",
+            "max_row_bytes",
+            "max_unpacked_bytes",
+            "workers",
+            "max_seconds",
+            "max_memory_bytes",
+        ):
             check_count(getattr(self, name), name)
         if not isinstance(self.metadata, Mapping):
             raise ArgumentError(f"metadata must be a mapping, got {self.metadata!r}")

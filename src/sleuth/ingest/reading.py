@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, Progress, Skipped, Unchanged
-from sleuth.ingest.walk import walk
+from sleuth.ingest.walking import walk
 from sleuth.ingest.workers import Readers
 from sleuth.types import Document
 

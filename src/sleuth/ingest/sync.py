@@ -13,7 +13,7 @@ from sleuth.ingest.loaders.registry import is_built_in, kind_of
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import REFUSED, FileRead, IndexReport, Skipped, Unchanged
 from sleuth.ingest.validate import identify
-from sleuth.ingest.walk import is_below, is_gone, printable
+from sleuth.ingest.walking import is_below, is_gone, printable
 from sleuth.types import Document
 
 if TYPE_CHECKING:

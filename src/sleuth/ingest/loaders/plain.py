@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from sleuth.errors import LoadError
+from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.front_matter import front_matter
-from sleuth.ingest.loaders.registry import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.text.borders import Outline, scan_markdown, scan_rest
 from sleuth.types import Document
@@ -53,7 +53,7 @@ def load_rest(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
 def document(file: FileBytes, text: str, metadata: dict[str, Any]) -> Document:
     """A document of a text that holds something, else LoadError."""
     if not text or text.isspace():
-        raise LoadError(file.entry.source, "empty")
+        raise LoadError(file.entry.source, "empty", kind="empty")
     return Document(text, metadata)
 
 

@@ -5,47 +5,18 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from importlib import import_module
 from typing import Any, BinaryIO, Final, TypeAlias
 
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.files.encodings import decode, is_binary
 from sleuth.files.kinds import kind_of_first_line, kind_of_name
+from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.ingest.validate import check
 from sleuth.types import Document
-
-
-@dataclass(slots=True)
-class FileBytes:
-    """An open file on its way through a loader.
-
-    Attributes:
-        entry: where it is.
-        stream: its bytes, open at the start.
-        head: its first 8 KiB.
-        kind: what it was taken for, such as "markdown" or "python": becomes `metadata["type"]`.
-    """
-
-    entry: FileEntry
-    stream: BinaryIO
-    head: bytes
-    kind: str = "text"
-
-    def read(self) -> bytes:
-        """All bytes."""
-        self.stream.seek(0)
-        return self.stream.read()
-
-    def text(self, declared: str | None = None) -> tuple[str, dict[str, Any]]:
-        """The text and, where it is not UTF-8, the encoding as metadata. Raises LoadError for binary files."""
-        if is_binary(self.head):
-            raise LoadError(self.entry.source, "binary")
-        text, encoding = decode(self.read(), declared)
-        return text, ({} if encoding == "utf-8" else {"encoding": encoding})
-
 
 Loader: TypeAlias = Callable[[FileBytes, ReadOptions], Iterable[Document | Skipped]]
 """Gives documents with their own `title` and other metadata; what all files have in common is added to them.
@@ -59,13 +30,13 @@ _BUILT_IN: Final = {
     "rst": "plain:load_rest",
     "asciidoc": "plain:load_text",
     "code": "plain:load_code",
-    "html": "html:load_html",
-    "pdf": "pdf:load_pdf",
+    "html": "extracted:load_html",
+    "pdf": "extracted:load_pdf",
     "csv": "rows:load_csv",
     "tsv": "rows:load_csv",
     "json": "rows:load_json",
     "jsonl": "rows:load_jsonl",
-    "docx": "office:load_docx",
+    "docx": "extracted:load_docx",
 }
 _plugins: dict[str, Loader] = {}
 _plugin_extensions: dict[str, str] = {}
@@ -137,12 +108,15 @@ def open_file(entry: FileEntry) -> BinaryIO:
     return open(handle, "rb")  # noqa: PTH123  # a descriptor
 
 
-def load(entry: FileEntry, options: ReadOptions = DEFAULT) -> Iterator[Document | Skipped]:
+def load(
+    entry: FileEntry, options: ReadOptions = DEFAULT, extractors: Extractors | None = None
+) -> Iterator[Document | Skipped]:
     """The documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
-    with open_file(entry) as stream:
+    own = Extractors(options.max_seconds, options.max_memory_bytes)  # starts nothing until it is asked
+    with closing(own), open_file(entry) as stream:
         head = stream.read(8 << 10)
         stream.seek(0)
-        file = FileBytes(entry, stream, head, kind_of(entry.path, head))
+        file = FileBytes(entry, stream, head, kind_of(entry.path, head), extractors or own)
         common = _common(entry, file.kind)
         for item in _loader(file.kind)(file, options):
             if isinstance(item, Document):

@@ -10,17 +10,22 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import LoadError
 from sleuth.files.encodings import decode, is_binary, marked_encoding
-from sleuth.ingest.loaders.registry import FileBytes
+from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
 
 _TITLES: Final = ("title", "name", "Title", "Name")
 _DEPTH: Final = 100
+_FIELDS: Final = 100_000
+_TOO_MANY: Final = f"more than {_FIELDS:,} fields"
+_VALUES: Final = 5_000_000
+"""Values of one JSON file: Python needs about 100 bytes for each."""
 _TOO_LONG: Final = "\0too long"
 _NO_LINES: Final = (0, 0)
 _AHEAD: Final = 256 << 10
@@ -52,7 +57,7 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
     "+1", "1e5" or "1,000".
     """
     if is_binary(file.head):
-        raise LoadError(file.entry.source, "binary")
+        raise LoadError(file.entry.source, "binary", kind="binary")
     lines = _text_lines(file, options)
     delimiter, named = ("\t", False) if file.kind == "tsv" else _delimiter(file.head)
     rows = _csv_rows(lines, delimiter, options.max_row_bytes)
@@ -106,6 +111,8 @@ def _csv_rows(
             return
         if too_long:
             values = _RowError(f"over the limit of {limit:,} bytes")
+        elif not isinstance(values, _RowError) and len(values) > _FIELDS:
+            values = _RowError(_TOO_MANY)
         if isinstance(values, _RowError) or any(values):
             yield values, (start, reader.line_num)
 
@@ -113,7 +120,7 @@ def _csv_rows(
 def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """A document per line that is not blank."""
     if is_binary(file.head):
-        raise LoadError(file.entry.source, "binary")
+        raise LoadError(file.entry.source, "binary", kind="binary")
     number = 0
     for at, line in enumerate(_text_lines(file, options), 1):
         if not line or line.isspace():
@@ -133,6 +140,8 @@ def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
 def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """A document per member of a list; one document of anything else."""
     text, metadata = file.text()
+    if len(text) > _VALUES and sum(map(text.count, ",[{")) > _VALUES:
+        raise LoadError(file.entry.source, f"more than {_VALUES:,} values", kind="limits")
     try:
         members = _members(text) if text.lstrip().startswith("[") else None
         value = None if members is not None else _parse(text)
@@ -177,7 +186,7 @@ def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
             text = line.decode("utf-8")
         except UnicodeDecodeError:
             other = other or _encoding_from(file.stream, line)
-            text = decode(line, other)[0]
+            text = line.decode(other, "replace")
         yield text[:-2] + "\n" if text.endswith("\r\n") else text
 
 
@@ -259,9 +268,11 @@ def _delimiter(head: bytes) -> tuple[str, bool]:
 def _names(values: list[str]) -> list[str]:
     """Names of fields: a blank one is named by its position, a second one of a name gets its position, too."""
     names: list[str] = []
+    seen: set[str] = set()
     for position, value in enumerate(values, 1):
         name = value.strip().removeprefix("\ufeff") or f"field {position}"
-        names.append(f"{name} {position}" if name in names else name)
+        names.append(f"{name} {position}" if name in seen else name)
+        seen.add(names[-1])
     return names
 
 
@@ -284,7 +295,7 @@ def _row(
 ) -> Document | Skipped:
     try:
         typed = file.kind not in ("csv", "tsv")
-        fields = dict(_flat(value)) if typed else value
+        fields = _fields(value) if typed else value
         text = _text(fields, options)
         metadata = _metadata(fields, options, typed=typed)
     except _RowError as error:
@@ -298,6 +309,14 @@ def _row(
     if options.id_field is not None:
         id = _as_text(fields.get(options.id_field)) or None
     return Document(text, metadata, id=id)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The fields of a row of JSON, by their path."""
+    fields = dict(islice(_flat(value), _FIELDS + 1))
+    if len(fields) > _FIELDS:
+        raise _RowError(_TOO_MANY)
+    return fields
 
 
 def _flat(value: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -69,7 +69,7 @@ def open_index(option: Path | None) -> Engine:
 
 def file_id(path: str) -> str:
     """The id that the file at a path has in an index."""
-    from sleuth.ingest.walk import printable
+    from sleuth.ingest.walking import printable
 
     return printable(os.path.abspath(path))  # noqa: PTH100 - as `sleuth index` names files
 
@@ -77,7 +77,7 @@ def file_id(path: str) -> str:
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
     """The passages of what an id names, else of the file at a path: of its document, or of its rows."""
     from sleuth.ingest.sync import file_of
-    from sleuth.ingest.walk import printable
+    from sleuth.ingest.walking import printable
 
     path = file_id(name)
     if found := engine.get(printable(name)) or engine.get(path):
@@ -90,7 +90,7 @@ def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
 def documents_at(engine: Engine, path: str) -> list[str]:
     """Ids of the documents that the file at a path gave, or the files in the folder there."""
     from sleuth.ingest.sync import file_of
-    from sleuth.ingest.walk import is_below
+    from sleuth.ingest.walking import is_below
 
     root = file_id(path)
     return [document.id for document in engine.documents(under=root) if is_below(file_of(document), root)]

@@ -1,22 +1,16 @@
-"""Which text does a web page hold? Its main part, written as Markdown, so that headings, lists and tables survive."""
+"""Text of web pages, titled by their <title>, else by their first heading."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from sleuth.errors import LoadError
-from sleuth.files.encodings import is_binary
-from sleuth.ingest.loaders.registry import FileBytes
-from sleuth.ingest.options import ReadOptions
-from sleuth.types import Document
+from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_charset = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _DROPPED: Final = (
     "script, style, noscript, template, svg, canvas, iframe, object, nav, aside, button, select, input,"
     " textarea, dialog, [hidden], [aria-hidden=true], [role=navigation], [role=search], a.headerlink,"
@@ -45,18 +39,20 @@ as do 28,000 elements inside each other; pages that people read stay below 100 d
 _blanks = re.compile(r"[ \t\n\r\f\v]+")
 
 
-def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """The page, titled by its <title>, else by its first heading."""
-    if is_binary(file.head):
-        raise LoadError(file.entry.source, "binary")
-    declared = _charset.search(file.head)
-    text, metadata = file.text(declared[1].decode("ascii") if declared else None)
-    if is_nested_too_deeply(text):
-        raise LoadError(file.entry.source, "elements nested too deeply")
-    title, body = html_to_markdown(text)
+def extract_html(data: bytes, limit: int) -> Extracted:
+    """Take the main part of a page, written as Markdown, so that headings, lists and tables survive.
+
+    Args:
+        data: the page as UTF-8.
+        limit: characters of text at most.
+    """
+    html = data.decode("utf-8", "surrogatepass")
+    if is_nested_too_deeply(html):
+        raise ExtractionError("elements nested too deeply", limit=True)
+    title, body = html_to_markdown(html)
     if not body:
-        raise LoadError(file.entry.source, "no text in this page")
-    yield Document(body, {**({"title": title} if title else {}), **metadata})
+        raise ExtractionError("no text in this page")
+    return Extracted(within(body, limit), title)
 
 
 def is_nested_too_deeply(html: str) -> bool:

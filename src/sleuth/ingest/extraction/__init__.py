@@ -1,0 +1,1 @@
+"""Text out of PDF, Word and HTML files, in processes with limits of time and memory."""

@@ -1,0 +1,181 @@
+"""Small files that would exhaust a process: each costs itself only, within stated time and memory."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from sleuth.ingest import FileRead, ReadOptions, Skipped, read
+from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest.extraction.result import ExtractionError
+from sleuth.ingest.reading import Record
+from sleuth.types import Document
+from tests.ingest.files import docx_of, pdf_of
+
+SECONDS, MEGABYTES = 1, 400
+LIMITS = ReadOptions(max_seconds=SECONDS, max_memory_bytes=MEGABYTES << 20, workers=1)
+SPARE_SECONDS = 10
+"""By the clock, beyond what the limits allow: what it takes to start a process on a busy machine."""
+
+
+def laughs() -> bytes:
+    """Entities of entities, ten times each."""
+    entities = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in pairwise("abcdefghij"))
+    doctype = f'<!DOCTYPE w [<!ENTITY a "xxxxxxxxxx">{entities}]>'
+    return docx_of("<w:p><w:r><w:t>&j;</w:t></w:r></w:p>", doctype)
+
+
+def understated() -> bytes:
+    """An archive that says that its document unpacks to a thousandth of what it does."""
+    data = docx_of(f"<w:p><w:r><w:t>{'x' * 30_000_000}</w:t></w:r></w:p>")
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        size = archive.getinfo("word/document.xml").file_size
+    return data.replace(size.to_bytes(4, "little"), (size // 1000).to_bytes(4, "little"))
+
+
+def nested_forms(depth: int, times: int) -> bytes:
+    """A PDF whose page draws a form that draws a form that …, each ten times."""
+    drawn = "/X Do " * times
+    forms = [(drawn, f"/XObject << /X {6 + level} 0 R >>") for level in range(1, depth)]
+    forms.append(("BT /F1 12 Tf (x) Tj ET", "/Font << /F1 3 0 R >>"))
+    objects = [
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << {resources} >> /Length {len(content)} >>\n"
+        f"stream\n{content}\nendstream"
+        for content, resources in forms
+    ]
+    return pdf_of(drawn, "/XObject << /X 6 0 R >>", objects)
+
+
+def recursive_forms() -> bytes:
+    """A PDF of two forms that draw each other."""
+    bodies = [
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X {other} 0 R >> >>"
+        f" /Length 60 >>\nstream\n{'/X Do ' * 10}\nendstream"
+        for other in (7, 6)
+    ]
+    return pdf_of("/X Do " * 10, "/XObject << /X 6 0 R >>", bodies)
+
+
+BOMBS = {
+    "attributes.html": lambda: b"<p " + b" ".join(b"a%d=1" % i for i in range(80_000)) + b">x",
+    "again.html": lambda: b"".join(b"<b a%d>" % i for i in range(5_000)) + b"<p>x</p></b><p>" * 50_000,
+    "elements.html": lambda: b"<div>" * 200_000,
+    "paragraphs.docx": lambda: docx_of("<w:p><w:r><w:t>x</w:t></w:r></w:p>" * 300_000),
+    "blanks.docx": lambda: docx_of(f"<w:p><w:r><w:t>{'x' * 50_000_000}</w:t></w:r></w:p>"),
+    "nested.docx": lambda: docx_of("<w:p>" * 30_000 + "</w:p>" * 30_000),
+    "laughs.docx": laughs,
+    "understated.docx": understated,
+    "forms.pdf": lambda: nested_forms(9, 10),
+    "recursive.pdf": recursive_forms,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_costs_itself(tmp_path: Path, name: str) -> None:
+    """A file that goes beyond a limit is named with its reason, and the file after it is read."""
+    (tmp_path / name).write_bytes(BOMBS[name]())
+    (tmp_path / f"z.{name.rpartition('.')[2]}").write_bytes(
+        {"html": b"<p>word " * 2_000, "docx": docx_of("<w:p><w:r><w:t>word</w:t></w:r></w:p>")}.get(
+            name.rpartition(".")[2], pdf_of("BT /F1 12 Tf (word) Tj ET", "/Font << /F1 3 0 R >>", [])
+        )
+    )
+    start = time.monotonic()
+    records = list(read([tmp_path], options=LIMITS))
+    assert time.monotonic() - start < 3 * SECONDS + SPARE_SECONDS
+    skipped = [record for record in records if isinstance(record, Skipped)]
+    if skipped:
+        assert [Path(record.path).name for record in skipped] == [name]
+        assert skipped[0].kind in ("limits", "invalid")
+        assert skipped[0].reason
+    assert "word" in next(r for r in reversed(records) if isinstance(r, Document)).page_content
+    assert isinstance(records[-1], FileRead)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("attributes.html", "took more than 1 s to read"),
+        ("paragraphs.docx", "took more than 1 s to read|needs more than 400 MB"),
+        ("forms.pdf", "took more than 1 s to read|needed more than 400 MB"),
+    ],
+)
+def test_reasons(tmp_path: Path, name: str, reason: str) -> None:
+    """What went beyond which limit is said."""
+    (tmp_path / name).write_bytes(BOMBS[name]())
+    (record,) = read([tmp_path], options=LIMITS)
+    assert isinstance(record, Skipped)
+    assert record.kind == "limits"
+    assert any(part in record.reason for part in reason.split("|")), record.reason
+
+
+def timed(folder: Path, name: str, data: bytes) -> tuple[list[Record], float]:
+    (folder / name).write_bytes(data)
+    start = time.process_time()
+    return list(read([folder])), time.process_time() - start
+
+
+def test_a_csv_of_many_names(tmp_path: Path) -> None:
+    """A header of 40,000 names is read in a second."""
+    header = ",".join(f"name {number}" for number in range(40_000))
+    records, seconds = timed(tmp_path, "a.csv", f"{header}\n{'x,' * 39_999}x\n".encode())
+    assert isinstance(records[0], Document)
+    assert records[0].page_content.endswith("name 39999: x")
+    assert seconds < 2
+
+
+def test_a_row_of_too_many_fields(tmp_path: Path) -> None:
+    """A row of a million cells, and a JSON object of as many values, are skipped with the reason."""
+    records, seconds = timed(tmp_path, "a.csv", b"a,b\n" + b"x," * 1_000_000 + b"\n1,2\n")
+    assert [str(r.reason) for r in records if isinstance(r, Skipped)] == ["more than 100,000 fields"]
+    assert isinstance(records[-2], Document)
+    (tmp_path / "a.csv").unlink()
+    (record,), more = timed(tmp_path, "a.json", b'{"a": [[],' + b"1," * 1_000_000 + b"1]}")
+    assert isinstance(record, Skipped)
+    assert record.reason == "more than 100,000 fields"
+    assert seconds + more < 4
+
+
+def test_a_csv_with_an_odd_byte_in_each_line(tmp_path: Path) -> None:
+    """The encoding of 60,000 lines that are not UTF-8 is guessed once."""
+    records, seconds = timed(tmp_path, "a.csv", b"a,b\n" + b"caf\xe9 and \x81,word\n" * 60_000)
+    assert len(records) == 60_001
+    assert seconds < 8
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"[" * 2_000_000, b'{"a":' * 300_000, b"[" + b"[]," * 6_000_000 + b"[]]", b"[" + b"1" * 9_000_000],
+)
+def test_json(tmp_path: Path, data: bytes) -> None:
+    """JSON that is nested too deeply, holds too many values or too long a number is skipped at once."""
+    (record,), seconds = timed(tmp_path, "a.json", data)
+    assert isinstance(record, Skipped)
+    assert seconds < 2
+
+
+def test_a_process_has_limits(tmp_path: Path) -> None:
+    """The kernel bounds time, memory and core dumps of a process that takes files apart, and it leaves nothing open."""
+    if not Path("/proc/self/limits").exists():
+        pytest.skip("no /proc")
+    extractors = Extractors(SECONDS, MEGABYTES << 20)
+    try:
+        page = pdf_of("BT /F1 12 Tf (word) Tj ET", "/Font << /F1 3 0 R >>", [])
+        assert "word" in extractors.extract("pdf", page, 1_000_000).text
+        (process,) = extractors.processes
+        limits = Path(f"/proc/{process.pid}/limits").read_text()
+        words = {line[:25].strip(): line[25:].split() for line in limits.splitlines()}
+        assert words["Max address space"][0] == str(MEGABYTES << 20)
+        assert words["Max core file size"][0] == "0"
+        assert int(words["Max cpu time"][0]) <= SECONDS + 2
+        with pytest.raises(ExtractionError, match="holds more than 3 characters"):
+            extractors.extract("pdf", page, 3)
+    finally:
+        extractors.close()
+    assert process.poll() is not None
+    with pytest.raises(ExtractionError, match="reading was ended"):
+        extractors.extract("pdf", page, 1_000_000)
