@@ -44,7 +44,9 @@ from sleuth.types import Document
         ("k:\n- a\n- b", ["a", "b"]),
         ("k: &anchor a", "a"),
         ("k: *alias", "*alias"),
-        ("k: !!python/name:os.system x", "!!python/name:os.system x"),
+        ("k: !!python/name:os.system x", "x"),
+        ("k: !!str 5", "5"),
+        ('k: "5"', "5"),
     ],
 )
 def test_yaml(line: str, value: Any) -> None:

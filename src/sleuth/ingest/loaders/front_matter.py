@@ -10,7 +10,6 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, Final
 
 from sleuth.ingest.options import RESERVED
@@ -22,13 +21,9 @@ _QUOTED: Final = r'"(?:[^"\\]|\\.)*+"|\'(?:[^\']|\'\')*+\''
 _PAIR: Final = re.compile(
     rf"(?P<key>{_QUOTED}|[^\W\d][\w .-]{{0,99}}?)[ \t]*:(?:[ \t\n]+(?P<value>.*))?", re.DOTALL
 )
-_CORE: Final = {
-    "null": (r"~|null|Null|NULL|", "~nN\0"),
-    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    "int": (r"[-+]?(?:0|[1-9]\d{0,17})", "-+0123456789"),
-    "float": (r"[-+]?\d{1,17}\.\d{1,17}(?:[eE][-+]?\d{1,3})?", "-+0123456789"),
-}
-"""What plain words mean: pattern and first characters by tag."""
+_INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
+_REAL: Final = re.compile(r"[-+]?\d{1,17}\.\d{1,17}(?:[eE][-+]?\d{1,3})?")
+_WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _DEPTH: Final = 20
 _DOTS: Final = 32
 _TOML_HIDDEN: Final = re.compile(
@@ -76,7 +71,7 @@ def _yaml(body: str) -> dict[str, Any] | None:
             alone = _load(entry)
             key, value = _unquoted(match["key"].strip()), _unquoted(" ".join((match["value"] or "").split()))
             pairs.update({key: value} if alone is None else alone)
-    plain = {key: _plain(value) for key, value in pairs.items() if isinstance(key, str)}
+    plain = {key: _plain(value) for key, value in pairs.items()}
     return {key: value for key, value in plain.items() if value not in (None, "", [])} if pairs else None
 
 
@@ -94,44 +89,56 @@ def _entries(body: str) -> Iterator[str]:
         yield "\n".join(entry)
 
 
-def _load(text: str) -> dict[Any, Any] | None:
-    """The mapping that a text of YAML is; None where it is none, is nested too deeply, or holds aliases.
+def _load(text: str) -> dict[str, Any] | None:
+    """The scalars and lists of scalars of a text of YAML that is a mapping; None where it is none.
 
-    Aliases can make gigabytes of a few lines, and nesting is bounded before anything follows it by recursion.
+    It is put together from PyYAML's events: no alias, tag or nesting can make more of it than is written there.
     """
     import yaml
 
-    loader = _loader()
-    depth = 0
+    pairs: dict[str, Any] = {}
+    key: str | None = None
+    items: list[Any] | None = None
+    depth = documents = 0
     try:
-        for event in yaml.parse(text, Loader=loader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _DEPTH or isinstance(event, yaml.AliasEvent):
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if isinstance(event, yaml.ScalarEvent):
+                if depth == 1 and key is None:
+                    key = event.value
+                elif depth == 1 and key is not None:
+                    pairs[key], key = _word(event), None
+                elif depth == 2 and items is not None:
+                    items.append(_word(event))
+            elif isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth == 2:
+                    items = [] if isinstance(event, yaml.SequenceStartEvent) else None
+                is_list = depth == 1 and not isinstance(event, yaml.MappingStartEvent)
+                is_key = depth == 2 and key is None
+                if depth > _DEPTH or is_list or is_key:
+                    return None
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+                if depth == 1 and key is not None:
+                    pairs[key], key = items, None
+            elif isinstance(event, yaml.AliasEvent):
                 return None
-        pairs = yaml.load(text, Loader=loader)  # noqa: S506  # it makes plain values only
-    except (
-        yaml.YAMLError,
-        ValueError,
-        LookupError,
-        ArithmeticError,
-    ):  # values that are not what their tag says
+            documents += isinstance(event, yaml.DocumentStartEvent)
+    except yaml.YAMLError:
         return None
-    return pairs if isinstance(pairs, dict) else None
+    return pairs if documents == 1 and pairs else None
 
 
-@cache
-def _loader() -> Any:
-    """PyYAML's safe loader, in C where there is one, with the core schema alone: no dates, no merges, no other tags."""
-    import yaml
-
-    prefix = "tag:yaml.org,2002:"
-    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    tags: list[str | None] = [None, *(prefix + name for name in (*_CORE, "str", "seq", "map"))]
-    constructors = {tag: base.yaml_constructors[tag] for tag in tags}
-    loader: Any = type("Loader", (base,), {"yaml_implicit_resolvers": {}, "yaml_constructors": constructors})
-    for name, (pattern, first) in _CORE.items():
-        loader.add_implicit_resolver(prefix + name, re.compile(rf"(?:{pattern})\Z"), ["", *first])
-    return loader
+def _word(event: Any) -> str | int | float | bool | None:
+    """What a scalar means by the core schema: a plain word without a tag may be a number, a truth value or null."""
+    text: str = event.value
+    if not event.implicit[0] or event.tag is not None:
+        return text
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _REAL.fullmatch(text) else text
 
 
 def _unquoted(text: str) -> str:
