@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,13 +30,13 @@ def test_a_merge_during_a_check_is_no_damage(store: Store, monkeypatch: pytest.M
     assert len(list((store.path / "segments").iterdir())) == 2
     really = manifest.open_segment
 
-    def after_a_merge(*where: object) -> segments.Opened:
+    def after_a_merge(*where: Any, **how: Any) -> segments.Opened:
         monkeypatch.setattr(manifest, "open_segment", really)
         assert store._merge_leg("sums", whole=True)
         with store.writer():
             pass
         assert len(list((store.path / "segments").iterdir())) == 1
-        return really(*where)  # type: ignore[arg-type]
+        return really(*where, **how)
 
     monkeypatch.setattr(manifest, "open_segment", after_a_merge)
     assert faults(store) == []

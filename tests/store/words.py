@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sleuth.store.arrays import array_of
 from sleuth.store.hashing import text_hash
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
 from sleuth.store.reading import Snapshot
@@ -36,6 +37,9 @@ class SumsLeg:
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         sums = np.concatenate([live(view, view.arrays["sums"]) for view in segments])
         return SegmentData({"sums": sums}, {"rows": len(sums)})
+
+    def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
+        array_of(data.arrays, "sums", np.uint32, (n,))
 
 
 def live(view: SegmentView, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -48,6 +48,7 @@ typedef struct {
     Candidate *at;
     size_t count, capacity, depth;
     float least; /* new candidates must beat it, and those that reach it stay */
+    int broken;  /* whether a score was no finite number, as of a crafted file: selection needs an order */
 } Candidates;
 
 /* The best k exact scores so far, the least on top. A row that is to be among them has, with the certainty that
@@ -300,12 +301,18 @@ static void keep_best(Candidates *c) {
     for (size_t i = 1; i < k; i++) c->least = c->at[i].score < c->least ? c->at[i].score : c->least;
 }
 
+static inline float finite_score(float score, Candidates *c) {
+    if (isfinite(score)) return score;
+    c->broken = 1;
+    return 0;
+}
+
 /* Scores rows exactly, and raises `least` where they are among the best k. */
 static void score_rows(Exact *x, const uint16_t *halves, size_t columns, const uint32_t *rows, size_t m, Candidates *c) {
     float scores[WAITING], least;
     dot_rows(halves, columns, x->query, rows, 0, m, scores);
     for (size_t j = 0; j < m; j++) {
-        const float score = scores[j];
+        const float score = finite_score(scores[j], c);
         size_t i = 0;
         if (x->count < x->k) {
             for (i = x->count++; i && x->scores[(i - 1) / 2] > score; i = (i - 1) / 2) x->scores[i] = x->scores[(i - 1) / 2];
@@ -384,6 +391,7 @@ static void score_candidates(const Part *parts, const float *query, size_t colum
             for (size_t line = 0; line < columns; line += 32) FETCH(row + line);
         }
         dot_rows(parts[c->at[i].part].halves, columns, query, NULL, c->at[i].row, 1, &c->at[i].score);
+        c->at[i].score = finite_score(c->at[i].score, c);
     }
 }
 
@@ -410,7 +418,7 @@ static void sort_best(const Part *parts, Candidates *c, size_t k) {
     const size_t n = c->count;
     size_t kept = 0;
     if (n > k) {
-        Candidates best = {c->at, n, c->capacity, k, -INFINITY};
+        Candidates best = {c->at, n, c->capacity, k, -INFINITY, 0};
         Candidate *all = malloc(n * sizeof *all);
         if (all) {
             memcpy(all, c->at, n * sizeof *all);

@@ -37,6 +37,7 @@ cdef extern from "codes.h" nogil:
         size_t capacity
         size_t depth
         float least
+        int broken
 
     float encode_row(const uint16_t* row, const float* centre, size_t n, uint8_t* code, float* square_left)
     Estimate best_estimate(int width)
@@ -255,6 +256,9 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
     Returns:
         parts, shape (m,), int32, keys, shape (m,), int64, and scores, float32: the best k and what ties with the last
         of them, best first, ties by segment and tie rank; and whether rows of different segments tie.
+
+    Raises:
+        ValueError: an array does not fit the others, or a vector is not finite.
     """
     cdef Query q
     cdef Candidates found
@@ -277,6 +281,7 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
         q.wide = &wide[0, 0]
     x.query, x.k, x.count, x.margin, x.scores = &query[0], k if margin >= 0 else 0, 0, margin, NULL
     found.at, found.count, found.depth, found.least = NULL, 0, max(k, depth), -float("inf")
+    found.broken = False
     places = <Part*> malloc((n + 1) * sizeof(Part))
     try:
         if places == NULL:
@@ -299,6 +304,8 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
             if exact:
                 score_candidates(places, &query[0], query.shape[0], &found)
             sort_best(places, &found, k)
+        if found.broken:
+            raise ValueError("vectors must be finite")
         where = np.empty(found.count, np.int32)
         keys = np.empty(found.count, np.int64)
         scores = np.empty(found.count, np.float32)

@@ -100,4 +100,4 @@ def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) 
 def begins_of(sizes: NDArray[np.uint16]) -> NDArray[np.uint64]:
     """Where every 64th of sets of these sizes begins, when they lie one after the other."""
     ends = np.cumsum(sizes, dtype=np.uint64)
-    return np.concatenate([np.zeros(1, np.uint64), ends[:-1]])[::64] if len(sizes) else ends
+    return np.ascontiguousarray((ends - sizes)[::64])

@@ -14,6 +14,7 @@ from sleuth.dense.late import begins_of
 from sleuth.dense.wordllama import Reading, WordLlamaEmbedder
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder
+from sleuth.store.arrays import require
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
 from sleuth.store.scratch import IN_MEMORY, Scratch, let_go
 
@@ -148,6 +149,14 @@ class DenseLeg:
     def check(self, view: SegmentView) -> None:
         """Raises EmbedderMismatchError where another embedder made this segment."""
         check_embedder(str(view.meta["embedder"]), self.embedder.fingerprint)
+
+    def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
+        """Refuse arrays that this leg cannot have made; raises ValueError."""
+        from sleuth.dense.validity import validate_arrays
+
+        require(data.meta.get("embedder") == self.embedder.fingerprint, "its vectors are of another embedder")
+        require(not self._keeps_tokens or "tokens" in data.arrays, "array 'tokens' is missing")
+        validate_arrays(data.arrays, data.meta, n, full=full)
 
     def pack(
         self, vectors: NDArray[np.float16], kept: tuple[NDArray[np.uint8], NDArray[np.uint16]] | None = None

@@ -65,8 +65,8 @@ def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list pa
     cdef double[::1] out = values
     if n == 0 or m == 0:
         return values
-    if not 0 < table.shape[0] <= 1 << 16:
-        raise ValueError(f"table must have 1 to 65,536 vectors, got {table.shape[0]}")
+    if not 0 < table.shape[0] < 1 << 16:
+        raise ValueError(f"table must have 1 to 65,535 vectors, got {table.shape[0]}")
     x.table = &table[0, 0]
     segments = <Segment*> malloc((n_parts + 1) * sizeof(Segment))
     if segments == NULL:
@@ -86,6 +86,20 @@ def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list pa
     if problem == NO_TOKEN:
         raise ValueError("tokens must be below the length of the table")
     return values
+
+
+def are_sets(const uint8_t[::1] tokens, const uint16_t[::1] sizes, uint32_t most):
+    """Whether sets of tokens, one after the other, of these sizes, hold ids below `most` only."""
+    cdef uint16_t[65535] ids
+    cdef int64_t row, at = 0
+    cdef bint holds = True
+    with nogil:
+        for row in range(sizes.shape[0]):
+            if at + sizes[row] > tokens.shape[0] or unpack_ids(&tokens[0] + at, sizes[row], most, ids) < 0:
+                holds = False
+                break
+            at += sizes[row]
+    return holds
 
 
 cdef int read_parts(list parts, Segment* segments) except -1:
@@ -212,6 +226,8 @@ cdef int locate(const Segment* segments, size_t n_segments, const int64_t* keys,
         if row < 0:
             return NO_ROW
         begin = s.begins[row // BLOCK]
+        if begin > s.size:
+            return NO_SET
         for j in range(row // BLOCK * BLOCK, row):
             begin += s.sizes[j]
         if begin + s.sizes[row] > s.size:

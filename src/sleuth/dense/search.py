@@ -9,7 +9,8 @@ recall does not. Where few rows may answer, all are scored exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 import numpy as np
@@ -19,9 +20,9 @@ from sleuth.arguments import check_count
 from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import as_vectors
 from sleuth.dense.leg import DenseLeg, dimension_of
-from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
 from sleuth.store.hits import best_hits, no_hits
-from sleuth.store.legs import Bitmap, Hits, SegmentView
+from sleuth.store.legs import Bitmap, Hits, SegmentData, SegmentView
 from sleuth.types import Explanation
 
 Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
@@ -135,12 +136,11 @@ class DenseSearcher:
         ]
         table, step, least, error = codes.steps(vector, STEPS)
         few = max(EXACT_BELOW, 2 * max(k, depth or 0), len(self) // SPARSE)
-        if depth is not None:
-            found = codes.scan(table, step, least, parts, vector, k, depth, few=few)
-        else:
-            margin = margin_of(self._spread, error, len(vector))
-            found = codes.scan(table, step, least, parts, vector, k, max(MOST_DEPTH, 2 * k), margin, few)
-        owners, keys, scores, tied = found
+        margin = -1.0 if depth is not None else margin_of(self._spread, error, len(vector))
+        with self._naming_damage():
+            owners, keys, scores, tied = codes.scan(
+                table, step, least, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few
+            )
         return best_hits(self._numbers[owners], keys, scores, tied, k, self._ids, ordered=ordered)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -149,7 +149,7 @@ class DenseSearcher:
         found = np.zeros(len(keys), np.float32)
         for i, places, rows in self._locate(keys):
             found[places] = codes.dots(self._halves[i], vector, rows)
-        return found
+        return self._finite(found)
 
     def vectors(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Vectors of the given rows, shape (len(keys), dimension); zeros for a key that no segment holds."""
@@ -158,7 +158,7 @@ class DenseSearcher:
         found = np.zeros((len(keys), self.dimension), np.float32)
         for i, places, rows in self._locate(keys):
             found[places] = self._segments[i].arrays["vectors"][rows]
-        return found
+        return self._finite(found)
 
     def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
         """How well rows match the tokens of a query (`late.match`), shape (len(keys),); None where the tokens of one
@@ -166,7 +166,8 @@ class DenseSearcher:
         """
         if self._tokens is None:
             return None
-        return late.match_rows(query, self._tokens, np.ascontiguousarray(keys))
+        with self._naming_damage():
+            return late.match_rows(query, self._tokens, np.ascontiguousarray(keys))
 
     def explain(self, query: str | Vector, key: int) -> Explanation:
         """Why the row has its score."""
@@ -193,6 +194,24 @@ class DenseSearcher:
             raise ArgumentError("query must be finite, got a vector that is not")
         return prepared
 
+    def _finite(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        with self._naming_damage():
+            if not np.isfinite(values).all():
+                raise ValueError("vectors must be finite")
+        return values
+
+    @contextmanager
+    def _naming_damage(self) -> Iterator[None]:
+        """What a kernel says of its arrays, with the segments that they are of."""
+        try:
+            yield
+        except ValueError as error:
+            names = [view.name for view in self._segments if not _is_sound(self.leg, view)]
+            raise IndexDamagedError(
+                f"segment {' or '.join(names or [view.name for view in self._segments])}: {error}; "
+                "`sleuth doctor --repair` makes it anew"
+            ) from error
+
     def _mask(self, i: int, allowed: Bitmap | None) -> Bitmap | None:
         """Live rows of segment i that are allowed; None for all."""
         view = self._segments[i]
@@ -216,6 +235,14 @@ class DenseSearcher:
             if len(places):
                 found.append((i, places, rows[places].astype(np.uint32)))
         return found
+
+
+def _is_sound(leg: DenseLeg, view: SegmentView) -> bool:
+    try:
+        leg.validate(SegmentData(view.arrays, view.meta), len(view), full=True)
+    except ValueError:
+        return False
+    return True
 
 
 def margin_of(spread: float, error: float, dimension: int) -> float:

@@ -94,10 +94,21 @@ class LexicalLeg:
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": n}
         for name in self.fields:
-            parts = [FieldPostings(field_arrays(segment.arrays, name)) for segment in segments]
+            parts = [postings_of(segment, name) for segment in segments]
             found = merge_field(parts, kept, n, self._norm, scratch)
             _store_field(name, found, arrays, meta)
         return SegmentData(arrays, meta)
+
+    def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
+        """Refuse arrays that this leg cannot have made; raises ValueError."""
+        from sleuth.lexical.validity import validate_field
+
+        for name in self.fields:
+            facts = data.meta.get(name)
+            try:
+                validate_field(field_arrays(data.arrays, name), facts, n, full=full)
+            except ValueError as error:
+                raise ValueError(f"field {name!r}: {error}") from error
 
     def _norm(self, lengths: NDArray[np.uint32]) -> tuple[float, float]:
         """What impacts are made with, of rows of these lengths."""
@@ -196,6 +207,11 @@ def field_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
     """A field's own arrays among those of the segment."""
     prefix = f"{name}."
     return {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
+
+
+def postings_of(segment: SegmentView, name: str) -> FieldPostings:
+    """The postings of a field of a segment."""
+    return FieldPostings(field_arrays(segment.arrays, name), f"segment {segment.name}, field {name!r}")
 
 
 def _store_field(name: str, found: Arrays, arrays: Arrays, meta: dict[str, Any]) -> None:

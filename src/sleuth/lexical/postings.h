@@ -106,7 +106,7 @@ static uint32_t count_in(const Postings *p, uint32_t doc) {
 static inline int has_bit(const uint64_t *set, uint32_t i) { return (int)(set[i >> 6] >> (i & 63) & 1); }
 
 /* Rows of the set that hold the term. */
-static uint64_t df_within(const Postings *p, const uint64_t *set) {
+static inline uint64_t df_within(const Postings *p, const uint64_t *set) {
     uint64_t n = 0;
     uint32_t doc;
     if (p->entries) {
@@ -122,20 +122,72 @@ static uint64_t df_within(const Postings *p, const uint64_t *set) {
     return n;
 }
 
+/* ---- checking: a file can come from anybody, and what follows is all that reading trusts ---- */
+
+/* Whether the rows of a list rise and are below `rows`, and every count is there. */
+static inline int is_sound_list(const Postings *p, uint32_t rows) {
+    uint32_t wrong = 0, marks = 0;
+    for (uint64_t i = 1; i < p->df; i++) wrong |= list_doc(p->entries[i - 1]) >= list_doc(p->entries[i]);
+    for (uint64_t i = 0; i < p->df; i++) wrong |= !(p->entries[i] & 15), marks |= (p->entries[i] & 15) == LIST_MARK;
+    for (uint64_t i = 0; marks && i < p->df; i++) wrong |= list_count(p, p->entries[i]) < (p->entries[i] & 15);
+    return !wrong && list_doc(p->entries[p->df - 1]) < rows;
+}
+
+/* The postings of a block of a stream, whose rows must be below `rows`; -1 where they do not end with the block. */
+static inline int count_block(const Postings *p, const uint8_t *at, uint32_t size, uint32_t base, uint32_t rows) {
+    const uint8_t *end = at + size;
+    uint32_t doc;
+    int n = 0;
+    for (; at < end; n++) {
+        const int is_long = !(*at & 15);
+        if (is_long && (end - at < 2 || at[1] < 16)) return -1;
+        const uint32_t least = is_long ? at[1] : 1;
+        if (read_dense(p, &at, base, &doc) < least || doc >= rows) return -1;
+    }
+    return n;
+}
+
+/* Whether the blocks of a dense term fill its stream of `size` bytes, with its postings, of rows below `rows`. */
+static inline int is_sound_stream(const Postings *p, uint32_t rows, uint64_t size) {
+    const uint32_t group = 1u << ANCHOR_SHIFT;
+    uint64_t start = 0, n = 0;
+    for (uint32_t first = 0; first < p->blocks; first += group) {
+        const uint8_t *sizes = p->sizes + first, *stream = p->stream + start;
+        uint32_t total = 0, wrong = 0, simple = first + group < p->blocks;
+        for (uint32_t i = 0; i < group; i++) total += sizes[i], wrong |= sizes[i] > 2 * BLOCK;
+        if (wrong || p->anchors[first >> ANCHOR_SHIFT] != start || total > size - start) return 0;
+        start += total;
+        for (uint32_t i = 0; i < total; i++) simple &= (stream[i] & 15) != 0;
+        if (simple) { /* a byte per posting, and no block of rows that there are not */
+            n += total;
+            continue;
+        }
+        for (uint32_t i = 0; i < group; i++) {
+            int postings = count_block(p, stream, sizes[i], (first + i) << BLOCK_SHIFT, rows);
+            if (postings < 0) return 0;
+            stream += sizes[i];
+            n += (uint64_t)postings;
+        }
+    }
+    return start == size && n == p->df;
+}
+
 /* ---- writing ---- */
 
 #define DENSE_MARK 0x8000000000000000u
 
+typedef enum { FITS, NO_MEMORY, NO_ROOM } Outcome;
+
 typedef struct {
-    uint64_t *cursors; /* per term: next place in the lists, or DENSE_MARK | dense number */
+    uint64_t *cursors; /* per term: next place in the lists and their end; or DENSE_MARK | dense number, and nothing */
     uint32_t *entries;
     uint8_t *impacts;
-    uint64_t *stream_cursors; /* per dense term */
+    uint64_t *stream_cursors; /* per dense term: next place in the stream, and its end */
     uint8_t *stream, *maxima, *sizes;
     uint64_t stride;  /* blocks per dense term, padded */
     uint32_t *large; /* term, row, count, one after the other */
     uint64_t n_large, large_room;
-    int failed; /* without memory */
+    Outcome outcome;
 } Writer;
 
 static inline uint8_t round_up(float impact) {
@@ -148,7 +200,7 @@ static void write_large(Writer *w, uint32_t term, uint32_t doc, uint32_t count) 
         uint64_t room = w->large_room ? w->large_room * 2 : 64;
         uint32_t *larger = realloc(w->large, room * 3 * sizeof *larger);
         if (!larger) {
-            w->failed = 1;
+            w->outcome = NO_MEMORY;
             return;
         }
         w->large = larger;
@@ -162,16 +214,25 @@ static void write_large(Writer *w, uint32_t term, uint32_t doc, uint32_t count) 
 
 static inline void write_posting(Writer *w, uint32_t term, uint32_t doc, uint32_t count, float norm) {
     uint8_t impact = round_up((float)count / ((float)count + norm));
-    uint64_t at = w->cursors[term];
+    uint64_t *cursor = w->cursors + 2 * (uint64_t)term, at = *cursor;
     if (!(at & DENSE_MARK)) {
-        w->cursors[term] = at + 1;
+        if (at == cursor[1]) {
+            w->outcome = NO_ROOM;
+            return;
+        }
+        *cursor = at + 1;
         w->entries[at] = doc << 4 | (count < LIST_MARK ? count : LIST_MARK);
         w->impacts[at] = impact;
         if (count >= LIST_MARK) write_large(w, term, doc, count);
         return;
     }
     at &= ~DENSE_MARK;
-    uint64_t block = at * w->stride + (doc >> BLOCK_SHIFT), next = w->stream_cursors[at];
+    cursor = w->stream_cursors + 2 * at;
+    uint64_t block = at * w->stride + (doc >> BLOCK_SHIFT), next = *cursor;
+    if (cursor[1] - next < 1 + (uint64_t)(count >= 16)) {
+        w->outcome = NO_ROOM;
+        return;
+    }
     if (impact > w->maxima[block]) w->maxima[block] = impact;
     w->stream[next++] = (uint8_t)((doc & (BLOCK - 1)) << 4 | (count < 16 ? count : 0));
     w->sizes[block]++;
@@ -180,7 +241,7 @@ static inline void write_posting(Writer *w, uint32_t term, uint32_t doc, uint32_
         w->sizes[block]++;
         if (count >= STREAM_MARK) write_large(w, term, doc, count);
     }
-    w->stream_cursors[at] = next;
+    *cursor = next;
 }
 
 #endif

@@ -22,6 +22,8 @@ cdef extern from "postings.h" nogil:
 
 cdef class FieldPostings:
     cdef readonly dict arrays
+    cdef readonly str where
+    cdef uint8_t* is_sound
     cdef readonly uint64_t n_terms, n_rows
     cdef Large large
     cdef const uint32_t* lengths
@@ -41,4 +43,5 @@ cdef class FieldPostings:
     cdef const uint32_t* anchors
     cdef const uint8_t* stream
     cpdef int64_t find(self, str token) except? -2
-    cdef int locate(self, uint32_t number, Postings* out) noexcept nogil
+    cdef int64_t _find(self, const uint8_t* term, uint64_t size) noexcept nogil
+    cdef int locate(self, uint32_t number, Postings* out) except -1 nogil

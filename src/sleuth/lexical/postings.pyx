@@ -4,15 +4,19 @@
 import numpy as np
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, IndexDamagedError
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object)
 
 cdef extern from "postings.h" nogil:
+    ctypedef enum Outcome:
+        FITS
+        NO_MEMORY
+        NO_ROOM
     ctypedef struct Writer:
         uint64_t* cursors
         uint32_t* entries
@@ -24,18 +28,22 @@ cdef extern from "postings.h" nogil:
         uint64_t stride
         uint32_t* large
         uint64_t n_large
-        int failed
+        Outcome outcome
     uint32_t list_doc(uint32_t)
     uint32_t list_count(const Postings*, uint32_t)
     uint32_t read_dense(const Postings*, const uint8_t**, uint32_t, uint32_t*)
     uint32_t count_in(const Postings*, uint32_t)
     uint64_t df_within(const Postings*, const uint64_t*)
+    int is_sound_list(const Postings*, uint32_t)
+    int is_sound_stream(const Postings*, uint32_t, uint64_t)
     void write_posting(Writer*, uint32_t, uint32_t, uint32_t, float)
 
 BLOCK = 16
 GROUP = 16
 """Blocks per anchor."""
 MOST_ROWS = 1 << 28
+LARGE = 15
+"""Counts from which on they may stand in a table of their own: the mark of a list."""
 STRIDE = 16
 """Blocks per dense term are padded to a multiple of this."""
 DENSE_SHARE = 0.25
@@ -71,12 +79,16 @@ cdef uint32_t _hash(const uint8_t* s, uint64_t n) noexcept nogil:
 cdef class FieldPostings:
     """Reads the postings of one field of one segment.
 
+    The postings of a term are checked when they are first read, since they make up most of a file.
+
     Args:
-        arrays: as `invert` or `merge` gave them.
+        arrays: of the leg, or of a file that it has validated.
+        where: names the segment in an error.
     """
 
-    def __cinit__(self, arrays):
+    def __cinit__(self, arrays, where="a segment"):
         self.arrays = a = dict(arrays)
+        self.where = where
         self.n_rows = len(a["lengths"])
         self.n_terms = len(a["term_starts"]) - 1
         self.lengths = _u32(a["lengths"])
@@ -92,7 +104,7 @@ cdef class FieldPostings:
         self.dense_starts = _u64(a["dense_starts"])
         self.n_dense = len(a["dense_terms"])
         self.blocks = (self.n_rows + BLOCK - 1) // BLOCK
-        self.stride = _stride(self.n_rows)
+        self.stride = stride_of(self.n_rows)
         self.maxima = _u8(a["maxima"])
         self.sizes = _u8(a["sizes"])
         self.anchors = _u32(a["anchors"])
@@ -101,13 +113,21 @@ cdef class FieldPostings:
         self.large.docs = _u32(a["large_docs"])
         self.large.counts = _u32(a["large_counts"])
         self.large.n = len(a["large_terms"])
+        self.is_sound = <uint8_t*>calloc(self.n_terms + 1, 1)
+        if self.is_sound == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.is_sound)
 
     def __len__(self):
         return self.n_terms
 
-    cdef int locate(self, uint32_t number, Postings* out) noexcept nogil:
+    cdef int locate(self, uint32_t number, Postings* out) except -1 nogil:
+        """Where the postings of a term are, which are sound; whether they are dense."""
         cdef uint64_t low = 0, high = self.n_dense, mid
         cdef uint64_t start = self.list_starts[number]
+        cdef bint is_sound
         out.number = number
         out.large = &self.large
         out.blocks = <uint32_t>self.blocks
@@ -116,20 +136,46 @@ cdef class FieldPostings:
             out.entries = self.entries + start
             out.impacts = self.impacts + start
             out.maxima = NULL
-            return 0
-        while low < high:
-            mid = (low + high) // 2
-            if self.dense_terms[mid] < number:
-                low = mid + 1
-            else:
-                high = mid
-        out.entries = NULL
-        out.df = self.dense_df[low]
-        out.maxima = self.maxima + low * self.stride
-        out.sizes = self.sizes + low * self.stride
-        out.anchors = self.anchors + low * (self.stride // 16)
-        out.stream = self.stream + self.dense_starts[low]
-        return 1
+            is_sound = self.is_sound[number] or is_sound_list(out, <uint32_t>self.n_rows)
+        else:
+            while low < high:
+                mid = (low + high) // 2
+                if self.dense_terms[mid] < number:
+                    low = mid + 1
+                else:
+                    high = mid
+            out.entries = NULL
+            out.df = self.dense_df[low]
+            out.maxima = self.maxima + low * self.stride
+            out.sizes = self.sizes + low * self.stride
+            out.anchors = self.anchors + low * (self.stride // 16)
+            out.stream = self.stream + self.dense_starts[low]
+            is_sound = self.is_sound[number] or is_sound_stream(
+                out, <uint32_t>self.n_rows, self.dense_starts[low + 1] - self.dense_starts[low]
+            )
+        if not is_sound:
+            with gil:
+                raise IndexDamagedError(
+                    f"{self.where}: the postings of {self.term(number)!r} do not read; "
+                    "`sleuth doctor --repair` makes them anew"
+                )
+        self.is_sound[number] = True
+        return out.entries == NULL
+
+    def check(self):
+        """Check all terms and their postings.
+
+        Raises:
+            IndexDamagedError: names a term.
+        """
+        cdef Postings p
+        cdef uint64_t number
+        for number in range(self.n_terms):
+            if self._find(self.term_bytes + self.term_starts[number], self.term_starts[number + 1] - self.term_starts[number]) != <int64_t>number:
+                raise IndexDamagedError(f"{self.where}: its dictionary does not find term {number}")
+        with nogil:
+            for number in range(self.n_terms):
+                self.locate(<uint32_t>number, &p)
 
     cpdef int64_t find(self, str token) except? -2:
         """The number of a term, or -1."""
@@ -142,19 +188,25 @@ cdef class FieldPostings:
             encoded = token.encode("utf-8", "surrogatepass")
             s = encoded
             size = len(encoded)
-        cdef uint64_t j = _hash(<const uint8_t*>s, size) & self.slot_mask, i
+        return self._find(<const uint8_t*>s, size)
+
+    cdef int64_t _find(self, const uint8_t* term, uint64_t size) noexcept nogil:
+        cdef uint64_t j = _hash(term, size) & self.slot_mask, i
         while self.slots[j]:
             i = self.slots[j] - 1
-            if self.term_starts[i + 1] - self.term_starts[i] == <uint64_t>size and not memcmp(self.term_bytes + self.term_starts[i], s, size):
+            if self.term_starts[i + 1] - self.term_starts[i] == size and not memcmp(self.term_bytes + self.term_starts[i], term, size):
                 return i
             j = (j + 1) & self.slot_mask
         return -1
 
     def term(self, uint32_t number):
-        """The term of a number."""
+        """The term of a number; bytes that are no text are escaped."""
         a = self.arrays
-        start, end = a["term_starts"][number], a["term_starts"][number + 1]
-        return bytes(a["term_bytes"][start:end]).decode("utf-8", "surrogatepass")
+        term = bytes(a["term_bytes"][a["term_starts"][number] : a["term_starts"][number + 1]])
+        try:
+            return term.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return term.decode("utf-8", "backslashreplace")
 
     def df(self, uint32_t number, const uint64_t[::1] live=None):
         """In how many rows the term is, of those in `live`."""
@@ -197,9 +249,14 @@ cdef class FieldPostings:
         return rows_array, counts_array
 
 
-def _stride(n_rows):
+def stride_of(n_rows):
     """Blocks per dense term, padded."""
     return -(-n_rows // (BLOCK * STRIDE)) * STRIDE
+
+
+def _spans(starts):
+    """(start, end) of each piece that `starts`, shape (n + 1,), cut; shape (n, 2), uint64."""
+    return np.stack((starts[:-1], starts[1:]), axis=1).astype(np.uint64)
 
 
 def is_dense(df, n_rows):
@@ -209,7 +266,7 @@ def is_dense(df, n_rows):
 
 def sizes_of(df, long_counts, n_rows):
     """The bytes that the postings of each term take, about; shape (n_terms,), int64."""
-    return np.where(is_dense(df, n_rows), df.astype(np.int64) + long_counts + 2 * _stride(n_rows), 5 * df.astype(np.int64))
+    return np.where(is_dense(df, n_rows), df.astype(np.int64) + long_counts + 2 * stride_of(n_rows), 5 * df.astype(np.int64))
 
 
 def make_slots(const uint8_t[::1] data, const uint32_t[::1] starts):
@@ -248,7 +305,7 @@ cdef class PostingsWriter:
         n = len(lengths)
         if n > MOST_ROWS:
             raise ArgumentError(f"a segment must hold at most {MOST_ROWS} rows, got {n}")
-        stride = _stride(n)
+        stride = stride_of(n)
         dense = is_dense(df, n)
         dense_terms = np.flatnonzero(dense).astype(np.uint32)
         list_starts = np.zeros(len(df) + 1, np.int64)
@@ -270,12 +327,13 @@ cdef class PostingsWriter:
             "sizes": np.zeros(len(dense_terms) * stride, np.uint8),
             "stream": np.empty(int(dense_starts[-1]), np.uint8),
         }
-        cursors = list_starts[:-1].astype(np.uint64)
-        cursors[dense_terms] = np.arange(len(dense_terms), dtype=np.uint64) | np.uint64(1 << 63)
-        stream_cursors = dense_starts[:-1].copy()
+        cursors = _spans(list_starts)
+        cursors[dense_terms, 0] = np.arange(len(dense_terms), dtype=np.uint64) | np.uint64(1 << 63)
+        cursors[dense_terms, 1] = cursors[dense_terms, 0]
+        stream_cursors = _spans(dense_starts)
         self.keep = (cursors, stream_cursors)
-        self.w.cursors = <uint64_t*>_u64(cursors)
-        self.w.stream_cursors = <uint64_t*>_u64(stream_cursors)
+        self.w.cursors = <uint64_t*>_u64(cursors.reshape(-1))
+        self.w.stream_cursors = <uint64_t*>_u64(stream_cursors.reshape(-1))
         self.w.entries = <uint32_t*>_u32(a["entries"])
         self.w.impacts = <uint8_t*>_u8(a["impacts"])
         self.w.stream = <uint8_t*>_u8(a["stream"])
@@ -314,7 +372,7 @@ cdef class PostingsWriter:
                 if term < n:
                     self._add_term(source, number, term, rows)
 
-    cdef void _add_term(self, FieldPostings source, uint64_t number, uint32_t term, const uint32_t[::1] rows) noexcept nogil:
+    cdef int _add_term(self, FieldPostings source, uint64_t number, uint32_t term, const uint32_t[::1] rows) except -1 nogil:
         cdef Postings p
         cdef uint64_t i
         cdef uint32_t block, doc
@@ -323,24 +381,33 @@ cdef class PostingsWriter:
         if not source.locate(<uint32_t>number, &p):
             for i in range(p.df):
                 self._move(rows[list_doc(p.entries[i])], term, list_count(&p, p.entries[i]))
-            return
+            return 0
         at = p.stream
         for block in range(p.blocks):
             end = at + p.sizes[block]
             while at < end:
                 i = read_dense(&p, &at, block * 16, &doc)
                 self._move(rows[doc], term, <uint32_t>i)
+        return 0
 
     cdef inline void _move(self, uint32_t row, uint32_t term, uint32_t count) noexcept nogil:
         if row != <uint32_t>GONE_ROW:
             write_posting(&self.w, term, row, count, self.c0 + self.c1 * <float>self.lengths[row])
 
     def finish(self):
-        """The arrays, complete."""
-        if self.w.failed:
+        """The arrays, complete.
+
+        Raises:
+            IndexDamagedError: other postings came than were announced: a segment's counts are not those of its postings.
+        """
+        if self.w.outcome == NO_MEMORY:
             raise MemoryError
+        if self.w.outcome == NO_ROOM or any((span[:, 0] != span[:, 1]).any() for span in self.keep):
+            raise IndexDamagedError(
+                "a segment counts other postings than it holds; `sleuth doctor --repair` makes it anew"
+            )
         a = self.arrays
-        groups = _stride(len(a["lengths"])) // GROUP
+        groups = stride_of(len(a["lengths"])) // GROUP
         sizes = a["sizes"].reshape(-1, GROUP).sum(axis=1, dtype=np.uint32)
         anchors = np.zeros(sizes.shape, np.uint32)
         if groups:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
-from sleuth.lexical.leg import LexicalLeg, field_arrays
-from sleuth.lexical.postings import FieldPostings
+from sleuth.lexical.leg import LexicalLeg, postings_of
 from sleuth.lexical.scoring import Weighting
 from sleuth.store.hits import best_hits
 from sleuth.store.legs import Bitmap, Hits, SegmentView, unpack
@@ -48,7 +47,7 @@ class _Segment:
     def __init__(self, view: SegmentView, fields: Sequence[str]) -> None:
         self.view = view
         self.n = len(view)
-        self.postings = {name: FieldPostings(field_arrays(view.arrays, name)) for name in fields}
+        self.postings = {name: postings_of(view, name) for name in fields}
         self.built = {name: _mean(view.meta[name]["total"], view.meta[name]["filled"]) for name in fields}
         self.lengths = {name: self._lengths(name) for name in fields}
 
@@ -205,7 +204,7 @@ class LexicalSearcher:
         length = int(postings.arrays["lengths"][row])
         c0, c1 = self._norms[field]
         idf = found.bm25 if weighting == "bm25" else found.tfidf
-        norm = c0 + c1 * length if weighting == "bm25" else math.sqrt(length)
+        norm = c0 + c1 * length if weighting == "bm25" else math.sqrt(max(length, 1))
         share = tf / (tf + norm) if weighting == "bm25" else math.sqrt(tf) / norm
         facts: dict[str, float | int | str] = {
             "field": field,

@@ -146,3 +146,17 @@ class Leg(Protocol):
             scratch: where arrays can be made that are too large for memory.
         """
         ...
+
+    def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
+        """Refuse arrays of a file that this leg cannot have made, so that its kernels may trust the others.
+
+        Costs little where not `full`: what then is not looked at must be checked when it is used.
+
+        Args:
+            n: how many rows the segment has.
+            full: look at every value that a kernel uses.
+
+        Raises:
+            ValueError: says what is wrong.
+        """
+        ...

@@ -174,7 +174,9 @@ class Shelf:
             with self._guard:
                 opened = self._opened.get(name)
                 if opened is None:
-                    opened = self._opened[name] = self._read(connection, name, size, checksum)
+                    opened = self._read(connection, name, size, checksum)
+                    segments.validate(opened, leg)
+                    self._opened[name] = opened
             out.append(opened)
         return out
 

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from sleuth.store.legs import Bitmap, SegmentView, pack, unpack
 
+SPARSE = 64
+"""Keys further apart than this, on average, are looked up one by one: a table over their range could be any size."""
+
 
 def align(
     bitmaps: Sequence[Bitmap], source: Sequence[SegmentView], target: Sequence[SegmentView]
@@ -50,6 +53,10 @@ def _gather(
     if not len(keys):
         return found
     first, last = int(keys[0]), int(keys[-1])
+    if last - first > SPARSE * len(keys):
+        for view, mask in zip(source, masks, strict=True):
+            found |= np.isin(keys, view.keys[mask], assume_unique=True)
+        return found
     table = found if _is_range(keys) else np.zeros(last - first + 1, np.bool_)
     for view, mask in zip(source, masks, strict=True):
         low, high = np.searchsorted(view.keys, [first, last + 1])

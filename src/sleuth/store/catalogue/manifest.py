@@ -131,21 +131,40 @@ def uncovered(connection: Connection, leg: Leg, bad: frozenset[str] = frozenset(
     return [(first, last) for first, last in found if occupied(connection, first, last)]
 
 
-def open_segment(connection: Connection, folder: Path, entry: Entry) -> Opened:
+def open_segment(
+    connection: Connection, folder: Path, entry: Entry, leg: Leg | None = None, *, full: bool = False
+) -> Opened:
     """The segment of an entry.
+
+    Args:
+        leg: whose segment it is: arrays made with its settings are validated too, at length where `full`.
 
     Raises:
         SegmentMissingError: its file is not there.
-        IndexDamagedError: it is not as it was written, as far as its size and header tell.
+        IndexDamagedError: it is not as it was written, as far as its size and header tell, or not the leg's.
         StoreError: it cannot be opened now, as where too many files are open.
     """
+    opened = _read_segment(connection, folder, entry)
+    keys = opened.keys
+    if len(keys) != entry.rows or (len(keys) and not entry.first <= keys[0] <= keys[-1] <= entry.last):
+        raise IndexDamagedError(f"segment {entry.name}: its rows are not those of the manifest")
+    if leg is not None and leg.fingerprint == entry.fingerprint:
+        segments.validate(opened, leg, full=full)
+    return opened
+
+
+def _read_segment(connection: Connection, folder: Path, entry: Entry) -> Opened:
+    # Only a segment whose rows need no bytes, as where none has metadata, has more rows than bytes; each has a row in
+    # the record, which takes some there.
+    size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    most = connection.execute(size).fetchone()[0]
     if entry.inline:
         stored = connection.execute("SELECT inline FROM segments WHERE name = ?", (entry.name,)).fetchone()[0]
         if not isinstance(stored, bytes):
             raise IndexDamagedError(f"segment {entry.name}: its bytes are not as they were written")
-        return segments.decode(entry.name, stored, entry.checksum)
+        return segments.decode(entry.name, stored, entry.checksum, most_rows=most)
     try:
-        return segment_files.read(folder, entry.name, entry.bytes, entry.checksum)
+        return segment_files.read(folder, entry.name, entry.bytes, entry.checksum, most_rows=most)
     except FileNotFoundError as error:
         raise SegmentMissingError(entry.name) from error
     except OSError as error:
@@ -176,16 +195,18 @@ def purge_tombstones(connection: Connection, folder: Path, first: int, last: int
     held = np.zeros(len(dead), bool)
     for entry in entries(connection):
         if len(dead) and entry.first <= last and entry.last >= first:
-            held |= np.isin(dead, _keys_of(connection, folder, entry), assume_unique=True)
+            held |= _held_by(connection, folder, entry, dead)
     connection.executemany("DELETE FROM tombstones WHERE key = ?", ((key,) for key in dead[~held].tolist()))
 
 
-def _keys_of(connection: Connection, folder: Path, entry: Entry) -> NDArray[np.int64]:
-    """Keys of a segment; all of its range where it cannot be read, so that nothing is forgotten too early."""
+def _held_by(
+    connection: Connection, folder: Path, entry: Entry, keys: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which keys a segment holds; all of its range where it cannot be read, so that nothing is forgotten too early."""
     try:
-        return open_segment(connection, folder, entry).keys
+        return np.isin(keys, open_segment(connection, folder, entry).keys, assume_unique=True)
     except (SegmentMissingError, IndexDamagedError):
-        return np.arange(entry.first, entry.last + 1)
+        return (keys >= entry.first) & (keys <= entry.last)
 
 
 def _tombstones(connection: Connection, where: str, values: tuple[int, ...]) -> NDArray[np.int64]:
@@ -298,7 +319,7 @@ class Views:
         cached = self._cache.get(entry.name)
         try:
             if cached is None:
-                opened = open_segment(connection, self.folder, entry)
+                opened = open_segment(connection, self.folder, entry, self.legs[entry.leg])
                 cached = self._cache[entry.name] = _read_dead(connection, opened, entry, generation)
             elif cached.generation < generation:
                 _add_dead(connection, cached, entry, generation)

@@ -18,8 +18,8 @@ SUFFIX = ".seg"
 TEMPORARY = ".tmp"
 
 
-def read(folder: Path, name: str, size: int, checksum: int) -> Opened:
-    """Map a segment file of the folder.
+def read(folder: Path, name: str, size: int, checksum: int, *, most_rows: int = 0) -> Opened:
+    """Map a segment file of the folder; `most_rows` as of `decode`.
 
     Raises:
         FileNotFoundError: it is not there.
@@ -29,9 +29,10 @@ def read(folder: Path, name: str, size: int, checksum: int) -> Opened:
     path = folder / f"{name}{SUFFIX}"
     with opened_folder(folder) as within, opened_file(path, within) as fd:
         length = os.fstat(fd).st_size
-        if length != size:
+        if length != size or not length:
             raise IndexDamagedError(f"{path}: {length} bytes where {size} were written", path=str(path))
-        return decode(name, mmap.mmap(fd, 0, access=mmap.ACCESS_READ), checksum)
+        mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+        return decode(name, mapped, checksum, most_rows=most_rows)
 
 
 class Held:

@@ -26,13 +26,13 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.legs import SegmentData
+from sleuth.store.legs import Leg, SegmentData
 from sleuth.store.scratch import bytes_of, pieces
 
 MAGIC = b"SLEUTH\x00\x01"
@@ -41,6 +41,8 @@ PRELUDE = struct.Struct("<8sIIII")
 ALIGNMENT = 64
 _KEYS, _TIES = "$keys", "$ties"
 _NAME = re.compile(r"\w+-\d+-\d+-[0-9a-f]{12}")
+_MALFORMED = (AttributeError, KeyError, OverflowError, RecursionError, SyntaxError, TypeError, ValueError)
+"""What reading a header raises that is no header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,22 +134,46 @@ def encode(  # noqa: PLR0917 - the header, in order
     return Encoded(name, leg, fingerprint, first, last, len(keys), size, checksum, tuple(parts))
 
 
-def decode(name: str, buffer: bytes | mmap.mmap, checksum: int) -> Opened:
+def decode(name: str, buffer: bytes | mmap.mmap, checksum: int, *, most_rows: int = 0) -> Opened:
     """A segment's arrays as read-only views of its bytes; the header is verified, the arrays are not (see `verify`).
 
+    A file can come from anybody, with checksums that fit: what the header says is checked before it sizes anything.
+
+    Args:
+        most_rows: a segment without an array of keys may claim as many rows as it has bytes, or this many.
+
     Raises:
-        IndexDamagedError: the bytes are not those that were written under this name.
+        IndexDamagedError: the bytes are not those that were written under this name, or no writer wrote them.
     """
     header = _header(name, buffer, checksum)
-    stored, checksums = {}, {}
-    for entry in header["arrays"]:
-        stored[entry["name"]] = _view(name, buffer, entry)
-        checksums[entry["name"]] = int(entry["crc"])
+    try:
+        entries = list(_entries(header["arrays"], header["base"]))
+        stored = {entry.name: _view(buffer, entry) for entry in entries}
+        keys = _unpack_keys(header["start"], header["rows"], stored.get(_KEYS), max(most_rows, len(buffer)))
+        ties = stored.get(_TIES)
+        if ties is not None and (ties.dtype != np.uint32 or ties.shape != keys.shape):
+            raise ValueError(f"{ties.dtype} tie ranks, shape {ties.shape}, of {len(keys)} rows")
+        if not isinstance(header["meta"], dict):
+            raise TypeError("its facts have no names")
+    except _MALFORMED as error:
+        raise IndexDamagedError(f"segment {name}: its header describes no segment ({error})") from error
     arrays = {key: array for key, array in stored.items() if key not in (_KEYS, _TIES)}
-    keys = _unpack_keys(int(header["start"]), int(header["rows"]), stored.get(_KEYS))
-    padding = tuple(_padding(buffer, header["arrays"]))
+    checksums = {entry.name: entry.checksum for entry in entries}
+    padding = tuple(_padding(buffer, entries))
     file = buffer if isinstance(buffer, mmap.mmap) else None
-    return Opened(name, keys, stored.get(_TIES), arrays, header["meta"], stored, checksums, padding, file)
+    return Opened(name, keys, ties, arrays, header["meta"], stored, checksums, padding, file)
+
+
+def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
+    """Refuse arrays that the leg cannot have made; see `Leg.validate`.
+
+    Raises:
+        IndexDamagedError: says what is wrong.
+    """
+    try:
+        leg.validate(SegmentData(segment.arrays, segment.meta), len(segment.keys), full=full)
+    except ValueError as error:
+        raise IndexDamagedError(f"segment {segment.name}: {error}") from error
 
 
 def verify(segment: Opened) -> Iterator[str]:
@@ -175,8 +201,18 @@ def _pack_keys(keys: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     return {_KEYS: distance.astype(np.uint32) if distance[-1] < 2**32 else distance}
 
 
-def _unpack_keys(start: int, rows: int, stored: NDArray[Any] | None) -> NDArray[np.int64]:
-    keys = np.arange(start, start + rows, dtype=np.int64) if stored is None else stored + np.int64(start)
+def _unpack_keys(start: int, rows: int, stored: NDArray[Any] | None, most_rows: int) -> NDArray[np.int64]:
+    """The keys, ascending; raises ValueError where they cannot be."""
+    if not 0 <= rows <= most_rows or not 0 <= start < 1 << 62:
+        raise ValueError(f"{rows} rows from key {start} on")
+    if stored is None:
+        keys = np.arange(start, start + rows, dtype=np.int64)
+    else:
+        if stored.dtype not in (np.uint32, np.int64) or stored.shape != (rows,) or not rows:
+            raise ValueError(f"keys of {stored.dtype} and shape {stored.shape} for {rows} rows")
+        if stored[0] or stored[-1] >= 1 << 62 or not np.all(stored[1:] > stored[:-1]):
+            raise ValueError("keys are not in order")
+        keys = stored + np.int64(start)
     keys.flags.writeable = False
     return keys
 
@@ -217,34 +253,68 @@ def _header(name: str, buffer: bytes | mmap.mmap, checksum: int) -> dict[str, An
     header = bytes(buffer[PRELUDE.size : PRELUDE.size + length])
     if magic != MAGIC or version != CONTAINER or crc != checksum or zlib.crc32(header) != checksum:
         raise IndexDamagedError(f"segment {name}: its header is not as it was written")
-    head: dict[str, Any] = json.loads(header)
     base = _align(PRELUDE.size + length)
-    if head["name"] != name or (head["arrays"] and base + head["size"] != len(buffer)):
+    try:
+        head: dict[str, Any] = json.loads(header)
+        is_whole = head["name"] == name and (not head["arrays"] or base + head["size"] == len(buffer))
+    except _MALFORMED as error:
+        raise IndexDamagedError(f"segment {name}: its header is no description of a segment") from error
+    if not is_whole:
         raise IndexDamagedError(f"segment {name}: these are the bytes of another segment, or not all of them")
-    for entry in head["arrays"]:
-        entry["offset"] += base
-    return head
+    return {**head, "base": base}
 
 
-def _view(name: str, buffer: bytes | mmap.mmap, entry: Mapping[str, Any]) -> NDArray[Any]:
-    dtype, shape = _dtype(entry["dtype"]), tuple(entry["shape"])
-    count = math.prod(shape)
-    if not count:
-        return np.zeros(shape, dtype)
-    if entry["offset"] + count * dtype.itemsize > len(buffer):
-        raise IndexDamagedError(f"segment {name}: array {entry['name']} reaches beyond its end")
-    view: NDArray[Any] = np.frombuffer(buffer, dtype, count, entry["offset"]).reshape(shape)
-    return view
+class _Entry(NamedTuple):
+    """An array as the header describes it; its offset is absolute."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    offset: int
+    checksum: int
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size * self.dtype.itemsize
 
 
-def _padding(buffer: bytes | mmap.mmap, entries: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
+def _entries(described: Sequence[Mapping[str, Any]], base: int) -> Iterator[_Entry]:
+    """What the header says of each array; raises ValueError where a writer would have placed it elsewhere."""
+    position = base
+    for entry in described:
+        array = _Entry(
+            str(entry["name"]),
+            _dtype(entry["dtype"]),
+            tuple(map(int, entry["shape"])),
+            base + int(entry["offset"]),
+            int(entry["crc"]),
+        )
+        if array.dtype.hasobject or array.offset != _align(position) or any(n < 0 for n in array.shape):
+            raise ValueError(f"array {array.name!r} is not where it should be")
+        yield array
+        position = array.end
+
+
+def _view(buffer: bytes | mmap.mmap, entry: _Entry) -> NDArray[Any]:
+    if not entry.size:
+        return np.zeros(entry.shape, entry.dtype)
+    if entry.end > len(buffer):
+        raise ValueError(f"array {entry.name!r} reaches beyond its end")
+    view: NDArray[Any] = np.frombuffer(buffer, entry.dtype, entry.size, entry.offset)
+    return view.reshape(entry.shape)
+
+
+def _padding(buffer: bytes | mmap.mmap, entries: Sequence[_Entry]) -> Iterator[bytes]:
     """The bytes of no array: the last word of the prelude, and what aligns."""
     *_, length, _, _ = PRELUDE.unpack_from(buffer)
     yield bytes(buffer[PRELUDE.size - 4 : PRELUDE.size])
-    position = PRELUDE.size + length
-    for entry in entries:
-        yield bytes(buffer[position : entry["offset"]])
-        position = entry["offset"] + _nbytes(entry)
+    ends = [PRELUDE.size + length, *(entry.end for entry in entries)]
+    for end, entry in zip(ends, entries, strict=False):
+        yield bytes(buffer[end : entry.offset])
 
 
 def _dtype(described: Any) -> np.dtype[Any]:

@@ -44,7 +44,8 @@ cdef inline int64_t take(const uint8_t* data, Py_ssize_t* at, Py_ssize_t end) no
 
 
 cdef inline int compare(const uint8_t* a, Py_ssize_t n_a, const uint8_t* b, Py_ssize_t n_b) noexcept nogil:
-    cdef int order = memcmp(a, b, n_a if n_a < n_b else n_b)
+    cdef Py_ssize_t n = n_a if n_a < n_b else n_b
+    cdef int order = memcmp(a, b, n) if n else 0  # of an empty string there may be no address
     return order if order != 0 else (n_a > n_b) - (n_a < n_b)
 
 

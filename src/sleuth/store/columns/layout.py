@@ -6,13 +6,16 @@ A piece that is there already, byte for byte, is not written twice: keys that sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.errors import IndexDamagedError
+from sleuth.store.arrays import integer_of, require
 from sleuth.store.columns.column import (
     NO_FLOATS,
     NO_LISTS,
@@ -24,11 +27,24 @@ from sleuth.store.columns.column import (
     Lists,
     Strings,
 )
+from sleuth.store.columns.validity import piece_of, validate_column
 from sleuth.store.legs import SegmentData, SegmentView
 
 ARRAY: Final = "columns"
+MOST_CODES: Final = 1 << 32
 _ALIGNMENT: Final = 8
-_PIECES: Final = frozenset({"codes", "starts", "values", "floats", "strings", "heads", "offsets", "elements"})
+_CODES: Final = "|u1 <u2 <u4"
+_PIECES: Final = {
+    "codes": _CODES,
+    "starts": "<u4",
+    "values": "|u1 |i1 <u2 <i2 <u4 <i4 <i8",
+    "floats": "<f8",
+    "strings": "|u1",
+    "heads": "<u4",
+    "offsets": "<u4",
+    "elements": _CODES,
+}
+"""The dtypes that each piece can have."""
 
 
 def to_segment(n: int, columns: Iterable[tuple[str, Column]]) -> SegmentData:
@@ -39,24 +55,56 @@ def to_segment(n: int, columns: Iterable[tuple[str, Column]]) -> SegmentData:
 
 
 def read_column(view: SegmentView, key: str) -> Column | None:
-    """The column of a key, on the segment's own memory; None where no row has the key."""
-    facts = view.meta["keys"].get(key)
+    """The column of a key, on the segment's own memory; None where no row has the key.
+
+    Raises:
+        IndexDamagedError: the leg cannot have made it.
+    """
+    with naming_damage(view, key):
+        return column_of(SegmentData(view.arrays, view.meta), key)
+
+
+@contextmanager
+def naming_damage(view: SegmentView, key: str) -> Iterator[None]:
+    """What a column says of its arrays, with the segment that it is of."""
+    try:
+        yield
+    except ValueError as error:
+        rule = f"the metadata {key!r} of segment {view.name} must read as it was written, got {error}"
+        raise IndexDamagedError(f"{rule}; `sleuth doctor --repair` makes it anew") from error
+
+
+def column_of(segment: SegmentData, key: str) -> Column | None:
+    """The column of a key; None where no row has the key. Raises ValueError where the leg cannot have made it."""
+    facts = segment.meta["keys"].get(key)
     if facts is None:
         return None
-    data = view.arrays[ARRAY]
-    pieces = {name: _piece(data, place) for name, place in facts.items() if name in _PIECES}
-    low, count = facts.get("integers", (0, 0))
-    return Column(
-        n=view.meta["n"],
+    data = segment.arrays[ARRAY]
+    require(isinstance(facts, dict) and "codes" in facts, "a column must have codes")
+    pieces = {name: piece_of(data, facts[name], kinds) for name, kinds in _PIECES.items() if name in facts}
+    require(("strings" in pieces) == ("heads" in pieces), "strings must have heads")
+    require(("offsets" in pieces) == ("elements" in pieces), "lists must have offsets")
+    column = Column(
+        n=segment.meta["n"],
         codes=pieces["codes"],
         starts=pieces.get("starts"),
-        integers=Integers(pieces.get("values"), low, count),
+        integers=_integers(facts, pieces.get("values")),
         floats=Floats(pieces["floats"]) if "floats" in pieces else NO_FLOATS,
-        strings=Strings(pieces["strings"], pieces["heads"], facts["n_strings"])
+        strings=Strings(pieces["strings"], pieces["heads"], integer_of(facts, "n_strings", 0, MOST_CODES))
         if "heads" in pieces
         else NO_STRINGS,
         lists=Lists(pieces["offsets"], pieces["elements"]) if "offsets" in pieces else NO_LISTS,
     )
+    validate_column(column)
+    return column
+
+
+def _integers(facts: Mapping[str, Any], values: Array | None) -> Integers:
+    stored = facts.get("integers", [0, 0])
+    require(isinstance(stored, list) and len(stored) == 2, f"integers must be two numbers, got {stored!r}")
+    bounds = dict(zip(("low", "count"), stored, strict=True))
+    low = integer_of(bounds, "low", -(1 << 63), 1 << 63)
+    return Integers(values, low, integer_of(bounds, "count", 0, MOST_CODES))
 
 
 def keys_of(view: SegmentView) -> list[str]:
@@ -104,10 +152,3 @@ def _facts(column: Column, out: _Pieces) -> dict[str, Any]:
     if column.lists.count:
         facts["offsets"], facts["elements"] = out.add(column.lists.offsets), out.add(column.lists.elements)
     return facts
-
-
-def _piece(data: NDArray[np.uint8], facts: list[Any]) -> Array:
-    offset, count, name = facts
-    dtype = np.dtype(name)
-    found: Array = data[offset : offset + count * dtype.itemsize].view(dtype)
-    return found if found.flags.aligned else found.copy()

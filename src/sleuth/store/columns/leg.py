@@ -8,9 +8,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.errors import IndexDamagedError
+from sleuth.store.arrays import array_of, integer_of, require
+from sleuth.store.columns import kernels
 from sleuth.store.columns.build import build_columns
 from sleuth.store.columns.column import Column
-from sleuth.store.columns.layout import keys_of, read_column, to_segment
+from sleuth.store.columns.layout import ARRAY, column_of, keys_of, read_column, to_segment
 from sleuth.store.columns.merge import merge_column
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
 from sleuth.store.scratch import IN_MEMORY, Scratch
@@ -34,13 +37,34 @@ class ColumnsLeg:
         keep = [_live(view) for view in segments]
         return to_segment(sum(int(np.count_nonzero(mask)) for mask in keep), _merged(segments, keep))
 
+    def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
+        """Refuse arrays that this leg cannot have made; raises ValueError. Columns are checked when they are read."""
+        array_of(data.arrays, ARRAY, np.uint8, (None,))
+        require(integer_of(data.meta, "n", 0, n) == n, "columns must be of all rows")
+        keys = data.meta.get("keys")
+        require(isinstance(keys, dict), f"fact 'keys' must be columns by name, got {keys!r}")
+        for key in keys if full and keys else ():
+            try:
+                column = column_of(data, key)
+                if column and column.strings.count:
+                    kernels.decode(column.strings.data, column.strings.count)
+            except ValueError as error:
+                raise ValueError(f"metadata {key!r}: {error}") from error
+
 
 def _merged(
     segments: Sequence[SegmentView], keep: Sequence[NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Column]]:
     for key in sorted({key for view in segments for key in keys_of(view)}):
         parts = [(read_column(view, key), mask) for view, mask in zip(segments, keep, strict=True)]
-        column = merge_column(parts)
+        try:
+            column = merge_column(parts)
+        except ValueError as error:
+            names = " or ".join(view.name for view in segments)
+            raise IndexDamagedError(
+                f"the metadata {key!r} of segment {names} must read as it was written, got {error}; "
+                "`sleuth doctor --repair` makes it anew"
+            ) from error
         if column is not None:
             yield key, column
 

@@ -16,7 +16,6 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError
 from sleuth.filters import And, Compare, Filter, Not, Operator, Or, Scalar
 from sleuth.store.columns.column import (
     FALSE,
@@ -28,7 +27,7 @@ from sleuth.store.columns.column import (
     Interval,
     Strings,
 )
-from sleuth.store.columns.layout import keys_of, read_column
+from sleuth.store.columns.layout import keys_of, naming_damage, read_column
 from sleuth.store.legs import Bitmap, SegmentView
 
 _MAX_SCANS: Final = 4
@@ -79,6 +78,7 @@ class ColumnsSearcher:
     def __init__(self, segments: Sequence[SegmentView], cache: FilterCache | None = None) -> None:
         self.segments = tuple(segments)
         self.cache = FilterCache() if cache is None else cache
+        self._columns: dict[tuple[str, str], Column | None] = {}
 
     def bitmap(self, filter: Filter) -> list[Bitmap]:
         """Per segment, the ordinals of the rows that match, read-only; deleted rows that match are among them."""
@@ -104,18 +104,18 @@ class ColumnsSearcher:
             return _complement(self._cached(view, filter.part), len(view))
         if (positive := _POSITIVES.get(filter.operator)) is not None:
             return _complement(self._cached(view, Compare(filter.key, positive, filter.value)), len(view))
-        column = read_column(view, filter.key)
+        column = self._column(view, filter.key)
         if column is None:
             is_all = filter.operator == "exists" and filter.value is False
             empty = np.zeros((len(view) + 63) // 64, np.uint64)
             return _complement(empty, len(view)) if is_all else empty
-        try:
+        with naming_damage(view, filter.key):
             return rows_where(column, filter)
-        except ValueError as error:
-            rule = (
-                f"the metadata {filter.key!r} of segment {view.name} must read as it was written, got {error}"
-            )
-            raise IndexDamagedError(f"{rule}: `sleuth doctor --full` says more") from error
+
+    def _column(self, view: SegmentView, key: str) -> Column | None:
+        if (view.name, key) not in self._columns:
+            self._columns[view.name, key] = read_column(view, key)
+        return self._columns[view.name, key]
 
 
 _POSITIVES: Final[dict[Operator, Operator]] = {"ne": "eq", "nin": "in"}

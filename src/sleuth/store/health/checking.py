@@ -90,7 +90,7 @@ def check(path: Path, connections: Connections, views: Views, *, full: bool) -> 
     found = []
     try:
         with connections() as connection:
-            opened = _open_segments(connection, folder)
+            opened = _open_segments(connection, views, full=full)
             found += list(_check(connection, path, views, opened, noted, full=full))
             connection.let_go()
             found += list(_check_orphans(connection, folder))
@@ -99,7 +99,7 @@ def check(path: Path, connections: Connections, views: Views, *, full: bool) -> 
     return sorted(found, key=lambda finding: _ORDER.index(finding.level))
 
 
-def _open_segments(connection: Connection, folder: Path) -> _Segments:
+def _open_segments(connection: Connection, views: Views, *, full: bool) -> _Segments:
     """All segments of the newest version, which the connection's transaction sees from now on.
 
     A merge may take files away between the look at the manifest and the look at the folder; what is open stays, and
@@ -108,7 +108,8 @@ def _open_segments(connection: Connection, folder: Path) -> _Segments:
     missing: set[str] = set()
     while True:
         connection.execute("BEGIN")
-        opened = [(entry, _open_segment(connection, folder, entry)) for entry in manifest.entries(connection)]
+        entries = manifest.entries(connection)
+        opened = [(entry, _open_segment(connection, views, entry, full=full)) for entry in entries]
         gone = {entry.name for entry, segment in opened if isinstance(segment, SegmentMissingError)}
         if gone <= missing:
             return opened
@@ -117,10 +118,10 @@ def _open_segments(connection: Connection, folder: Path) -> _Segments:
 
 
 def _open_segment(
-    connection: Connection, folder: Path, entry: Entry
+    connection: Connection, views: Views, entry: Entry, *, full: bool
 ) -> Opened | SegmentMissingError | IndexDamagedError:
     try:
-        return manifest.open_segment(connection, folder, entry)
+        return manifest.open_segment(connection, views.folder, entry, views.legs.get(entry.leg), full=full)
     except (SegmentMissingError, IndexDamagedError) as error:
         return error
 
@@ -283,8 +284,6 @@ def _check_segment(
     keys = segment.keys
     if full and (wrong := list(segments.verify(segment))):
         return keys, f"segment {entry.name}: {', '.join(wrong)} not as written"
-    if len(keys) != entry.rows or (len(keys) and not (entry.first <= keys[0] and keys[-1] <= entry.last)):
-        return keys, f"segment {entry.name}: its rows are not those of the manifest"
     return keys, ""
 
 
@@ -345,7 +344,7 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         bad = bad_documents(connection)
         embeddings = record.bad_embeddings(connection)
         for entry in manifest.entries(connection):
-            segment = _open_segment(connection, views.folder, entry)
+            segment = _open_segment(connection, views, entry, full=True)
             if wrong := _check_segment(entry, segment, full=True)[1]:
                 views.damage[entry.name] = wrong
     if bad:

@@ -66,11 +66,11 @@ def problems(connection: Connection, views: Views) -> list[Problem]:
 
 
 def fault(connection: Connection, folder: Path, entry: Entry, leg: Leg | None) -> str:
-    """Why a segment cannot serve, as far as its manifest row, size and header tell; empty where it can."""
+    """Why a segment cannot serve, as far as its manifest row, size, header and facts tell; empty where it can."""
     if leg is not None and entry.fingerprint != leg.fingerprint:
         return f"made with {entry.fingerprint!r}, asked for {leg.fingerprint!r}"
     try:
-        manifest.open_segment(connection, folder, entry)
+        manifest.open_segment(connection, folder, entry, leg)
     except SegmentMissingError:
         return f"segment {entry.name}: its file is missing"
     except IndexDamagedError as error:

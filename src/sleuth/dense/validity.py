@@ -1,0 +1,65 @@
+"""Checks that the arrays of a dense segment are such as the leg makes, before kernels trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.dense.late import begins_of
+from sleuth.dense.matching import are_sets
+from sleuth.dense.wordllama import load_model
+from sleuth.store.arrays import array_of, integer_of, number_of, require
+from sleuth.store.scratch import let_go
+
+BLOCK = 64
+MOST_DIMENSIONS = 1 << 17
+MOST = 4.0
+"""Vectors have length 1 and their mean less, so factors and errors of codes are below 2; rounding leaves room."""
+_PIECE = 1 << 14
+
+
+def validate_arrays(
+    arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], n: int, *, full: bool
+) -> None:
+    """Refuse arrays that `DenseLeg.pack` cannot have made.
+
+    That vectors are finite is seen where they are read (`codes.scan`); of all where `full`.
+
+    Args:
+        n: how many rows the segment has.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    dimension = integer_of(facts, "dimension", 1 if n else 0, MOST_DIMENSIONS)
+    number_of(facts, "spread", 0, MOST)
+    vectors = array_of(arrays, "vectors", np.float16, (n, dimension))
+    blocks = -(-n // BLOCK)
+    array_of(arrays, "codes", np.uint8, (blocks, -(-dimension // 8), BLOCK))
+    _check_within("centre", array_of(arrays, "centre", np.float32, (dimension,)), -MOST)
+    _check_within("factors", array_of(arrays, "factors", np.float32, (blocks * BLOCK,)), 0)
+    if {"tokens", "sizes", "begins"} & arrays.keys():
+        _check_tokens(arrays, n, full=full)
+    for first in range(0, n if full else 0, _PIECE):
+        require(np.isfinite(vectors[first : first + _PIECE]).all(), "'vectors' must be finite")
+        let_go(vectors)
+
+
+def _check_within(name: str, values: NDArray[np.float32], least: float) -> None:
+    # A NaN is neither.
+    within = not len(values) or (values.min() >= least and values.max() <= MOST)
+    require(within, f"{name!r} must be from {least:g} to {MOST:g}")
+
+
+def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> None:
+    tokens = array_of(arrays, "tokens", np.uint8, (None,))
+    sizes = array_of(arrays, "sizes", np.uint16, (n,))
+    begins = array_of(arrays, "begins", np.uint64, (-(-n // BLOCK),))
+    require(int(sizes.sum(dtype=np.int64)) == len(tokens), "'sizes' must add up to the tokens")
+    require(np.array_equal(begins, begins_of(sizes)), "'begins' must follow from the sizes")
+    if full:
+        _, _, vectors = load_model()
+        require(are_sets(tokens, sizes, len(vectors)), f"tokens must be below {len(vectors)}")

@@ -1,0 +1,91 @@
+"""Checks that the arrays of a lexical segment are such as the leg makes, before kernels trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import IndexDamagedError
+from sleuth.lexical.postings import GONE, GROUP, LARGE, MOST_ROWS, FieldPostings, stride_of
+from sleuth.store.arrays import array_of, check_offsets, check_rising, integer_of, require
+
+
+def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *, full: bool) -> None:
+    """Refuse the arrays of one field that `PostingsWriter` cannot have made.
+
+    The postings themselves are checked term by term when they are read (`FieldPostings.locate`); all where `full`.
+
+    Args:
+        facts: the total length of rows, and how many have one.
+        n: how many rows the segment has.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    require(n <= MOST_ROWS, f"a segment must have at most {MOST_ROWS} rows, got {n}")
+    lengths = array_of(arrays, "lengths", np.uint32, (n,))
+    total, filled = int(lengths.sum(dtype=np.int64)), int(np.count_nonzero(lengths))
+    require(
+        integer_of(facts, "total", 0, 1 << 62) == total and integer_of(facts, "filled", 0, n) == filled,
+        "the lengths of rows are not those that were counted",
+    )
+    n_terms = _check_dictionary(arrays)
+    dense_terms = _check_lists(arrays, n_terms)
+    _check_dense(arrays, dense_terms, n)
+    counts = array_of(arrays, "large_counts", np.uint32, (None,))
+    for name in ("large_terms", "large_docs"):
+        array_of(arrays, name, np.uint32, counts.shape)
+    require(not len(counts) or int(counts.min()) >= LARGE, f"'large_counts' must be {LARGE} and more")
+    if full:
+        try:
+            FieldPostings(arrays, "its arrays").check()
+        except IndexDamagedError as error:
+            raise ValueError(str(error)) from error
+
+
+def _check_dictionary(arrays: Mapping[str, NDArray[Any]]) -> int:
+    """How many terms there are."""
+    term_bytes = array_of(arrays, "term_bytes", np.uint8, (None,))
+    starts = array_of(arrays, "term_starts", np.uint32, (None,))
+    check_offsets("term_starts", starts, len(term_bytes))
+    n_terms = len(starts) - 1
+    slots = array_of(arrays, "slots", np.uint32, (None,))
+    require(
+        len(slots) > n_terms and len(slots) & (len(slots) - 1) == 0 and int(slots.max()) <= n_terms,
+        f"'slots' must be a power of two of places of {n_terms} terms",
+    )
+    require(not slots.all(), "'slots' must leave a place free")
+    return n_terms
+
+
+def _check_lists(arrays: Mapping[str, NDArray[Any]], n_terms: int) -> NDArray[np.uint32]:
+    """The terms that are dense: all that have no list."""
+    starts = array_of(arrays, "list_starts", np.uint32, (n_terms + 1,))
+    entries = array_of(arrays, "entries", np.uint32, (None,))
+    array_of(arrays, "impacts", np.uint8, entries.shape)
+    require(len(entries) < GONE, f"'entries' must be fewer than {GONE}")
+    check_offsets("list_starts", starts, len(entries))
+    dense_terms = array_of(arrays, "dense_terms", np.uint32, (None,))
+    check_rising("dense_terms", dense_terms, n_terms)
+    without = np.flatnonzero(starts[1:] == starts[:-1])
+    require(np.array_equal(without, dense_terms), "'dense_terms' must be the terms without a list")
+    return dense_terms
+
+
+def _check_dense(arrays: Mapping[str, NDArray[Any]], dense_terms: NDArray[np.uint32], n: int) -> None:
+    n_dense, stride = len(dense_terms), stride_of(n)
+    df = array_of(arrays, "dense_df", np.uint32, (n_dense,))
+    starts = array_of(arrays, "dense_starts", np.uint64, (n_dense + 1,))
+    stream = array_of(arrays, "stream", np.uint8, (None,))
+    check_offsets("dense_starts", starts, len(stream))
+    sizes = np.diff(starts)
+    require(
+        np.all((df > 0) & (df <= n) & (sizes >= df) & (sizes <= 2 * df.astype(np.uint64))),
+        "'dense_df' must fit the stream",
+    )
+    array_of(arrays, "maxima", np.uint8, (n_dense * stride,))
+    array_of(arrays, "sizes", np.uint8, (n_dense * stride,))
+    array_of(arrays, "anchors", np.uint32, (n_dense * (stride // GROUP),))

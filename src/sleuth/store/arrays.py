@@ -1,0 +1,76 @@
+"""Checks of a segment's arrays and facts, whose file can come from anybody.
+
+Checksums show that bytes are as somebody wrote them, not that a leg wrote them. Each check raises ValueError with
+what is wrong; whoever opens the segment makes an `IndexDamagedError` of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+def require(holds: bool | np.bool_, why: str) -> None:
+    """Raise ValueError unless a condition holds."""
+    if not holds:
+        raise ValueError(why)
+
+
+def array_of(
+    arrays: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike, shape: tuple[int | None, ...]
+) -> NDArray[Any]:
+    """The array of this name, type and shape.
+
+    Args:
+        shape: None stands for any length.
+    """
+    array = arrays.get(name)
+    require(array is not None, f"array {name!r} is missing")
+    assert array is not None  # noqa: S101 - for the type checker
+    fits = len(array.shape) == len(shape) and all(
+        length in (None, own) for own, length in zip(array.shape, shape, strict=True)
+    )
+    require(
+        array.dtype == dtype and fits and (array.flags.c_contiguous and array.flags.aligned),
+        f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, got {array.dtype} of shape {array.shape}",
+    )
+    return array
+
+
+def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
+    """`offsets`, shape (n + 1,), cut an array of length `end` into n pieces: they rise from 0 to it."""
+    require(
+        len(offsets) > 0
+        and int(offsets[0]) == 0
+        and int(offsets[-1]) == end
+        and np.all(offsets[1:] >= offsets[:-1]),
+        f"{name!r} must rise from 0 to {end}",
+    )
+
+
+def check_rising(name: str, values: NDArray[Any], below: int) -> None:
+    """`values` rise strictly and are less than `below`."""
+    require(
+        not len(values) or (np.all(values[1:] > values[:-1]) and values[0] >= 0 and int(values[-1]) < below),
+        f"{name!r} must rise and stay below {below}",
+    )
+
+
+def number_of(facts: object, name: str, low: float, high: float) -> float | int:
+    """The number of this name among the facts of a segment."""
+    value = facts.get(name) if isinstance(facts, Mapping) else None
+    require(
+        isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high,
+        f"fact {name!r} must be a number from {low} to {high}, got {value!r}",
+    )
+    return value  # type: ignore[return-value]
+
+
+def integer_of(facts: object, name: str, low: int, high: int) -> int:
+    """The integer of this name among the facts of a segment."""
+    value = number_of(facts, name, low, high)
+    require(isinstance(value, int), f"fact {name!r} must be an integer, got {value!r}")
+    return int(value)

@@ -1,0 +1,201 @@
+"""Crafted segments, whose checksums fit, end in a typed error at worst; kernels touch no byte beyond an array."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sleuth.dense import WordLlamaEmbedder
+from sleuth.dense.leg import DenseLeg
+from sleuth.dense.search import DenseSearcher
+from sleuth.errors import IndexDamagedError
+from sleuth.filters import from_text
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+from sleuth.store.catalogue import segments
+from sleuth.store.columns import ColumnsLeg, ColumnsSearcher
+from sleuth.store.legs import Leg, Rows, SegmentData, SegmentView, pack
+from tests.dense.strategies import HashEmbedder
+from tests.faults.crafting import craft, craft_header
+
+CRAFTED = int(os.environ.get("SLEUTH_CRAFTED", "200"))
+"""Segments crafted of each leg."""
+ROOM = 8 << 30
+"""Bytes of addresses that a crafted segment may make this process ask for."""
+N = 500
+
+
+@pytest.fixture(autouse=True)
+def bounded_memory() -> Iterator[None]:
+    """An allocation of a size that a file names fails, where the sanitizer does not need the addresses itself."""
+    if "asan" in os.environ.get("LD_PRELOAD", ""):
+        yield
+        return
+    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of ours
+        size = int(file.read().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def rows(first: int, n: int = N, *, gaps: bool = False) -> Rows:
+    """Rows with rare and frequent words, long counts, and metadata of every type."""
+    rng = random.Random(first)
+    words = [f"w{i}" for i in range(400)]
+    texts = [" ".join(rng.choices(words, [1 / (i + 1) for i in range(400)], k=30)) for _ in range(n)]
+    for row, times in ((3, 15), (4, 16), (5, 300), (77, 260)):
+        texts[row] += " w0" * times + " w399" * times
+    metadata: list[dict[str, Any]] = [
+        {
+            "year": 1900 + rng.randrange(90),
+            "big": rng.randrange(1 << 60),
+            "price": rng.random(),
+            "kind": rng.choice("abcd"),
+            "path": f"folder/{i // 40}/{rng.random()}",
+            "tags": rng.sample(["x", "y", 1, 2.5, True], rng.randrange(4)),
+            "shared": i // 100,
+        }
+        for i in range(n)
+    ]
+    keys = np.cumsum(np.random.default_rng(first).integers(1, 4, n)) if gaps else np.arange(n)
+    ranks = np.random.default_rng(first).permutation(n).astype(np.uint32)
+    return Rows(
+        keys.astype(np.int64) + first,
+        ranks,
+        {"text": texts, "title": [text[:20] for text in texts]},
+        metadata,
+        [f"{i:08x}" for i in range(n)],
+    )
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A leg, two sound segments of it, and what is done with its segments.
+
+    Attributes:
+        use: searches, filters and explains over these segments.
+    """
+
+    leg: Leg
+    sound: SegmentView
+    rows: Rows
+    data: SegmentData
+    use: Callable[[Sequence[SegmentView], random.Random], object]
+
+
+def use_words(leg: LexicalLeg, views: Sequence[SegmentView], rng: random.Random) -> None:
+    searcher = LexicalSearcher(leg, views)
+    for query in ("w0", "w0 w1 w399", "w3 w250 w251 w390", " ".join(f"w{i}" for i in range(60))):
+        k = rng.choice([1, 10, 2 * N])
+        allowed = [
+            pack(np.random.default_rng(1).random(len(view)) < rng.choice([0.01, 0.3])) for view in views
+        ]
+        searcher.search(query, k)
+        searcher.search(query, k, allowed=allowed)
+        hits = searcher.search(query, k, weighting="tfidf")
+        for weighting in ("bm25", "tfidf"):
+            for key in hits.keys[:2].tolist():
+                searcher.explain(query, key, weighting=weighting)
+
+
+def use_vectors(leg: DenseLeg, views: Sequence[SegmentView], rng: random.Random) -> None:
+    searcher = DenseSearcher(leg, views)
+    keys = np.concatenate([view.keys[::7] for view in views])
+    for query in ("w0 w7", "w390"):
+        hits = searcher.search(query, rng.choice([1, 10, 2 * N]))
+        searcher.search(query, 5, depth=50)
+        searcher.search(query, 5, allowed=[pack(np.arange(len(view)) % 5 == 0) for view in views])
+        searcher.scores(query, keys)
+        searcher.vectors(keys)
+        searcher.match(query, keys)
+        for key in hits.keys[:1].tolist():
+            searcher.explain(query, key)
+
+
+FILTERS = [
+    from_text(text)
+    for text in (
+        "kind:a", "year>1950 year<=1980", "path:folder/3*", "path:*0.1*", "price<0.5", "tags:[x]", "tags:[2.5]",
+        "tags:x", "big>1000000", "shared:1,3,4", "tags!=*", "path>=folder/7", "year:1950,1951,1953,1970,1971,1980",
+    )
+]  # fmt: skip
+
+
+def use_filters(leg: ColumnsLeg, views: Sequence[SegmentView], rng: random.Random) -> None:
+    for filter in FILTERS:
+        try:
+            ColumnsSearcher(views).bitmap(filter)
+        except IndexDamagedError:
+            continue
+
+
+def subject(name: str) -> Subject:
+    legs: dict[str, tuple[Leg, Callable[..., None]]] = {
+        "lexical": (LexicalLeg({"text": FieldSpec(), "title": FieldSpec("plain", {"title": 2})}), use_words),
+        "flat": (LexicalLeg({"text": FieldSpec()}, k1=0.0, b=1.0), use_words),
+        "dense": (DenseLeg(HashEmbedder(40)), use_vectors),
+        "tokens": (DenseLeg(WordLlamaEmbedder()), use_vectors),
+        "columns": (ColumnsLeg(), use_filters),
+    }
+    leg, use = legs[name]
+    own, other = rows(1, gaps=True), rows(10_000)
+    built = leg.build(other)
+    live = pack(np.random.default_rng(0).random(N) < 0.8)
+    sound = SegmentView("sound", other.keys, other.tie_ranks, live, built.arrays, built.meta)
+    return Subject(leg, sound, own, leg.build(own), partial(use, leg))
+
+
+def attempt(case: Subject, encoded: segments.Encoded, rng: random.Random) -> str:
+    """What becomes of a crafted segment: where it is refused, or "" where it serves."""
+    try:
+        opened = segments.decode(encoded.name, b"".join(encoded.parts), encoded.checksum)
+        segments.validate(opened, case.leg)
+    except IndexDamagedError:
+        return "opening"
+    live = None if rng.random() < 0.5 else pack(np.random.default_rng(2).random(len(opened.keys)) < 0.7)
+    view = SegmentView(opened.name, opened.keys, opened.tie_ranks, live, opened.arrays, opened.meta)
+    refused = ""
+    steps: list[Callable[[], object]] = [
+        lambda: case.use([view, case.sound], rng),
+        lambda: case.leg.merge([view, case.sound]),
+    ]
+    for step in steps:
+        try:
+            step()
+        except IndexDamagedError as error:
+            assert "`sleuth doctor --repair`" in str(error)
+            refused = str(error)
+    if refused:
+        with pytest.raises(IndexDamagedError):
+            segments.validate(opened, case.leg, full=True)
+            pytest.fail(f"not found by a full validation: {refused}")
+    return "use" if refused else ""
+
+
+@pytest.mark.parametrize("name", ["lexical", "flat", "dense", "tokens", "columns"])
+def test_crafted_arrays(name: str) -> None:
+    """Whatever arrays and facts are, they are refused with a typed error, or searched and merged within their bounds.
+
+    What a search or a merge refuses, a full validation refuses as well, so that `repair` makes it anew.
+    """
+    case = subject(name)
+    own = case.rows
+    encode = partial(segments.encode, case.leg.name, case.leg.fingerprint, 1, 9_999)
+    assert attempt(case, encode(own.keys, own.tie_ranks, case.data), random.Random(0)) == ""
+    outcomes = []
+    for i in range(CRAFTED):
+        rng = random.Random(f"{name} {i}")
+        if rng.random() < 0.15:
+            encoded = craft_header(encode(own.keys, own.tie_ranks, case.data), rng)
+        else:
+            encoded = encode(own.keys, own.tie_ranks, craft(case.data, rng))
+        outcomes.append(attempt(case, encoded, rng))
+    assert {"opening", ""} <= set(outcomes)
