@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sleuth.code.repository.git import ignored
 from sleuth.code.repository.sources import FolderSource, WorktreeSource
 from sleuth.files.ignore import MAX_BYTES, Ignores, Rules
 from sleuth.files.tree import IgnoredPaths, files_below
@@ -95,8 +96,8 @@ def test_left_out_as_git_does(
     said = git(root, "check-ignore", "-z", "--stdin", given="".join(f"{path}\0" for path in present).encode())
     listed = set(git(root, "ls-files", "-z", "--others", "--exclude-standard"))
     assert {path.decode() for path in files_below(root, lambda _, name: name == ".git")} == listed
-    ignored = IgnoredPaths(root)
-    assert {path for path in present if path.encode() in ignored} == present - listed
+    ours = IgnoredPaths(root)
+    assert {path for path in present if path.encode() in ours} == present - listed
     assert present - listed == set(said)
     assert documents(root) == {path for path in listed if not path.endswith("ignore")}
 
@@ -163,6 +164,21 @@ def test_hostile_patterns_take_no_time(tmp_path: Path) -> None:
     write(tmp_path, {".gitignore": "\n".join(lines), "a" * 200: "x", "b.py": "x"})
     assert code(FolderSource(tmp_path)) == documents(tmp_path) == {"a" * 200, "b.py"}
     assert time.process_time() - start < 5
+
+
+def test_rules_that_keep_git_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where git would compare a path with a pattern for ever, it is ended, and the files are listed without it."""
+    need_git()
+    monkeypatch.setattr("sleuth.code.repository.git._RULES_SECONDS", 1.0)
+    deep = "/".join("a" * 40) + "/x.py"
+    write(tmp_path, {"tracked.py": "x", deep: "x", ".gitignore": "**/a/" * 12 + "b\n*.log\n", "a.log": "x"})
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "tracked.py")
+    start = time.monotonic()
+    source = WorktreeSource(tmp_path)
+    assert code(source) == {"tracked.py", deep}
+    assert ignored(tmp_path, [deep.encode(), b"a.log"]) == {b"a.log"}
+    assert time.monotonic() - start < 10
 
 
 def test_ignore_files_that_are_no_files(tmp_path: Path) -> None:

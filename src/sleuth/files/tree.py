@@ -38,6 +38,15 @@ def files_below(root: Path, passes_over: Callable[[str, str], bool]) -> Iterator
                 yield os.fsencode(prefix + entry.name)
 
 
+def files_of_worktree(root: Path) -> Iterator[bytes]:
+    """Yield the files of a worktree that its ignore files do not leave out; repositories inside it are not entered."""
+
+    def passes_over(folder: str, name: str) -> bool:
+        return name == ".git" or os.path.lexists(f"{root}/{folder}{name}/.git")  # for every file
+
+    return files_below(root, passes_over)
+
+
 class IgnoredPaths:
     """Tells which paths below a folder its ignore files leave out. The files of a folder are read once."""
 

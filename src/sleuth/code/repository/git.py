@@ -11,12 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sleuth.code.repository.process import NoGitError, filters_off, finish, run, start
+from sleuth.code.repository.process import NoGitError, SlowGitError, filters_off, finish, run, start
 from sleuth.errors import CodeError
+from sleuth.files.tree import IgnoredPaths, files_of_worktree
 from sleuth.remote.address import shown_url
 
 Stamp = tuple[Any, ...]
 _MANY = 10_000
+_RULES_SECONDS = 30.0
+"""Git is given so long to compare files with ignore rules."""
 _TRACKED_ONLY = ("--untracked-files=no", "--no-renames", "--ignore-submodules=dirty")
 """Of `git status`; a submodule counts as changed by its commit alone, since git would run inside it for more."""
 GONE = "000000"
@@ -168,7 +171,7 @@ def worktree(
             index = _read_index(records, stamp if stamp_of(root) == stamp else None)
         if meanwhile is not None:
             meanwhile(index)
-        new = frozenset(finish(untracked, root, "ls-files").split(b"\0")[:-1])
+        new = frozenset(_untracked(untracked, root, index))
         if without is not None:
             below = os.fsencode(without.relative_to(root)) + b"/"
             new = frozenset([path for path in new if not path.startswith(below)])
@@ -194,6 +197,15 @@ def _read_index(records: bytes, stamp: Stamp | None) -> Index:
     for other in others:
         tracked.pop(text_of(other), None)
     return Index(stamp, tracked, frozenset(others), odd)
+
+
+def _untracked(process: subprocess.Popen[bytes], root: Path, index: Index) -> Iterable[bytes]:
+    """The untracked files that git lists; found without git where its rules keep it busy: many `**/` do, for ever."""
+    try:
+        return finish(process, root, "ls-files", seconds=_RULES_SECONDS).split(b"\0")[:-1]
+    except SlowGitError:
+        tracked = index.others.union(map(index.bytes_of, index.tracked))
+        return [path for path in files_of_worktree(root) if path not in tracked]
 
 
 def stamp_of(root: Path) -> Stamp | None:
@@ -224,10 +236,14 @@ def _written(path: Path) -> tuple[int, ...]:
 
 def ignored(root: Path, paths: Iterable[bytes]) -> set[bytes]:
     """Which of these untracked paths git leaves out."""
+    paths = list(paths)
+    asked = b"".join([path + b"\0" for path in paths])
     with start(root, "check-ignore", "-z", "--stdin", stdin=subprocess.PIPE) as process:
-        out = finish(
-            process, root, "check-ignore", check=False, text=b"".join([path + b"\0" for path in paths])
-        )
+        try:
+            out = finish(process, root, "check-ignore", check=False, text=asked, seconds=_RULES_SECONDS)
+        except SlowGitError:
+            rules = IgnoredPaths(root)
+            return {path for path in paths if path in rules}
         if process.returncode not in (0, 1):
             raise CodeError(f"git check-ignore in {root}: exit status {process.returncode}")
     return set(out.split(b"\0")[:-1])

@@ -45,6 +45,10 @@ class NoGitError(CodeError):
     """Git cannot be run."""
 
 
+class SlowGitError(CodeError):
+    """Git was ended because it took too long."""
+
+
 def start(
     folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL, stderr: int = subprocess.PIPE
 ) -> subprocess.Popen[bytes]:
@@ -76,13 +80,20 @@ def finish(
     *,
     check: bool = True,
     text: bytes | None = None,
+    seconds: float | None = None,
 ) -> bytes:
     """Wait for a process and return what it wrote.
 
     Raises:
         CodeError: it failed, and `check` is True; holds git's own message.
+        SlowGitError: it took longer than `seconds`.
     """
-    out, problem = process.communicate(text)
+    try:
+        out, problem = process.communicate(text, seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise SlowGitError(f"git {what} in {folder} took more than {seconds:g} s") from None
     if process.returncode and check:
         message = problem.decode("utf-8", "replace").strip() or f"exit status {process.returncode}"
         raise CodeError(f"git {what} in {folder}: {message}")

@@ -24,7 +24,7 @@ from sleuth.code.snapshots.memory import Recall
 from sleuth.code.snapshots.record import MAX_BYTES, TOO_LARGE
 from sleuth.errors import ArgumentError, CodeError
 from sleuth.files.ignore import IGNORE_FILES, SLEUTH_IGNORE
-from sleuth.files.tree import IgnoredPaths, files_below
+from sleuth.files.tree import IgnoredPaths, files_below, files_of_worktree
 
 _FEW = 100
 """Paths that git is asked for one by one."""
@@ -368,15 +368,15 @@ class WorktreeSource(DiskSource):
         if not any(os.path.lexists(f"{self.root}/{folder}{SLEUTH_IGNORE}") for folder in folders):
             return tree.changed, None
         known = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
-        others = files_below(self.root, self._is_not_ours)
-        new = {path for path in others if git.text_of(path) not in tracked and path not in tree.index.others}
+        index_folder = self._hidden and os.fsencode(self._hidden.relative_to(self.root)) + b"/"
+        new = {
+            path
+            for path in files_of_worktree(self.root)
+            if git.text_of(path) not in tracked
+            and path not in tree.index.others
+            and not (index_folder and path.startswith(index_folder))
+        }
         return frozenset(known | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
-
-    def _is_not_ours(self, folder: str, name: str) -> bool:
-        """Whether a name in a folder below the root is of git, of the index, or in a repository inside this one."""
-        full = f"{self.root}/{folder}{name}"
-        is_index = self._hidden is not None and full == str(self._hidden)
-        return name == ".git" or is_index or os.path.lexists(f"{full}/.git")
 
     def _recall(self, index: git.Index) -> None:
         """Tell the tracked files that are known from those that are not, where that is other than before."""

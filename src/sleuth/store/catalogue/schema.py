@@ -49,7 +49,7 @@ def create(folder: Path, schema: Schema, fill: Callable[[sqlite3.Connection], ob
     try:
         with record.translated(folder):
             _initialise(folder / schema.names.record, schema, fill)
-        for path in (folder, folder.absolute().parent):
+        for path in (folder, folder.absolute().parent.resolve()):  # the index may lie below a link
             sync_folder(path)
     finally:
         lock.release()
