@@ -71,10 +71,11 @@ def test_an_address_that_is_none(tmp_path: Path) -> None:
 def test_the_web_beside_the_index(server: TavilyServer, tmp_path: Path) -> None:
     """Index and web answer as one retriever; a web that fails leaves the index's answer, and a report."""
     code = (
-        "import sys; from sleuth import Document, Engine; from sleuth.surfaces.cli.web import with_web\n"
+        "from sleuth import Document, Engine, open_sources\n"
         "with Engine.open('ix', create=True) as engine:\n"
         "    engine.add([Document('climate at home', id='home')])\n"
-        "    ranking = with_web(engine).retrieve('climate', 3)\n"
+        "with open_sources('ix', ['docs', 'web']) as sources:\n"
+        "    ranking = sources.retrieve('climate', 3)\n"
         "    print([item.id for item in ranking], [part.name for part in ranking.failures])\n"
     )
     mine = {"TAVILY_BASE_URL": server.url}

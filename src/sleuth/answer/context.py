@@ -54,12 +54,15 @@ class Passage:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON: what a list of sources needs."""
         metadata = self.items[0].metadata
-        return {
+        values = {
             "number": self.number,
             "ids": list(self.ids),
             "source": self.source,
             "title": str(metadata.get("title") or ""),
         }
+        if "source_type" in metadata:
+            values["source_type"] = str(metadata["source_type"])
+        return values
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ class FusedRetriever:
         pool: hits asked of each; nothing beyond them is ever found, whatever k is.
         deadline: seconds that each has; None waits for all. A retriever that fails, is late or gives a score that is
             not finite leaves a degraded ranking, with a report of it in `parts`; if all do, RetrievalError is raised.
+            A part that failed inside one that answered is reported too, as "retriever/part".
     """
 
     retrievers: Mapping[str, Retriever]
@@ -83,7 +84,8 @@ class FusedRetriever:
             rank_constant=self.rank_constant,
         )
         ids = list(items)
-        return Ranking([_hit(fused, i, ids, items, found) for i in range(len(fused))], reports)
+        parts = [replace(part, name=f"{name}/{part.name}") for name in found for part in found[name].failures]
+        return Ranking([_hit(fused, i, ids, items, found) for i in range(len(fused))], (*reports, *parts))
 
 
 def _pool_of(

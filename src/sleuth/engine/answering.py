@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder, Generator
     from sleuth.results import ReturnMode, SearchResult
     from sleuth.settings import IndexSettings
-    from sleuth.types import Ranking
+    from sleuth.text.snippets import Snippet
+    from sleuth.types import Ranking, RetrievedItem
 
     Model = Generator | str | None
 
@@ -46,6 +47,8 @@ class Answering:
         def embedder(self) -> Embedder | None: ...
 
     _model: Model = None
+    _retrieve_options: Sequence[str] = ("filter", "legs", "fusion", "explain")
+    """Keywords of a search that `retrieve` takes."""
 
     @property
     def morpheus(self) -> Morpheus:
@@ -63,8 +66,7 @@ class Answering:
                 from sleuth.manager.manager import install_builtins
 
                 registry = self.__dict__["_registry"] = Morpheus()
-                taken = ("filter", "legs", "fusion", "explain")
-                install_builtins(registry, self, _Current(self), options=taken)
+                install_builtins(registry, self, _Current(self), options=self._retrieve_options)
                 try:
                     load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
                 except BaseException:  # the next call fails alike, and does not go on without them
@@ -135,6 +137,13 @@ class Answering:
         # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
         embedder = self.embedder if self.settings.embedder in CHEAP else None
         return ExtractiveSynthesizer(analyze=get_analyzer(self.settings.analyzer).tokens, embedder=embedder)
+
+    def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
+        """The window of at most `width` characters that shows best why a passage matches, with its matches."""
+        from sleuth.text.analyzers import get_analyzer
+        from sleuth.text.snippets import snippet
+
+        return snippet(item.text, query, get_analyzer(self.settings.analyzer), width=width)
 
     def search(
         self,

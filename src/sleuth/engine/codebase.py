@@ -1,7 +1,6 @@
 """How does code search get its words? The lexical family's legs, given to the code family through its seam.
 
-from sleuth.engine.codebase import open_code
-from sleuth.code import CodeRetriever, index_path
+from sleuth import CodeRetriever, index_path, open_code
 
 with open_code(".sleuth", create=True) as storage:
     report = index_path(storage, "path/to/repository")

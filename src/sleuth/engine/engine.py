@@ -19,7 +19,7 @@ from sleuth.engine.answering import Answering
 from sleuth.engine.embedders import CHEAP, RecordCache, fill, mixed_vectors, open_embedder, spelling_of
 from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.search import Fusion, Searchers, as_fusion, check_legs, check_query
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.filters import as_filter
 from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.settings import IndexSettings
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from sleuth.store.legs import Leg
     from sleuth.store.reading import Snapshot
     from sleuth.store.record.values import Finding, Repair, Row, StoredDocument
-    from sleuth.text.snippets import Snippet
 
 
 class Engine(Answering):
@@ -107,7 +106,16 @@ class Engine(Answering):
         made = None
         if create and not Store.is_at(path):
             made = open_embedder(full.embedder, embedder, path=str(path))
-        store = Store.open(path, create=create, settings=full.to_dict())
+        try:
+            store = Store.open(path, create=create, settings=full.to_dict())
+        except IndexNotFoundError as error:
+            if not (Path(path) / "code.db").is_file():
+                raise
+            raise IndexNotFoundError(
+                f"{path} holds code and no documents: `sleuth search --in code` and `open_sources(path, ['code'])` "
+                "search it, `sleuth index PATH` adds documents",
+                path=str(path),
+            ) from error
         try:
             check_settings({k: v for k, v in wanted.items() if not (re_embed and k == "embedder")}, store)
             kept = chosen = IndexSettings.from_dict(store.settings).embedder
@@ -356,13 +364,6 @@ class Engine(Answering):
         """
         with self._store.reader() as snapshot:
             return list(snapshot.documents(under))
-
-    def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
-        """The window of at most `width` characters that shows best why a passage matches, with its matches."""
-        from sleuth.text.analyzers import get_analyzer
-        from sleuth.text.snippets import snippet
-
-        return snippet(item.text, query, get_analyzer(self.settings.analyzer), width=width)
 
     def searcher(self, leg: str) -> Any:
         """One leg of the newest version, for measurements: keys and scores, without text."""

@@ -10,8 +10,10 @@ from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
+    InOption,
     JsonOption,
     open_index,
+    open_sources,
     passages_of,
     print_json,
 )
@@ -28,6 +30,8 @@ ASK_EXAMPLES = """[bold]Examples[/bold]
   sleuth ask "how often are tokens refilled?"        the sentences that answer best, no model needed
 
   sleuth ask --model llama3.1 "how does a login work?"      Ollama writes the answer
+
+  sleuth ask --in docs --in code "where is a login checked?"      documents and code, cited side by side
 
   sleuth ask --model openai:gpt-4o-mini --json "what changed in 2.0?" | jq -r .response
 """
@@ -64,19 +68,17 @@ def ask(
     show_context: Annotated[
         bool, typer.Option("--show-context", help="Print the passages that the answer was written from.")
     ] = False,
+    sources: InOption = None,
     web: Annotated[
-        bool, typer.Option("--web", help="Answer from pages of the web too; needs TAVILY_API_KEY.")
+        bool, typer.Option("--web", help="Answer from pages of the web too, as `--in docs --in web`.")
     ] = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Answer a question from the index, with numbered sources."""
     text = " ".join(question)
-    with open_index(index) as engine:
-        if web:
-            from sleuth.surfaces.cli.web import add_web
-
-            add_web(engine)
+    names = [*(sources or ["docs"]), "web"] if web else sources
+    with open_sources(names, index) as engine:
         with engine.stream_search(text, k, "with_items", filter=filter, model=model) as stream:
             try:
                 for piece in stream:
@@ -194,7 +196,8 @@ def print_sources(result: SearchResult, show_context: bool) -> None:
     for source in shown:
         title = styled(f"  {clean_text(source['title'])}", "italic") if source["title"] else ""
         number = styled(f"[{source['number']}]", "dim")
-        say(f"{number} {styled(clean_text(source['source']), 'head')}{title}")
+        kind = styled(f"  {source['source_type']}", "dim") if "source_type" in source else ""
+        say(f"{number} {styled(clean_text(source['source']), 'head')}{title}{kind}")
         if show_context:
             say(clean_text("\n".join(texts.get(id, "") for id in source["ids"])) + "\n")
     if not shown and result.response:

@@ -16,6 +16,7 @@ from sleuth.text.clean import escape_json
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
+    from sleuth.engine.sources import Sources
     from sleuth.types import RetrievedItem
 
 IndexOption = Annotated[
@@ -65,6 +66,37 @@ def open_index(option: Path | None) -> Engine:
     for repair in engine.repairs:
         say(f"sleuth: mended {repair.what}: {repair.why}", err=True)
     return engine
+
+
+InOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--in",
+        metavar="SOURCE",
+        help="Where to look: docs (default), code, code:REPOSITORY, web or kb:ID; repeat it for several.",
+    ),
+]
+
+
+def open_sources(
+    sources: list[str] | None, option: Path | None, *, deadline: float = 30.0
+) -> Engine | Sources:
+    """The engine over an index, or the sources of `--in` as one."""
+    names = list(dict.fromkeys(sources or ["docs"]))
+    if names == ["docs"]:
+        return open_index(option)
+    from sleuth import engine
+    from sleuth.web import WebRetriever
+
+    own = [name for name in names if name != "web"]
+    web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
+    path = index_path(option) if any(name.partition(":")[0] in ("docs", "code") for name in own) else ""
+    return engine.open_sources(path, own, extra=web, deadline=deadline)
+
+
+def web_cache() -> Path:
+    """Where answers of the web are kept: `sleuth/web` in the user's cache folder."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sleuth" / "web"
 
 
 def file_id(path: str) -> str:

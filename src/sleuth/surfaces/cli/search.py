@@ -11,28 +11,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
+    InOption,
     JsonOption,
     from_here,
-    open_index,
+    open_sources,
     print_json,
 )
 from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine.engine import Engine
+    from sleuth.engine.answering import Answering
     from sleuth.types import Explanation, RetrievedItem
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around matches while a text is wrapped: characters of no meaning."""
 
+CODE_LINES = 8
+"""Lines of a piece of code that are shown."""
+
+_RANKS = 0.04
+"""Scores below this are mostly of ranks, and differ from the third digit on."""
+
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth search "how do I rotate a key"
   sleuth search -k 3 --filter "type:markdown" install
+  sleuth search --in docs --in code "token bucket"      documents and code; also web and kb:ID
   sleuth search --explain "token bucket"         why each passage ranks where it does
   sleuth search --json "token bucket" | jq -r '.items[].metadata.path'
 """
@@ -56,6 +65,7 @@ def search(
         str | None,
         typer.Option("--expand", help="Show more of each: 1, 2 … neighbours, section or document."),
     ] = None,
+    sources: InOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score comes about.")] = False,
     json: JsonOption = False,
     index: IndexOption = None,
@@ -63,10 +73,16 @@ def search(
     """Find the passages that answer a question."""
     question = " ".join(query)
     expansion: Any = int(expand) if expand and expand.isdecimal() else expand
-    with open_index(index) as engine:
-        ranking = engine.retrieve(
-            question, k, filter=filter, legs=legs, fusion=fusion, expand=expansion, explain=explain
-        )
+    with open_sources(sources, index) as engine:
+        of_docs = {"legs": legs, "fusion": fusion, "expand": expansion}
+        if sources and set(sources) != {"docs"}:
+            for name, value in of_docs.items():
+                if value:
+                    raise ArgumentError(
+                        f"{name} must be left out with --in, save for docs alone, got {value!r}"
+                    )
+            of_docs = {}
+        ranking = engine.retrieve(question, k, filter=filter, explain=explain, **of_docs)
         if json:
             items = [item_json(engine, question, item) for item in ranking]
             print_json(
@@ -96,30 +112,43 @@ def place(item: RetrievedItem) -> str:
     return where
 
 
-def item_json(engine: Engine, query: str, item: RetrievedItem) -> dict[str, Any]:
+def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, Any]:
     """An item with its snippet, fit for JSON."""
     found = engine.snippet(query, item)
     return {**item.to_dict(), "snippet": {"text": found.text, "spans": [list(span) for span in found.spans]}}
 
 
-def print_item(engine: Engine, query: str, number: int, item: RetrievedItem) -> None:
+def print_item(engine: Answering, query: str, number: int, item: RetrievedItem) -> None:
     """One hit: a line that says where, and a snippet below it. Plain codes: importing rich costs more than a search."""
-    score = f"  {item.score:.2f}" if item.score is not None else ""
-    say(f"{styled(f'{number:>2}', 'dim')} {styled(place(item), 'head')}{styled(score, 'dim')}")
+    score = f"  {item.score:.{2 if item.score >= _RANKS else 4}f}" if item.score is not None else ""
+    kind = f"  {item.metadata['source_type']}" if item.metadata.get("source_type") else ""
+    say(f"{styled(f'{number:>2}', 'dim')} {styled(place(item), 'head')}{styled(f'{score}{kind}', 'dim')}")
     width = max(20, shutil.get_terminal_size().columns)
     heading = clean_text(
         " ".join(str(item.metadata.get("heading") or item.metadata.get("title") or "").split())
     )
     if heading:
         say(f"   {styled(wrapped(heading, width - 4, 1)[0], 'italic')}")
-    for line in snippet_lines(engine, query, item, width - 4):
-        say(f"   {line}")
+    if item.metadata.get("source_type") == "code":
+        print_code(item.text)
+    else:
+        for line in snippet_lines(engine, query, item, width - 4):
+            say(f"   {line}")
     if item.explanation is not None:
         print_explanation(item.explanation)
     say()
 
 
-def snippet_lines(engine: Engine, query: str, item: RetrievedItem, width: int) -> list[str]:
+def print_code(text: str) -> None:
+    """The first lines of a piece of code, as they stand."""
+    lines = text.split("\n")
+    for line in lines[:CODE_LINES]:
+        say(f"   {line}".rstrip())
+    if len(lines) > CODE_LINES:
+        say(styled(f"   … {len(lines) - CODE_LINES} more lines", "dim"))
+
+
+def snippet_lines(engine: Answering, query: str, item: RetrievedItem, width: int) -> list[str]:
     """The best window of a passage, wrapped, matches marked."""
     found = engine.snippet(query, item, width=3 * width)
     text, last = "", 0

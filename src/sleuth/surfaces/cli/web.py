@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_format
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,13 +10,11 @@ import typer
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import JsonOption, print_json
+from sleuth.surfaces.cli.common import JsonOption, print_json, web_cache
 from sleuth.surfaces.cli.terminal import console
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine.engine import Engine
-    from sleuth.protocols import Retriever
     from sleuth.web import Hit
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -32,29 +29,6 @@ EXAMPLES = """[bold]Examples[/bold]
 
 The key of the service, TAVILY_API_KEY, is read from the environment or from .env.
 """
-
-
-def cache_folder() -> Path:
-    """Where answers of the web are kept: `sleuth/web` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sleuth" / "web"
-
-
-def with_web(engine: Engine, *, deadline: float = 30.0) -> Retriever:
-    """The index and the web as one retriever, by reciprocal rank; a web that fails leaves the index's
-    answer.
-    """
-    from sleuth.compose.fused import FusedRetriever
-    from sleuth.web import WebRetriever
-
-    web = WebRetriever(cache=cache_folder(), timeout=deadline)
-    return FusedRetriever({"index": engine, "web": web}, method="rrf", pool=50, deadline=deadline)
-
-
-def add_web(engine: Engine) -> None:
-    """Makes an engine's answers come from the web too: a hook before the built-in retriever."""
-    from sleuth.manager.manager import RETRIEVE, retrieve_hook
-
-    engine.hooks.on(RETRIEVE, retrieve_hook(with_web(engine)), priority=1, plugin="web")
 
 
 @app.command("web", epilog=EXAMPLES)
@@ -75,7 +49,7 @@ def web(
     options: dict[str, Any] = {
         "timeout": timeout,
         "include_domains": domain or (),
-        "cache": None if no_cache else cache_folder(),
+        "cache": None if no_cache else web_cache(),
     }
     if batch is not None:
         run_batch(batch, out, k, options)

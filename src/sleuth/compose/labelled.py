@@ -1,0 +1,65 @@
+"""A retriever whose items say which source they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sleuth.filters import And, Compare, Filter, Not, as_filter, matches
+from sleuth.types import Ranking
+
+if TYPE_CHECKING:
+    from sleuth.protocols import Retriever
+
+KEY = "source_type"
+"""The metadata key that holds the label."""
+
+
+@dataclass(frozen=True)
+class LabelledRetriever:
+    """A retriever, each item of which has a label in its metadata, as `source_type`.
+
+    Filters on `source_type` are decided here, so that they work over sources that do not know it.
+
+    Attributes:
+        label: such as "docs" or "code"; it replaces what the item has under that key.
+    """
+
+    retriever: Retriever
+    label: str
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """Return what the retriever finds, labelled; nothing where the filter excludes the label."""
+        tree = decided(as_filter(filter), {KEY: self.label})
+        if tree is False:
+            self.retriever.retrieve(query, 0)  # a wrong query is refused here too
+            return Ranking(())
+        ranking = self.retriever.retrieve(query, k, filter=None if tree is True else tree)
+        items = [item.model_copy(update={"metadata": {**item.metadata, KEY: self.label}}) for item in ranking]
+        return Ranking(items, ranking.parts)
+
+
+def decided(tree: Filter | None, facts: Mapping[str, Any]) -> Filter | bool:
+    """Simplify a filter by values that are known: what is left of it, or whether it is true.
+
+    Args:
+        facts: metadata that every item has.
+    """
+    if tree is None:
+        return True
+    if isinstance(tree, Compare):
+        return matches(tree, facts) if tree.key in facts else tree
+    if isinstance(tree, Not):
+        part = decided(tree.part, facts)
+        return (not part) if isinstance(part, bool) else Not(part)
+    neutral = isinstance(tree, And)  # true adds nothing to "all", false nothing to "any"
+    parts = [decided(part, facts) for part in tree.parts]
+    if any(part is (not neutral) for part in parts):
+        return not neutral
+    rest = tuple(part for part in parts if not isinstance(part, bool))
+    if len(rest) < 2:
+        return rest[0] if rest else neutral
+    return type(tree)(rest)

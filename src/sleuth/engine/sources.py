@@ -1,0 +1,212 @@
+"""Answers from several sources at once: documents, code, the web, knowledge bases, and retrievers of your own.
+
+from sleuth import open_sources
+
+with open_sources(".sleuth", ["docs", "code"]) as sources:
+    for item in sources.retrieve("where are tokens refilled", k=5):
+        print(item.metadata["source_type"], item.metadata["source"])
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sleuth.arguments import check_count
+from sleuth.compose.fused import FusedRetriever
+from sleuth.compose.labelled import LabelledRetriever
+from sleuth.engine.answering import Answering
+from sleuth.errors import ArgumentError, UnknownRepositoryError
+from sleuth.settings import IndexSettings
+from sleuth.types import Ranking
+
+if TYPE_CHECKING:
+    from sleuth.engine.engine import Engine
+    from sleuth.filters import Filter
+    from sleuth.protocols import Embedder, Retriever
+
+KNOWN = "docs, code, code:REPOSITORY, web, kb:ID"
+
+_SPELLING = re.compile(r"docs|code|web|(?:code|kb):.+")
+
+POOL = 100
+"""Items asked of each source; beyond them nothing is found."""
+
+
+class Sources(Answering):
+    """Several sources that answer as one: a `Retriever` that also writes answers, as an `Engine` does.
+
+    Scores of different sources do not compare, so their rankings are fused by rank: an item's score is the sum over the
+    sources that found it of 1 / (60 + rank). One source alone keeps its own scores. Each item says in its metadata, as
+    `source_type`, which source it comes from. Sources are asked at the same time; one that fails or is late is
+    named in `Ranking.failures`, and the others answer.
+
+    Attributes:
+        retrievers: by name, each labelled.
+        engine: of the documents, None where they are no source.
+    """
+
+    _retrieve_options = ("filter", "explain")
+
+    def __init__(
+        self,
+        retrievers: Mapping[str, Retriever],
+        *,
+        engine: Engine | None = None,
+        deadline: float | None = 30.0,
+        close: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Sources from retrievers; `open_sources` opens those of an index.
+
+        Args:
+            retrievers: by name; a name's part before ":" is the label of its items, save for "kb:ID".
+            engine: whose settings are used to write answers.
+            deadline: seconds that each source has; None waits for all.
+            close: called by `close`.
+        """
+        self.retrievers = {
+            name: LabelledRetriever(retriever, label_of(name)) for name, retriever in retrievers.items()
+        }
+        self.engine = engine
+        self.settings = engine.settings if engine else IndexSettings()
+        self._close = close
+        self._fused = FusedRetriever(self.retrievers, method="rrf", pool=POOL, deadline=deadline)
+
+    def retrieve(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+        explain: bool = False,
+    ) -> Ranking:
+        """Return the best `k` items of all sources, ties by id.
+
+        Args:
+            filter: honoured by every source; `source_type` is a key too.
+            explain: keep how each score comes about.
+
+        Raises:
+            ArgumentError: a query that is not a string, or a wrong k.
+            FilterError: a filter that cannot be read, or that a source cannot apply.
+            RetrievalError: no source answered; names each with its error.
+        """
+        k = check_count(k)
+        if not isinstance(query, str):
+            raise ArgumentError(f"query must be a string, got {query!r}")
+        only = next(iter(self.retrievers.values())) if len(self.retrievers) == 1 else None
+        ranking = (only or self._fused).retrieve(query, k, filter=filter)
+        if not explain:
+            for item in ranking:
+                item.extra.pop("explanation", None)
+        return ranking
+
+    async def aretrieve(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+        explain: bool = False,
+    ) -> Ranking:
+        """`retrieve`, without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.retrieve, query, k, filter=filter, explain=explain)
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """What judges sentences where no model writes: that of the documents, or the default one."""
+        if self.engine is not None:
+            return self.engine.embedder
+        from sleuth.engine.codebase import default_embedder
+
+        return default_embedder()
+
+    def close(self) -> None:
+        """Deactivate plugins, and close what `open_sources` opened. Closing twice is fine."""
+        try:
+            self.unload_plugins()
+        finally:
+            self._close()
+
+    def __enter__(self) -> Sources:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Sources({', '.join(self.retrievers)})"
+
+
+def open_sources(
+    path: str | Path = ".sleuth",
+    sources: Iterable[str] = ("docs",),
+    *,
+    extra: Mapping[str, Retriever] | None = None,
+    deadline: float | None = 30.0,
+) -> Sources:
+    """Open sources by name, to be asked as one.
+
+    Args:
+        path: the index folder, of "docs" and "code".
+        sources: each of "docs", "code" (the newest snapshot of every repository), "code:REPOSITORY" (an id, path or
+            URL), "web" (needs TAVILY_API_KEY) and "kb:ID" (a knowledge base of AWS).
+        extra: retrievers of your own, by name.
+        deadline: seconds that each source has; None waits for all.
+
+    Raises:
+        ArgumentError: an unknown source, or none; lists those there are.
+        IndexNotFoundError: the folder has no documents, or no code, where they are asked for.
+        UnknownRepositoryError: the index holds no code, or not this repository.
+    """
+    names = [sources] if isinstance(sources, str) else list(dict.fromkeys(sources))
+    if not names and not extra:
+        raise ArgumentError(f"sources must name at least one of {KNOWN}, got none")
+    for name in names:
+        if not isinstance(name, str) or not _SPELLING.fullmatch(name):
+            raise ArgumentError(f"sources must be among {KNOWN}, got {name!r}")
+    retrievers: dict[str, Retriever] = {}
+    engine: Engine | None = None
+    with ExitStack() as stack:
+        for name in names:
+            kind, _, which = name.partition(":")
+            if kind == "docs":
+                from sleuth.engine.engine import Engine
+
+                engine = retrievers[name] = stack.enter_context(Engine.open(path))
+            elif kind == "code":
+                retrievers |= _code(stack, path, which)
+            elif kind == "web":
+                from sleuth.web import WebRetriever
+
+                retrievers[name] = WebRetriever()
+            else:
+                from sleuth.knowledge_base import KnowledgeBaseRetriever
+
+                retrievers[name] = KnowledgeBaseRetriever(which, timeout_seconds=deadline or 3600.0)
+        retrievers |= extra or {}
+        return Sources(retrievers, engine=engine, deadline=deadline, close=stack.pop_all().close)
+
+
+def _code(stack: ExitStack, path: str | Path, which: str) -> dict[str, Retriever]:
+    """The retrievers of one repository, or of all where `which` is "", by name."""
+    from sleuth.code import SnapshotRetriever
+    from sleuth.engine.codebase import open_code
+
+    storage = stack.enter_context(open_code(path))
+    known = [storage.repository(which)] if which else storage.repositories()
+    if not known:
+        raise UnknownRepositoryError(f"no code in {path} yet: `sleuth code index PATH` adds a repository")
+    return {f"code:{repository.path}": SnapshotRetriever(storage, repository.id) for repository in known}
+
+
+def label_of(name: str) -> str:
+    """The label of a source's items: its kind, and of a knowledge base its whole name."""
+    kind, _, _ = name.partition(":")
+    return name if kind == "kb" else kind

@@ -1,0 +1,267 @@
+"""Several sources answer as one: fused by rank, filtered alike, each item labelled, each failure named."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sleuth
+from sleuth import Document, Engine, Ranking, RetrievedItem, Sources, index_path, open_code, open_sources
+from sleuth.engine.sources import KNOWN
+from sleuth.errors import (
+    ArgumentError,
+    FilterError,
+    IndexNotFoundError,
+    RetrievalError,
+    UnknownRepositoryError,
+)
+from sleuth.protocols import Retriever
+from sleuth.testing.aws import BedrockServer
+from sleuth.testing.contracts import RetrieverContract
+from sleuth.testing.tavily import TavilyServer
+from tests.code.conftest import SHOP, write
+
+KB = "KB12345678"
+QUERY = "charge an order and write it to the ledger"
+DOCS = [
+    Document("Every order is written to the ledger before a card is charged.", {"year": 2024}, id="rules"),
+    Document("The ledger is closed at the end of a month.", {"year": 2020}, id="closing"),
+    Document("Lunch is at noon.", id="lunch"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a shop's code, and an index `.sleuth` of it and of some documents."""
+    root = tmp_path_factory.mktemp("sources")
+    write(root / "shop", dict(SHOP))
+    with Engine.open(root / ".sleuth", create=True) as engine:
+        engine.add(DOCS)
+    with open_code(root / ".sleuth", create=True) as storage:
+        index_path(storage, root / "shop", workers=1)
+    return root
+
+
+@pytest.fixture(scope="module")
+def both(place: Path) -> Iterator[Sources]:
+    with open_sources(place / ".sleuth", ["docs", "code"]) as sources:
+        yield sources
+
+
+class TestContract(RetrieverContract):
+    """Sources are a retriever."""
+
+    query = QUERY
+
+    @pytest.fixture(autouse=True)
+    def _both(self, both: Sources) -> None:
+        self.both = both
+
+    def make(self) -> Retriever:
+        return self.both
+
+
+class TestContractOfOne(RetrieverContract):
+    """So is a single source."""
+
+    query = QUERY
+
+    @pytest.fixture(autouse=True)
+    def _code(self, place: Path) -> Iterator[None]:
+        with open_sources(place / ".sleuth", ["code"]) as self.code:
+            yield
+
+    def make(self) -> Retriever:
+        return self.code
+
+
+def test_every_item_says_its_source(both: Sources) -> None:
+    """Documents and code stand in one ranking, each with its label, fused by rank."""
+    ranking = both.retrieve(QUERY, 6, explain=True)
+    assert {item.metadata["source_type"] for item in ranking} == {"docs", "code"}
+    for item in ranking:
+        why = item.explanation
+        assert why is not None
+        assert why.name == "fusion"
+        assert item.score == pytest.approx(sum(1 / (60 + float(part.facts["rank"])) for part in why.parts))
+    assert all(item.explanation is None for item in both.retrieve(QUERY, 6))
+
+
+@pytest.mark.parametrize(
+    ("filter", "labels"),
+    [
+        ("source_type:code", {"code"}),
+        ("source_type:docs", {"docs"}),
+        ("-source_type:docs", {"code"}),
+        ("source_type:code OR year>=2024", {"docs", "code"}),
+        ("source_type:docs year:2020", {"docs"}),
+        ("source_type:code year:2020", set()),
+        ("kind:function", {"code"}),
+        ("source_type:web", set()),
+    ],
+)
+def test_one_filter_for_all(both: Sources, filter: str, labels: set[str]) -> None:
+    """A filter is applied by every source, also on the label, which documents do not hold."""
+    assert {item.metadata["source_type"] for item in both.retrieve(QUERY, 50, filter=filter)} == labels
+
+
+def test_answers_cite_documents_and_code(both: Sources) -> None:
+    """Sources write answers as an engine does, and the list of sources says what each is."""
+    result = both.search("what writes an order into the ledger?", 4, "with_items")
+    assert result.is_ok()
+    assert {source["source_type"] for source in result.extra["sources"]} == {"docs", "code"}
+    assert result.used_source_ids
+
+
+def test_failures_are_named(place: Path) -> None:
+    """A source that fails leaves the answers of the others; where none answers, the error names each."""
+
+    class Down:
+        def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
+            raise ConnectionError("no route")
+
+    with open_sources(place / ".sleuth", ["code"], extra={"wiki": Down()}) as sources:
+        ranking = sources.retrieve(QUERY, 3)
+        assert len(ranking) == 3
+        assert [(part.name, part.error) for part in ranking.failures] == [("wiki", "no route")]
+        assert sources.search(QUERY).detail is not None
+    with (
+        Sources({"wiki": Down(), "other": Down()}) as broken,
+        pytest.raises(RetrievalError, match="wiki: no route"),
+    ):
+        broken.retrieve(QUERY)
+
+
+def test_failures_inside_a_source_are_named(both: Sources) -> None:
+    """A leg that failed in a source that answered is reported under the name of the source."""
+    part = sleuth.PartReport("dense", "failed", error="no model")
+
+    class Degraded:
+        def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
+            return Ranking([RetrievedItem(id="a", text="b", score=1.0)][:k], [part])
+
+    ranking = Sources({"wiki": Degraded(), "docs": both}).retrieve("ledger", 3)
+    assert [(part.name, part.error) for part in ranking.failures] == [("wiki/dense", "no model")]
+    assert {item.metadata["source_type"] for item in ranking} == {"wiki", "docs"}
+
+
+def test_wrong_arguments(place: Path, both: Sources, tmp_path: Path) -> None:
+    """Each is refused by name, with what there is."""
+    for wrong in (["books"], ["kb:"], ["code:"], ["docs:x"], [3]):
+        with pytest.raises(
+            ArgumentError, match="sources must be among docs, code, code:REPOSITORY, web, kb:ID"
+        ):
+            open_sources(place / ".sleuth", wrong)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="at least one"):
+        open_sources(place / ".sleuth", [])
+    with pytest.raises(UnknownRepositoryError, match="/nowhere"):
+        open_sources(place / ".sleuth", ["code:/nowhere"])
+    with pytest.raises(ArgumentError, match="query must be a string"):
+        both.retrieve(3)  # type: ignore[arg-type]
+    with pytest.raises(FilterError):
+        both.retrieve("x", filter="year>")
+    with pytest.raises(IndexNotFoundError):
+        open_sources(tmp_path / "none", ["docs"])
+
+
+def test_an_index_of_code_alone(place: Path, tmp_path: Path) -> None:
+    """Where an index holds no documents, opening them says that it holds code."""
+    with open_code(tmp_path / "ix", create=True) as storage:
+        repository = index_path(storage, place / "shop", workers=1).repository
+    with pytest.raises(IndexNotFoundError, match="holds code and no documents: `sleuth search --in code`"):
+        Engine.open(tmp_path / "ix")
+    with open_sources(tmp_path / "ix", [f"code:{repository}"]) as sources:
+        assert sources.retrieve(QUERY, 1)[0].metadata["path"].startswith("shop/")
+        assert sources.search(QUERY).is_ok()
+
+
+def run(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sleuth", *arguments],
+        capture_output=True, text=True, cwd=place, env={**os.environ, **environment}, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_all_sources_at_a_shell(place: Path, tmp_path: Path) -> None:
+    """`--in` takes documents, code, the web and a knowledge base together; a service that is down is named."""
+    page = {"url": "https://a.org/x", "title": "Ledgers", "content": "An order goes to the ledger."}
+    with TavilyServer([page]) as web, BedrockServer() as aws:
+        aws.hold(
+            KB, "DS12345678", "s3://bucket/order.txt", "The ledger holds each order.", {"topic": "ledger"}
+        )
+        environment = {
+            "TAVILY_BASE_URL": web.url, "TAVILY_API_KEY": "tvly-local", "XDG_CACHE_HOME": str(tmp_path),
+            "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+            "AWS_ENDPOINT_URL": aws.url,
+        }  # fmt: skip
+        asked = ("--in", "docs", "--in", "code", "--in", "web", "--in", f"kb:{KB}")
+        done = run(place, "search", *asked, "-k", "20", "--json", "order ledger", **environment)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        kinds = {item["metadata"]["source_type"] for item in answer["items"]}
+        assert kinds == {"docs", "code", "web", f"kb:{KB}"}
+        told = run(place, "ask", *asked, "what goes to the ledger?", **environment)
+        assert told.returncode == 0, told.stderr
+        assert "https://a.org/x" in told.stdout
+    done = run(place, "search", "--in", "code", "--in", "web", "ledger", "-k", "3", TAVILY_API_KEY="")
+    assert done.returncode == 0
+    assert "shop/ledger.py:" in done.stdout
+    assert "  code\n" in done.stdout
+    assert "def record(order):" in done.stdout
+    assert "sleuth: web failed: no API key" in done.stderr
+
+
+def test_at_a_shell_documents_are_the_default(place: Path) -> None:
+    """Without `--in` a search is of documents; what only they can do is refused with other sources."""
+    plain = run(place, "search", "ledger", "--json")
+    assert {item["id"].partition("#")[0] for item in json.loads(plain.stdout)["items"]} <= {
+        "rules",
+        "closing",
+        "lunch",
+    }
+    assert run(place, "search", "--in", "docs", "--leg", "lexical", "ledger").returncode == 0
+    refused = run(place, "search", "--in", "docs", "--in", "code", "--leg", "lexical", "ledger")
+    assert refused.returncode == 2
+    assert "legs must be left out with --in" in refused.stderr
+    unknown = run(place, "search", "--in", "books", "ledger")
+    assert unknown.returncode == 2
+    assert "docs, code, code:REPOSITORY, web, kb:ID" in unknown.stderr
+
+
+def test_the_guide_prints_what_it_says(tmp_path: Path) -> None:
+    """The example of docs/sources.md, run in an empty folder, prints the block below it, and all sources are named."""
+    text = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
+    example = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert example is not None
+    done = subprocess.run(
+        [sys.executable, "-c", example[1]], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout == example[2]
+    for name in KNOWN.split(", "):
+        assert f"`{name}`" in text
+
+
+def test_everything_is_opened_from_the_package() -> None:
+    """What opens an index of documents, of code, and several sources is a name of `sleuth`; old paths stay."""
+    from sleuth.codebase import open_code as old_path
+
+    assert sleuth.open_code is old_path
+    for name in (
+        "Engine",
+        "open_code",
+        "index_path",
+        "open_sources",
+        "Sources",
+        "CodeRetriever",
+        "SnapshotRetriever",
+    ):
+        assert name in sleuth.__all__
+        assert getattr(sleuth, name) is not None
