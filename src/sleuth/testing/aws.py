@@ -1,4 +1,4 @@
-"""What would a Bedrock knowledge base answer? A local server for `bedrock-agent-runtime` and `bedrock-agent`.
+"""A local server for `bedrock-agent-runtime` and `bedrock-agent`: what a Bedrock knowledge base would answer.
 
 Real boto3 clients talk to it over a socket. Requests are checked against botocore's own model of the
 services; filters are evaluated; jobs and documents move on by one state each time their status is asked
@@ -114,7 +114,7 @@ class BedrockServer(LocalServer):
         self.bases.setdefault(base, Base()).sources.setdefault(source, {})[uri] = stored
 
     def client(self, service: str, **config: Any) -> Any:
-        """A real boto3 client of this server. `config` goes to botocore's Config."""
+        """Return a real boto3 client of this server. `config` goes to botocore's Config."""
         import boto3
         from botocore.config import Config
 
@@ -132,7 +132,7 @@ class BedrockServer(LocalServer):
         return error_reply(None, "ThrottlingException", "Too many requests")
 
     def answer(self, request: Request) -> Reply | None:
-        """The reply of the operation that a request means."""
+        """Return the reply of the operation that a request means."""
         path = request.path.partition("?")[0]
         route = next(
             (one for one in self._routes if one.method == request.method and one.pattern.fullmatch(path)),
@@ -170,7 +170,7 @@ class BedrockServer(LocalServer):
         )
 
     def error(self, operation: str, code: str, message: str = "") -> Reply:
-        """An error reply of an operation, for rules."""
+        """Return an error reply of an operation, for rules."""
         model = next(route.operation for route in self._routes if route.operation.name == operation)
         return error_reply(model, code, message or code)
 
@@ -179,24 +179,26 @@ class BedrockServer(LocalServer):
     def _retrieve(self, params: dict[str, Any]) -> dict[str, Any]:
         base = self._base(params)
         search = params.get("retrievalConfiguration", {}).get("vectorSearchConfiguration", {})
-        wanted = search.get("filter")
-        if wanted is not None:
-            aws_filters.check(wanted)
+        condition = search.get("filter")
+        if condition is not None:
+            aws_filters.check(condition)
         query = params["retrievalQuery"].get("text", "")
-        found = []
+        results = []
         for source, documents in base.sources.items():
             for stored in documents.values():
                 metadata = {**stored.metadata, SOURCE_KEY: source, URI_KEY: stored.uri}
-                if stored.status == "INDEXED" and (wanted is None or aws_filters.matches(wanted, metadata)):
-                    found.append(_result(stored, metadata, similarity(query, stored.text)))
-        found.sort(key=lambda result: -result["score"])
+                if stored.status == "INDEXED" and (
+                    condition is None or aws_filters.matches(condition, metadata)
+                ):
+                    results.append(_result(stored, metadata, similarity(query, stored.text)))
+        results.sort(key=lambda result: -result["score"])
         start = int(base64.b64decode(params["nextToken"])) if "nextToken" in params else 0
-        asked = search.get("numberOfResults", 5)
-        page = found[start : min(start + self.page_size, asked)]
+        limit = search.get("numberOfResults", 5)
+        page = results[start : min(start + self.page_size, limit)]
         end = start + len(page)
         more = (
             {"nextToken": base64.b64encode(str(end).encode()).decode()}
-            if end < min(asked, len(found))
+            if end < min(limit, len(results))
             else {}
         )
         return {"retrievalResults": page, **more}
@@ -337,7 +339,7 @@ def _snake(name: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """An answer as the validator takes it: times as strings."""
+    """Convert an answer for the validator: times become strings."""
     if isinstance(value, dict):
         return {name: _plain(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -380,11 +382,11 @@ def _inline(custom: Mapping[str, Any]) -> str:
 
 
 def _attributes(entry: Mapping[str, Any]) -> dict[str, Any]:
-    found = {}
+    attributes = {}
     for attribute in entry.get("metadata", {}).get("inlineAttributes", ()):
         [value] = [member for name, member in attribute["value"].items() if name != "type"]
-        found[attribute["key"]] = value
-    return found
+        attributes[attribute["key"]] = value
+    return attributes
 
 
 def _uri(identifier: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Which documents match a filter of Bedrock's own form, by its documentation?
+"""Filters of Bedrock's own form, evaluated as its documentation says.
 
 Written from the documentation of the `RetrievalFilter` shape, and not from our translation to it, so that
 each is a check of the other. Where the documentation says nothing of lists, a list is equal to a value if a
@@ -20,8 +20,10 @@ def _same(one: object, other: object) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
-def _equals(held: Any, value: object) -> bool:
-    return any(_same(member, value) for member in held) if isinstance(held, list) else _same(held, value)
+def _equals(stored: Any, value: object) -> bool:
+    return (
+        any(_same(member, value) for member in stored) if isinstance(stored, list) else _same(stored, value)
+    )
 
 
 def _number(value: object) -> bool:
@@ -32,8 +34,8 @@ def _ordered(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     return lambda held, value: _number(held) and holds(held, value)
 
 
-def _string_contains(held: Any, value: str) -> bool:
-    members = held if isinstance(held, list) else [held]
+def _string_contains(stored: Any, value: str) -> bool:
+    members = stored if isinstance(stored, list) else [stored]
     return any(isinstance(member, str) and value in member for member in members)
 
 
@@ -82,13 +84,13 @@ def check(filter: Mapping[str, Any]) -> None:
 
 
 def matches(filter: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
-    """Whether a document with this metadata is among those that the filter returns."""
+    """Return whether a document with this metadata is among those that the filter returns."""
     [(name, item)] = filter.items()
     if name == "andAll":
         return all(matches(part, metadata) for part in item)
     if name == "orAll":
         return any(matches(part, metadata) for part in item)
-    held = metadata.get(item["key"], _MISSING)
-    if held is _MISSING:
+    stored = metadata.get(item["key"], _MISSING)
+    if stored is _MISSING:
         return bool(name == "notEquals")
-    return _TESTS[name](held, item["value"])
+    return _TESTS[name](stored, item["value"])

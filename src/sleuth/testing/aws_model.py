@@ -1,4 +1,4 @@
-"""What does AWS's own description of a service say of a request?
+"""AWS's own description of a service, applied to requests.
 
 The descriptions are the ones that botocore carries and its clients are made from: routes, shapes, limits
 and errors are read from them, none are written here.
@@ -43,24 +43,24 @@ class Route:
 
 
 def routes(service: str) -> list[Route]:
-    """Every operation of a service, those with longer fixed paths first."""
+    """Return every operation of a service, those with longer fixed paths first."""
     try:
         import botocore.session
     except ImportError as error:
         raise MissingPackageError("boto3", "bedrock", "the local AWS server") from error
     model = botocore.session.get_session().get_service_model(service)
-    found = []
+    operations = []
     for name in model.operation_names:
         operation = model.operation_model(name)
         path = urlsplit(operation.http["requestUri"]).path.rstrip("/")
         fixed = len(re.sub(r"\{[^}]*\}", "", path))
         pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", path))
-        found.append((fixed, Route(operation.http["method"], re.compile(f"{pattern}/?"), operation)))
-    return [route for _, route in sorted(found, key=lambda pair: -pair[0])]
+        operations.append((fixed, Route(operation.http["method"], re.compile(f"{pattern}/?"), operation)))
+    return [route for _, route in sorted(operations, key=lambda pair: -pair[0])]
 
 
 def read_params(route: Route, request: Request) -> dict[str, Any]:
-    """The parameters of a request, from its path, query and body, by the wire names of the model.
+    """Read the parameters of a request from its path, query and body, by the wire names of the model.
 
     Raises:
         ServiceError: a body that is no JSON object.
@@ -139,10 +139,10 @@ def _structure(shape: Any, value: Mapping[str, Any], path: str) -> Iterator[str]
     for name in shape.required_members:
         if value.get(name) is None:
             yield f"Value null at '{dot}{name}' failed to satisfy constraint: Member must not be null"
-    given = {name: member for name, member in value.items() if member is not None and name in shape.members}
-    if getattr(shape, "is_tagged_union", False) and len(given) != 1:
+    present = {name: member for name, member in value.items() if member is not None and name in shape.members}
+    if getattr(shape, "is_tagged_union", False) and len(present) != 1:
         yield f"Value at '{path}' failed to satisfy constraint: Exactly one member of the union must be set"
-    for name, member in given.items():
+    for name, member in present.items():
         yield from _faults(shape.members[name], member, f"{dot}{name}")
 
 
@@ -174,7 +174,7 @@ def _blob(value: str) -> bytes:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str] | None:
-    """The pattern, or None where Python has no twin for Java's syntax."""
+    """Return the pattern, or None if Python cannot read Java's syntax."""
     try:
         return re.compile(pattern)
     except re.error:
@@ -182,7 +182,7 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
 
 
 def encode(value: Any) -> bytes:
-    """An answer as JSON, times as ISO 8601."""
+    """Encode an answer as JSON, times as ISO 8601."""
     return json.dumps(value, default=_time).encode()
 
 
@@ -193,7 +193,7 @@ def _time(value: object) -> str:
 
 
 def error_reply(operation: OperationModel | None, code: str, message: str) -> Reply:
-    """An error as the service sends it, with the status that the operation's model gives it."""
+    """Return an error as the service sends it, with the status that the operation's model gives it."""
     status = {"UnknownOperationException": 404, "MissingAuthenticationTokenException": 403}.get(code, 400)
     for shape in operation.error_shapes if operation else ():
         if shape.name == code:

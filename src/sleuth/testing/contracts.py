@@ -1,4 +1,4 @@
-"""Does an implementation keep the contract of its protocol? Test classes to inherit from.
+"""Contract suites: test classes to inherit from, one per protocol.
 
 class TestMyRetriever(RetrieverContract):
     query = "rate limits"
@@ -22,7 +22,7 @@ from sleuth.types import Explanation, Ranking, RetrievedItem
 
 
 def raises(error: type[BaseException], call: Callable[[], Any]) -> bool:
-    """Whether the call raises this error; any other goes on."""
+    """Return whether the call raises this error; any other error is raised."""
     try:
         call()
     except error:
@@ -42,35 +42,35 @@ class RetrieverContract:
     most = 10_000
 
     def make(self) -> Retriever:
-        """A retriever to test."""
+        """Return a retriever to test."""
         raise NotImplementedError
 
     def test_protocol(self) -> None:
         """It is a Retriever, and gives a Ranking of items with distinct ids."""
         retriever = self.make()
         assert isinstance(retriever, Retriever)
-        found = retriever.retrieve(self.query, self.most)
-        assert isinstance(found, Ranking)
-        assert len(found) >= 2
-        assert all(isinstance(item, RetrievedItem) for item in found)
-        assert len({item.id for item in found}) == len(found)
+        ranking = retriever.retrieve(self.query, self.most)
+        assert isinstance(ranking, Ranking)
+        assert len(ranking) >= 2
+        assert all(isinstance(item, RetrievedItem) for item in ranking)
+        assert len({item.id for item in ranking}) == len(ranking)
 
     def test_best_first_ties_by_id(self) -> None:
         """Scores never rise, and equal scores come by id; explanations, where given, have the score as their value."""
-        found = self.make().retrieve(self.query, self.most)
-        ranked = [(-item.score, item.id) for item in found if item.score is not None]
+        ranking = self.make().retrieve(self.query, self.most)
+        ranked = [(-item.score, item.id) for item in ranking if item.score is not None]
         assert ranked == sorted(ranked)
-        for item in found:
+        for item in ranking:
             assert item.explanation is None or isinstance(item.explanation, Explanation)
             assert item.explanation is None or item.explanation.value == item.score
 
     def test_k(self) -> None:
         """At most k items, and those for k are the head of those for more."""
         retriever = self.make()
-        found = retriever.retrieve(self.query, self.most)
-        for k in (0, 1, 2, len(found) - 1, len(found), len(found) + 1):
+        ranking = retriever.retrieve(self.query, self.most)
+        for k in (0, 1, 2, len(ranking) - 1, len(ranking), len(ranking) + 1):
             head = retriever.retrieve(self.query, k)
-            assert [(item.id, item.score) for item in head] == [(item.id, item.score) for item in found[:k]]
+            assert [(item.id, item.score) for item in head] == [(item.id, item.score) for item in ranking[:k]]
 
     def test_numpy_k(self) -> None:
         """An integer of NumPy is a count like any other."""
@@ -99,7 +99,7 @@ class EmbedderContract:
     texts: Sequence[str] = ("one text", "another text", "one text", "ünïcödé 漢字", "a\nb")
 
     def make(self) -> Embedder:
-        """An embedder to test."""
+        """Return an embedder to test."""
         raise NotImplementedError
 
     def test_protocol(self) -> None:
@@ -131,16 +131,16 @@ class RerankerContract:
     """What every `Reranker` keeps."""
 
     def make(self) -> Reranker:
-        """A reranker to test."""
+        """Return a reranker to test."""
         raise NotImplementedError
 
     def test_subset_best_first(self) -> None:
         """It returns items that it was given, each once, best first, ties by id."""
         reranker = self.make()
         items = [RetrievedItem(id=name, text=f"text {name}", score=1.0) for name in "dbca"]
-        found = reranker.rerank("text a", items)
-        assert {item.id for item in found} <= set("abcd")
-        assert len({item.id for item in found}) == len(found)
-        ranked = [(-(item.score or 0.0), item.id) for item in found]
+        ranking = reranker.rerank("text a", items)
+        assert {item.id for item in ranking} <= set("abcd")
+        assert len({item.id for item in ranking}) == len(ranking)
+        ranked = [(-(item.score or 0.0), item.id) for item in ranking]
         assert ranked == sorted(ranked)
         assert len(reranker.rerank("text a", [])) == 0

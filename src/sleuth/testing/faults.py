@@ -1,4 +1,4 @@
-"""What does a client do when its peer misbehaves? A server that does so, in one way per path.
+"""A server that misbehaves, in one way per path.
 
 Any path below a fault's own shows it, so that `server.url("drip")` can stand for a service's base address.
 """
@@ -41,7 +41,7 @@ class FaultServer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def url(self, fault: Fault) -> str:
-        """The address that shows this fault, without a slash at the end."""
+        """Return the address that shows this fault, without a slash at the end."""
         port = self._silent.getsockname()[1] if fault == "refuse" else self._port
         return f"http://127.0.0.1:{port}/{fault}"
 

@@ -1,4 +1,4 @@
-"""Which filters and rows find out whether a backend keeps the truth table of `sleuth.filters`?
+"""Filters and rows that find out whether a backend keeps the truth table of `sleuth.filters`.
 
 Hypothesis strategies over few keys and few values, chosen so that values of different types nearly meet: `1`,
 `1.0`, `True`, `"1"`. A backend holds if, for rows from `metadata` and any filter from `filters`, it finds
@@ -55,7 +55,7 @@ def metadata(*, nested: bool = True) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def comparisons() -> st.SearchStrategy[Filter]:
-    """One key against one value, by any operator."""
+    """Generate comparisons of one key with one value, by any operator."""
     keys, words = st.sampled_from(KEYS), st.sampled_from(WORDS)
     several = st.lists(scalars(), min_size=1, max_size=3).map(tuple)
     ordered = st.one_of(words, st.sampled_from(NUMBERS))

@@ -1,4 +1,4 @@
-"""What does an Ollama server say, on its good days and on its bad ones?
+"""A local Ollama server, which answers as told or fails as told.
 
 A local server that speaks the protocol of https://github.com/ollama/ollama/blob/main/docs/api.md over real
 sockets: NDJSON streams, `{"error": …}` bodies, 404 for a model that is not pulled, 503 for a full queue. Its
@@ -90,7 +90,7 @@ class OllamaServer(LocalServer):
         self._always = faults[-1] if always else None
 
     def payloads(self, path: str) -> list[Any]:
-        """The JSON bodies that were posted to a path, in order."""
+        """Return the JSON bodies that were posted to a path, in order."""
         return [json.loads(request.body) for request in list(self.requests) if request.path == path]
 
     def answer(self, request: Request) -> Reply | None:
@@ -189,7 +189,7 @@ class OllamaServer(LocalServer):
 
 
 def embed(text: str) -> list[float]:
-    """A vector of length 1 that counts the words of a text, shape (64,)."""
+    """Return a vector of length 1 that counts the words of a text, shape (64,)."""
     counts = [0.0] * DIMENSION
     for word in re.findall(r"\w+", text.lower()):
         digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()

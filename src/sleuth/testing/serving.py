@@ -1,4 +1,4 @@
-"""How is a local server run beside a test: a real socket on loopback, gone when the test is?"""
+"""A local server on a real socket of loopback, which stops with its test."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class LocalServer(ABC):
 
     @abstractmethod
     def answer(self, request: Request) -> Reply | None:
-        """The reply to a request; None closes the connection without one."""
+        """Return the reply to a request; None closes the connection without one."""
 
     @property
     def url(self) -> str:
@@ -150,6 +150,6 @@ def _handler(owner: LocalServer) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_PUT = do_DELETE = handle_any  # noqa: N815 - names that http.server looks up
 
         def log_message(self, format: str, *args: object) -> None:
-            """A test's output is not an access log."""
+            """Write no access log among a test's output."""
 
     return Handler

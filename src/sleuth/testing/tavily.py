@@ -1,4 +1,4 @@
-"""What would Tavily answer? A local server that speaks its documented search API.
+"""A local server that speaks Tavily's documented search API.
 
 Requests are checked as the service checks them, the key included; errors have its statuses and its body,
 `{"detail": {"error": ...}}`. Source: https://docs.tavily.com/documentation/api-reference/endpoint/search.
@@ -34,14 +34,14 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def error(status: int, message: str | None = None, *, retry_after: str | None = None) -> Reply:
-    """An error as the service words it."""
+    """Return an error as the service words it."""
     body = json.dumps({"detail": {"error": message or MESSAGES.get(status, "Error")}}).encode()
     headers = {"Content-Type": "application/json"}
     return Reply(status, body, headers | ({"Retry-After": retry_after} if retry_after is not None else {}))
 
 
 def page(number: int, **extra: Any) -> dict[str, Any]:
-    """A page of the pretended web, with `extra` laid over it."""
+    """Return a page of the pretended web, with `extra` laid over it."""
     return {
         "url": f"https://www.site{number}.org/page",
         "title": f"Title {number}",
@@ -96,7 +96,7 @@ class TavilyServer(LocalServer):
         return error(429)
 
     def answer(self, request: Request) -> Reply | None:
-        """The reply of the service, or what the script says."""
+        """Return the reply of the service, or what the script says."""
         with self._lock:
             event: Reply | float | None = self._script.popleft() if self._script else 0.0
         if isinstance(event, float | int):
@@ -136,18 +136,18 @@ class TavilyServer(LocalServer):
         return Reply(200, json.dumps(answer).encode(), {"Content-Type": "application/json"})
 
     def _results(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-        wanted, refused = body.get("include_domains") or (), body.get("exclude_domains") or ()
+        included, refused = body.get("include_domains") or (), body.get("exclude_domains") or ()
         words = set(re.findall(r"\w+", body["query"].lower()))
-        found = []
+        results = []
         for rank, page in enumerate(self.pages):
             host = (urlsplit(page.get("url") or "").hostname or "").removeprefix("www.")
             text = f"{page.get('title', '')} {page.get('content', '')}".lower()
-            if (wanted and not _under(host, wanted)) or _under(host, refused):
+            if (included and not _under(host, included)) or _under(host, refused):
                 continue
             if self.matching and not words & set(re.findall(r"\w+", text)):
                 continue
-            found.append({"raw_content": None, "score": 1.0 / (1 + rank), **page})
-        return found
+            results.append({"raw_content": None, "score": 1.0 / (1 + rank), **page})
+        return results
 
 
 def _under(host: str, domains: Sequence[str]) -> bool:
@@ -155,7 +155,7 @@ def _under(host: str, domains: Sequence[str]) -> bool:
 
 
 def _broken_rule(body: Mapping[str, Any]) -> str | None:
-    """What the service would say is wrong with a request, or None."""
+    """Return what the service would say is wrong with a request, or None."""
     query, count = body.get("query"), body.get("max_results", 5)
     if not isinstance(query, str) or not query.strip():
         return "Query is missing."
@@ -163,7 +163,7 @@ def _broken_rule(body: Mapping[str, Any]) -> str | None:
         return "Query is too long. Max query length is 400 characters."
     if not isinstance(count, int) or not 0 <= count <= 20:
         return "Invalid max_results. Must be between 0 and 20."
-    for name, known in _CHOICES.items():
-        if body.get(name) is not None and body[name] not in known:
-            return f"Invalid {name}. Must be one of {', '.join(known)}."
+    for name, choices in _CHOICES.items():
+        if body.get(name) is not None and body[name] not in choices:
+            return f"Invalid {name}. Must be one of {', '.join(choices)}."
     return None
