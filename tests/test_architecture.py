@@ -15,7 +15,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-BASE = {"arguments", "errors", "types", "results", "protocols", "lazy"}
+BASE = {"arguments", "vectors", "errors", "types", "results", "protocols", "lazy"}
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
@@ -24,6 +24,7 @@ INTERNAL = {"store", "lexical", "dense"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "arguments": {"errors"},
+    "vectors": {"errors"},
     "lazy": set(),
     "types": {"errors"},
     "results": {"errors", "types"},

@@ -11,6 +11,7 @@ import pytest
 
 from sleuth import Document, Engine, Ranking
 from sleuth.dense.packages import Model2VecEmbedder
+from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, MissingPackageError
 from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store.hashing import text_hash
@@ -29,12 +30,47 @@ class Changing(HashEmbedder):
         return super().embed_documents(texts)
 
 
+class Cheap(HashEmbedder):
+    """So fast that commits wait for its vectors."""
+
+    fingerprint = "cheap"
+    cheap = True
+
+
+class Tokens(WordLlamaEmbedder):
+    """The default embedder under another name, whose tokens weigh nothing."""
+
+    fingerprint = "tokens"
+    token_weight = 0.0
+
+
 def documents(word: str, n: int = 3) -> list[Document]:
     return [Document(f"{word}{i} {word}", id=f"{word}{i}") for i in range(n)]
 
 
 def ids(ranking: Ranking) -> list[str]:
     return [item.id for item in ranking]
+
+
+def test_a_cheap_embedder_embeds_within_the_commit(tmp_path: Path) -> None:
+    """An embedder that says it is cheap leaves nothing to embed later and gets no cache; another one gets both."""
+    for embedder, is_cheap in ((Cheap(), True), (Changing(8), False)):
+        with Engine.open(tmp_path / embedder.fingerprint, create=True, embedder=embedder) as engine:
+            with engine._store.writer() as writer:
+                writer.put_passages(["a"], ["alpha"], ["00"])
+            assert engine.status()["legs"]["dense"]["uncovered"] == (0 if is_cheap else 1)
+            assert (engine.vector_cache is None) == is_cheap
+
+
+def test_tokens_are_matched_where_the_embedder_gives_them(tmp_path: Path) -> None:
+    """What tokens may add to a score is the embedder's to say, whatever its name."""
+    scores = []
+    for embedder in (WordLlamaEmbedder(), Tokens()):
+        with Engine.open(tmp_path / embedder.fingerprint[:6], create=True, embedder=embedder) as engine:
+            engine.add([Document("stars are bright", id="a"), Document("a bright lamp", id="b")])
+            assert engine.status()["legs"]["dense"]["fingerprint"].endswith("|tokens")
+            scores.append(engine.retrieve("bright stars")[0].score)
+    assert scores[0] > scores[1]
 
 
 def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:

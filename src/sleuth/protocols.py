@@ -35,6 +35,10 @@ class Embedder(Protocol):
 
     Contract: equal texts get equal vectors within one fingerprint; all vectors have one length, finite, float32 or
     convertible; an empty list gives an empty list. Failures raise EmbeddingError.
+
+    An embedder may have more: `batch_size`, the texts that it takes best in one call; `cheap`, True where vectors cost
+    so little that commits wait for them and no cache keeps them; `read` and `token_weight`, where its tokens can be
+    matched with those of a query (`sleuth.dense.embedding.TokenEmbedder`).
     """
 
     @property

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.dense.embedding import check_embedder, embed_texts, unit
+from sleuth.dense.embedding import check_embedder, embed_texts
 from sleuth.dense.leg import DenseLeg
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.store.hashing import text_hash
 from sleuth.store.legs import Rows
+from sleuth.vectors import unit
 from tests.dense.strategies import HashEmbedder, rows_of
 
 
@@ -111,8 +112,8 @@ def test_progress() -> None:
         ([[1.0], [float("nan")]], "not finite"),
         (np.array([[1.0], [1e300]]), "not finite"),
         ([[], []], r"shape \(2, 0\) for 2 texts"),
-        ([[1.0], [1.0, 2.0]], "something else than vectors"),
-        (["a", "b"], "something else than vectors"),
+        ([[1.0], [1.0, 2.0]], "vectors of numbers"),
+        (["a", "b"], "vectors of numbers"),
     ],
 )
 def test_what_is_no_vector(gives: object, message: str) -> None:

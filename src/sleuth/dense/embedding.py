@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,38 @@ from numpy.typing import NDArray
 from sleuth.errors import EmbedderMismatchError, EmbeddingError
 from sleuth.protocols import Embedder
 from sleuth.store.hashing import text_hash
+from sleuth.vectors import as_vectors
 
 Progress = Callable[[int, int], None]
 """Told how many texts are done, and of how many."""
+
+
+class Reading(NamedTuple):
+    """What texts say.
+
+    Attributes:
+        vectors: shape (n, dimension), float32, of length 1 or zero.
+        tokens: the set of the first tokens of each text, one after the other, uint8 (matching.h).
+        sizes: bytes of each set, shape (n,), uint16.
+    """
+
+    vectors: NDArray[np.float32]
+    tokens: NDArray[np.uint8]
+    sizes: NDArray[np.uint16]
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder whose tokens can be matched with those of a query: a dense leg keeps them beside the vectors."""
+
+    @property
+    def token_weight(self) -> float:
+        """What the best match of tokens gains in the default fusion, of the best score."""
+        ...
+
+    def read(self, texts: Sequence[str]) -> Reading:
+        """Vectors and tokens of these texts, in order; from any thread."""
+        ...
 
 
 class EmbeddingCache(Protocol):
@@ -77,27 +106,6 @@ def embed_texts(
     return np.stack([vectors[name] for name in names])
 
 
-def as_vectors(vectors: object, n: int, embedder: Embedder) -> NDArray[np.float32]:
-    """What an embedder returned, as shape (n, dimension), checked to be that, finite and of a length above 0."""
-    try:
-        with np.errstate(over="ignore"):  # what single precision does not hold is infinite, and refused below
-            checked = np.asarray(vectors, np.float32)
-    except (TypeError, ValueError) as error:
-        raise EmbeddingError(
-            f"{embedder.fingerprint} gave something else than vectors: {error}", service=embedder.fingerprint
-        ) from error
-    if checked.ndim != 2 or len(checked) != n or (n and not checked.shape[1]):
-        raise EmbeddingError(
-            f"{embedder.fingerprint} gave an array of shape {checked.shape} for {n} texts",
-            service=embedder.fingerprint,
-        )
-    if not np.isfinite(checked).all():
-        raise EmbeddingError(
-            f"{embedder.fingerprint} gave a vector that is not finite", service=embedder.fingerprint
-        )
-    return checked
-
-
 def check_embedder(recorded: str, given: str, *, path: str = "") -> None:
     """Raises EmbedderMismatchError where an index was made with another embedder than the one given."""
     if recorded != given:
@@ -118,28 +126,15 @@ def mixed(embedder: str, kept: int, given: int) -> EmbeddingError:
     )
 
 
-def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows scaled to length 1, shape (n, dimension); zeros stay."""
-    with np.errstate(over="ignore", under="ignore"):
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    odd = ~((lengths > 1e-15) & (lengths < 1e15))[:, 0]  # whose squares single precision does not hold
-    lengths[odd] = 1
-    scaled: NDArray[np.float32] = vectors / lengths
-    if odd.any():
-        wide = vectors[odd].astype(np.float64)
-        exact = np.linalg.norm(wide, axis=1, keepdims=True)
-        exact[exact == 0] = 1
-        scaled[odd] = wide / exact
-    return scaled
-
-
 def _embed(
     embedder: Embedder, names: Sequence[str], texts: Mapping[str, str], batch_size: int, threads: int
 ) -> Iterator[dict[str, NDArray[np.float32]]]:
     """Vectors by name, batch by batch, in order; at most `threads` batches at a time."""
 
     def embed(batch: list[str]) -> dict[str, NDArray[np.float32]]:
-        made = as_vectors(embedder.embed_documents([texts[name] for name in batch]), len(batch), embedder)
+        made = as_vectors(
+            embedder.embed_documents([texts[name] for name in batch]), len(batch), embedder.fingerprint
+        )
         return dict(zip(batch, made, strict=True))
 
     batches = list(_batches(names, batch_size))

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.dense import matching
-from sleuth.dense.wordllama import MOST_TOKENS, load_model, utf8
+from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, load_model, utf8
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation, RetrievedItem
 
-WEIGHT = 0.35
+WEIGHT = WordLlamaEmbedder.token_weight
 READ = 30
-"""Hits that are read, and what the best match among them gains, of the best score (docs/quality.md has the table)."""
+"""Hits that are read (docs/quality.md has the table)."""
 
 RARITY = 1.5
 """The power of a vector's length by which its token counts: lengths grow with how rare a token is, but slowly."""

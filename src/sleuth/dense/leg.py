@@ -9,14 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes
-from sleuth.dense.embedding import EmbeddingCache, Progress, check_embedder, embed_texts, mixed, unit
+from sleuth.dense.embedding import (
+    EmbeddingCache,
+    Progress,
+    Reading,
+    TokenEmbedder,
+    check_embedder,
+    embed_texts,
+    mixed,
+)
 from sleuth.dense.late import begins_of
-from sleuth.dense.wordllama import Reading, WordLlamaEmbedder
+from sleuth.dense.texts import FIELDS, join_texts
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder
 from sleuth.store.arrays import require
 from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
 from sleuth.store.scratch import IN_MEMORY, Scratch, let_go
+from sleuth.vectors import unit
 
 FORMAT = 2
 """Raised when the arrays change."""
@@ -32,7 +41,7 @@ class DenseLeg:
     recall than can be measured over the exact product, and half the bytes; the mean belongs to the segment,
     so nothing is trained and a merge takes it anew.
 
-    Over the default embedder it also holds the tokens of each row, which fusion matches with those of a query
+    Over a `TokenEmbedder` it also holds the tokens of each row, which fusion matches with those of a query
     (late.py): `tokens`, one set after the other, `sizes`, their bytes, and `begins`, where every 64th begins.
 
     Attributes:
@@ -49,7 +58,7 @@ class DenseLeg:
         self,
         embedder: Embedder,
         *,
-        fields: Sequence[str] = ("title", "heading", "text"),
+        fields: Sequence[str] = FIELDS,
         cache: EmbeddingCache | None = None,
         batch_size: int | None = None,
         threads: int = 4,
@@ -77,6 +86,7 @@ class DenseLeg:
                 f"batch_size and threads must be at least 1, got {batch_size!r} and {threads!r}"
             )
         self.embedder = embedder
+        self._reader = embedder if isinstance(embedder, TokenEmbedder) else None
         self.fields = tuple(fields)
         self._cache = cache
         self._batch_size = batch_size
@@ -87,28 +97,27 @@ class DenseLeg:
     @property
     def fingerprint(self) -> str:
         """Format, embedder and fields."""
-        kept = "|tokens" if self._keeps_tokens else ""
+        kept = "|tokens" if self._reader else ""
         return f"dense-{FORMAT}|{self.embedder.fingerprint}|{','.join(self.fields)}{kept}"
 
     @property
-    def _keeps_tokens(self) -> bool:
-        return isinstance(self.embedder, WordLlamaEmbedder)
+    def token_weight(self) -> float:
+        """What matching tokens may add to a fused score; 0 where the embedder has no tokens to match."""
+        return self._reader.token_weight if self._reader else 0.0
 
     def texts(self, rows: Rows) -> list[str]:
-        """What is embedded of each row."""
+        """Return what is embedded of each row."""
         present = [rows.texts[name] for name in self.fields if name in rows.texts]
-        return [" ".join(part for part in parts if part) for parts in zip(*present, strict=True)] or [
-            ""
-        ] * len(rows)
+        return [join_texts(parts) for parts in zip(*present, strict=True)] or [""] * len(rows)
 
     def build(self, rows: Rows) -> SegmentData:
-        """Vectors and codes of these rows.
+        """Return vectors and codes of these rows.
 
         Raises:
             EmbeddingError: the embedder fails, or gives vectors of another length than before.
         """
-        if isinstance(self.embedder, WordLlamaEmbedder):
-            read = self._read(self.embedder, self.texts(rows))
+        if self._reader is not None:
+            read = self._read(self._reader, self.texts(rows))
             return self.pack(read.vectors.astype(np.float16), (read.tokens, read.sizes))
         vectors = embed_texts(
             self.embedder,
@@ -139,7 +148,7 @@ class DenseLeg:
                 rows = slice(first, first + PIECE)
                 vectors.append(given[rows] if live is None else given[rows][live[rows]])
                 let_go(given)
-            if self._keeps_tokens:
+            if self._reader is not None:
                 sets, each = view.arrays["tokens"], view.arrays["sizes"]
                 tokens.append(sets if live is None else sets[np.repeat(live, each)])
                 sizes.append(each if live is None else each[live])
@@ -171,12 +180,12 @@ class DenseLeg:
             "codes": bits,
             "factors": factors,
         }
-        if kept is not None and self._keeps_tokens:
+        if kept is not None and self._reader is not None:
             arrays |= {"tokens": kept[0], "sizes": kept[1], "begins": begins_of(kept[1])}
         facts = {"embedder": self.embedder.fingerprint, "dimension": vectors.shape[1], "spread": spread}
         return SegmentData(arrays, facts)
 
-    def _read(self, embedder: WordLlamaEmbedder, texts: Sequence[str]) -> Reading:
+    def _read(self, embedder: TokenEmbedder, texts: Sequence[str]) -> Reading:
         """Vectors and tokens, in batches, which are so fast that no cache would help."""
         size = max(self._batch_size, 1024)
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.dense import codes, late, matching
-from sleuth.dense.embedding import as_vectors
 from sleuth.dense.leg import DenseLeg, dimension_of
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
 from sleuth.store.hits import best_hits, no_hits
 from sleuth.store.legs import Bitmap, Hits, SegmentData, SegmentView
 from sleuth.types import Explanation
+from sleuth.vectors import as_vector
 
 Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
 Vector: TypeAlias = NDArray[np.float32]
@@ -103,7 +103,7 @@ class DenseSearcher:
         """The vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
         made = self.leg.embedder.embed_query(query)
         if not isinstance(made, np.ndarray) or made.dtype != np.float32 or not np.isfinite(made).all():
-            made = as_vectors([made], 1, self.leg.embedder)[0]
+            made = as_vector(made, self.leg.embedder.fingerprint)
         return self._prepare(made)
 
     def search(
@@ -114,6 +114,7 @@ class DenseSearcher:
         allowed: Sequence[Bitmap | None] | None = None,
         depth: int | None = None,
         ordered: bool = True,
+        ids: Ids | None = None,
     ) -> Hits:
         """The best `k` rows; none for a query whose vector is zero.
 
@@ -124,6 +125,7 @@ class DenseSearcher:
             depth: scores exactly the rows of the `depth` best estimates, at least k, instead of all that may
                 be among the best k: cheaper for pools of hundreds, whose far end need not be certain.
             ordered: whether equal scores are in order of id; which are among the best `k` goes by id in any case.
+            ids: names of rows, instead of those that the searcher was made with.
         """
         k = check_count(k)
         if depth is not None and depth < 1:
@@ -141,7 +143,7 @@ class DenseSearcher:
             owners, keys, scores, tied = codes.scan(
                 table, step, least, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few
             )
-        return best_hits(self._numbers[owners], keys, scores, tied, k, self._ids, ordered=ordered)
+        return best_hits(self._numbers[owners], keys, scores, tied, k, ids or self._ids, ordered=ordered)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.dense.embedding import Reading
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError, MissingPackageError
 
@@ -42,20 +43,6 @@ class Model(NamedTuple):
     halves: NDArray[np.uint16]
 
 
-class Reading(NamedTuple):
-    """What texts say.
-
-    Attributes:
-        vectors: shape (n, dimension), float32, of length 1 or zero.
-        tokens: the set of the first tokens of each text, one after the other, uint8 (matching.h).
-        sizes: bytes of each set, shape (n,), uint16.
-    """
-
-    vectors: NDArray[np.float32]
-    tokens: NDArray[np.uint8]
-    sizes: NDArray[np.uint16]
-
-
 class WordLlamaEmbedder:
     """The default embedder: means of static token vectors, scaled to length 1. Loads on first use; safe to
     share.
@@ -65,6 +52,9 @@ class WordLlamaEmbedder:
 
     fingerprint = "wordllama/l2_supercat_256/unit"
     dimension = 256
+    cheap = True
+    token_weight = 0.35
+    """Measured over all test collections (docs/quality.md has the table)."""
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """One vector, shape (256,)."""

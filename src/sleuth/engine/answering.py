@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from sleuth.engine.embedders import CHEAP
+from sleuth.engine.embedders import is_cheap
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter
@@ -135,7 +135,7 @@ class Answering:
         from sleuth.text.analyzers import get_analyzer
 
         # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
-        embedder = self.embedder if self.settings.embedder in CHEAP else None
+        embedder = self.embedder if is_cheap(self.embedder) else None
         return ExtractiveSynthesizer(analyze=get_analyzer(self.settings.analyzer).tokens, embedder=embedder)
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:

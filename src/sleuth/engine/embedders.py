@@ -22,14 +22,21 @@ if TYPE_CHECKING:
 
 SERVICES = ("ollama", "openai")
 PACKAGES = ("sentence-transformers", "model2vec")
-CHEAP = ("wordllama",)
-"""Embedders so fast that vectors are made within the commit and need no cache."""
+DEFAULT = "wordllama"
+
+
+def is_cheap(embedder: Embedder | None) -> bool:
+    """Whether an embedder is so fast that commits wait for its vectors, and that they need no cache.
+
+    An embedder says so by an attribute `cheap` that is True.
+    """
+    return getattr(embedder, "cheap", False) is True
 
 
 def spelling_of(embedder: Embedder | str | None) -> str:
     """How an embedder is written in the settings of an index."""
     if embedder is None:
-        return "wordllama"
+        return DEFAULT
     if isinstance(embedder, str):
         return check_spelling(embedder)
     if not hasattr(embedder, "fingerprint"):
@@ -44,7 +51,7 @@ def check_spelling(spelling: str) -> str:
         ArgumentError: lists the spellings there are.
     """
     service, _, model = spelling.partition(":")
-    if spelling in ("", *CHEAP) or (service in (*SERVICES, *PACKAGES, "custom") and model):
+    if spelling in ("", DEFAULT) or (service in (*SERVICES, *PACKAGES, "custom") and model):
         return spelling
     raise ArgumentError(
         'embedder must be "wordllama", "" for none, "ollama:MODEL", "openai:MODEL", '

@@ -9,16 +9,15 @@ with Engine.open("index", create=True) as engine:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.engine.answering import Answering
-from sleuth.engine.embedders import CHEAP, RecordCache, fill, mixed_vectors, open_embedder, spelling_of
+from sleuth.engine.embedders import RecordCache, fill, is_cheap, mixed_vectors, open_embedder, spelling_of
 from sleuth.engine.expansion import Expansion, check_expansion, grow
-from sleuth.engine.search import Fusion, Searchers, as_fusion, check_legs, check_query
+from sleuth.engine.search import Fusion, Searchers, as_fusion, check_legs, check_query, order_of
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.filters import as_filter
 from sleuth.lexical import FieldSpec, LexicalLeg
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder
     from sleuth.store.legs import Leg
     from sleuth.store.reading import Snapshot
-    from sleuth.store.record.values import Finding, Repair, Row, StoredDocument
+    from sleuth.store.record.values import Finding, Repair, StoredDocument
 
 
 class Engine(Answering):
@@ -61,12 +60,11 @@ class Engine(Answering):
         self.path = store.path
         self.settings = IndexSettings.from_dict(store.settings)
         self._lexical = lexical_leg(self.settings)
-        self._dense = dense_leg(self.settings, embedder, store) if embedder else None
+        self._dense = dense_leg(embedder, store) if embedder else None
         self._searchers: Searchers | None = None
         self._opening = threading.Lock()
-        self._held = threading.local()
         legs: list[Leg] = [self._lexical, ColumnsLeg(), *([self._dense] if self._dense else [])]
-        self._deferred = ("dense",) if self._dense and self.settings.embedder not in CHEAP else ()
+        self._deferred = ("dense",) if self._dense and not is_cheap(embedder) else ()
         self.repairs: tuple[Repair, ...] = tuple(store.attach(legs, deferred=self._deferred))
 
     @classmethod
@@ -267,7 +265,7 @@ class Engine(Answering):
         k = check_query(query, k)
         check_expansion(expand)
         tree, how = as_filter(filter), as_fusion(fusion)
-        with self._reading() as snapshot:
+        with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
             wanted = check_legs(legs, searchers.legs)
             if not k or not query.strip():
@@ -278,7 +276,7 @@ class Engine(Answering):
                 tree,
                 wanted,
                 how,
-                texts=lambda keys: [whole_text(row) for row in snapshot.rows(keys)],
+                snapshot=snapshot,
                 explain=explain,
             )
             items = snapshot.items(found.keys, found.scores)
@@ -332,13 +330,13 @@ class Engine(Answering):
             raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
         k = check_query("", k)
         tree = as_filter(filter)
-        with self._reading() as snapshot:
+        with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
             check_legs(["dense"], searchers.legs)
             dense = searchers.dense
             if dense is None or not k:
                 return Ranking(())
-            hits = dense.search(asked, k, allowed=searchers.allowed(tree, "dense"))
+            hits = dense.search(asked, k, allowed=searchers.allowed(tree, "dense"), ids=order_of(snapshot))
             return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
 
     @property
@@ -367,14 +365,14 @@ class Engine(Answering):
 
     def searcher(self, leg: str) -> Any:
         """One leg of the newest version, for measurements: keys and scores, without text."""
-        with self._reading() as snapshot:
+        with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
         check_legs([leg], searchers.legs)
         return getattr(searchers, leg)
 
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
-        with self._reading() as snapshot:
+        with self._store.reader() as snapshot:
             return self._searchers_of(snapshot).version
 
     def status(self) -> dict[str, Any]:
@@ -438,29 +436,11 @@ class Engine(Answering):
     def __exit__(self, *exc: object) -> None:
         self.close(finish=exc[0] is None)
 
-    @contextmanager
-    def _reading(self) -> Iterator[Snapshot]:
-        """One version, which searchers of this thread may ask for the order of ties."""
-        with self._store.reader() as snapshot:
-            self._held.snapshot = snapshot
-            try:
-                yield snapshot
-            finally:
-                self._held.snapshot = None
-
-    def _order(self, keys: NDArray[np.int64]) -> list[tuple[str, int]]:
-        """By what ties break."""
-        held: Snapshot | None = getattr(self._held, "snapshot", None)
-        if held is not None:
-            return held.order(keys.tolist())
-        with self._reading() as snapshot:
-            return snapshot.order(keys.tolist())
-
     def _searchers_of(self, snapshot: Snapshot) -> Searchers:
         found = self._searchers
         if found is None or not found.show(snapshot):
             with self._opening:
-                found = Searchers(snapshot, self._lexical, self._dense, self._order, self._searchers)
+                found = Searchers(snapshot, self._lexical, self._dense, self._searchers)
                 self._searchers = found
         return found
 
@@ -472,17 +452,11 @@ def lexical_leg(settings: IndexSettings) -> LexicalLeg:
     return LexicalLeg({"text": FieldSpec(settings.analyzer, sources)}, k1=settings.k1, b=settings.b)
 
 
-def whole_text(row: Row) -> str:
-    """What a passage says, under its title and heading, as it was embedded."""
-    parts = (row.metadata.get("title"), row.fields.get("heading"), row.text)
-    return " ".join(part for part in parts if isinstance(part, str) and part)
-
-
-def dense_leg(settings: IndexSettings, embedder: Embedder, store: Store) -> DenseLeg:
+def dense_leg(embedder: Embedder, store: Store) -> DenseLeg:
     """The dense leg of an index; vectors that are expensive are kept in its record."""
     from sleuth.dense.leg import DenseLeg
 
-    return DenseLeg(embedder, cache=None if settings.embedder in CHEAP else RecordCache(store))
+    return DenseLeg(embedder, cache=None if is_cheap(embedder) else RecordCache(store))
 
 
 def check_settings(wanted: Mapping[str, Any], store: Store) -> None:

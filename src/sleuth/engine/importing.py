@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sleuth.engine.engine import Engine
-    from sleuth.types import Chunk, Document
     from sleuth.vector_store.chroma import StoredVector
 
 SAMPLE = 3
@@ -92,6 +91,7 @@ def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
 
 def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     """Vectors by hash of the text that the index would embed, for documents that it keeps whole."""
+    from sleuth.dense.texts import embedded_text
     from sleuth.store.hashing import text_hash
 
     chunker = Chunker(engine.settings.chunk_size, engine.settings.chunk_overlap)
@@ -99,7 +99,10 @@ def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     for row in rows:
         chunks = chunker.split(row.document)
         if len(chunks) == 1:
-            found[text_hash(embedded_text(row.document, chunks[0]))] = array("f", row.vector).tobytes()
+            (chunk,) = chunks
+            heading, title = chunk.fields.get("heading"), str(row.document.metadata.get("title") or "")
+            text = embedded_text({"title": title, "heading": heading, "text": chunk.text})
+            found[text_hash(text)] = array("f", row.vector).tobytes()
     return found
 
 
@@ -107,12 +110,6 @@ def _sum(a: AddReport, b: AddReport) -> AddReport:
     return AddReport(
         a.added + b.added, a.updated + b.updated, a.unchanged + b.unchanged, a.seconds + b.seconds, b.version
     )
-
-
-def embedded_text(document: Document, chunk: Chunk) -> str:
-    """What the dense leg embeds of a chunk: title, heading and text."""
-    parts = (str(document.metadata.get("title") or ""), chunk.fields.get("heading", ""), chunk.text)
-    return " ".join(part for part in parts if part)
 
 
 def _cosine(a: Sequence[float], b: Sequence[float]) -> float:

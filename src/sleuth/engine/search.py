@@ -7,12 +7,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sleuth.arguments import check_count
 from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, best_places, fuse_hits
 from sleuth.dense import late
+from sleuth.dense.texts import embedded_text
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.lexical import LexicalLeg, LexicalSearcher
 from sleuth.store.catalogue.alignment import align
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.store.legs import Bitmap, Hits
     from sleuth.store.reading import Snapshot
+    from sleuth.store.record.values import Row
 
     Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
-    Texts: TypeAlias = Callable[[list[int]], Sequence[str]]
     Asked: TypeAlias = str | NDArray[np.float32]
     """What a leg is asked: words, or the query's vector."""
 
@@ -152,8 +154,8 @@ def as_fusion(value: Fusion | str | None) -> Fusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a search found: keys and scores best first, what each leg did, and why each hit is where it is.
+class RankedRows:
+    """The rows of a ranking: keys and scores best first, what each leg did, and why each hit is where it is.
 
     Attributes:
         explain: the explanation of hit i; of use while the snapshot is open.
@@ -178,25 +180,23 @@ class Searchers:
         snapshot: Snapshot,
         lexical: LexicalLeg,
         dense: DenseLeg | None,
-        order: Order,
         previous: Searchers | None,
     ) -> None:
         """Searchers of the snapshot's segments; what did not change since `previous` is taken from it."""
         self.version, self.generation = snapshot.version, snapshot.generation
-        self._order = order
         self._views = {name: snapshot.segments(name) for name in ("columns", "lexical")}
         self.columns: ColumnsSearcher = ColumnsSearcher(
             self._views["columns"], previous.columns.cache if previous else None
         )
         self.lexical: LexicalSearcher = LexicalSearcher(
-            lexical, self._views["lexical"], ids=order, previous=previous.lexical if previous else None
+            lexical, self._views["lexical"], previous=previous.lexical if previous else None
         )
         self.dense: DenseSearcher | None = None
         if dense is not None:
             from sleuth.dense.search import DenseSearcher
 
             self._views["dense"] = snapshot.segments("dense")
-            self.dense = DenseSearcher(dense, self._views["dense"], ids=order)
+            self.dense = DenseSearcher(dense, self._views["dense"])
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
         self.legs = LEGS if dense is not None else LEGS[:1]
 
@@ -221,13 +221,13 @@ class Searchers:
         legs: Sequence[str],
         fusion: Fusion,
         *,
-        texts: Texts,
+        snapshot: Snapshot,
         explain: bool = False,
-    ) -> Found:
+    ) -> RankedRows:
         """The best `k` rows that match the filter.
 
         Args:
-            texts: what the rows of these keys say, asked for where tokens are matched.
+            snapshot: one that these searchers show: names rows that tie, and gives texts where tokens are matched.
             explain: whether explanations will be asked for: they tell ranks, which hits that tie have by id.
 
         Raises:
@@ -243,7 +243,9 @@ class Searchers:
             started = time.perf_counter()
             try:
                 asked[leg] = self.dense.embed(query) if leg == "dense" and self.dense else query
-                hits[leg] = self._search(leg, asked[leg], depth, tree, pooled=len(legs) > 1, ordered=ordered)
+                hits[leg] = self._search(
+                    leg, asked[leg], depth, tree, snapshot, pooled=len(legs) > 1, ordered=ordered
+                )
             except EmbeddingError as error:
                 if len(legs) == 1:
                     raise
@@ -254,7 +256,9 @@ class Searchers:
         if len(legs) == 1:
             (only,) = hits.values()
             keys = only.keys[:k].tolist()
-            return Found(keys, only.scores[:k].tolist(), (), lambda i: self._explain(legs[0], asked, keys[i]))
+            return RankedRows(
+                keys, only.scores[:k].tolist(), (), lambda i: self._explain(legs[0], asked, keys[i])
+            )
         weights = {leg: fusion.weights.get(leg, 1.0) for leg in hits}
         tokens = self._token_weight(fusion)
         fused = fuse_hits(
@@ -263,20 +267,19 @@ class Searchers:
             fusion.method,
             max(k, late.READ) if tokens else k,
             rank_constant=fusion.rank_constant,
-            order=self._rank,
+            order=partial(self._rank, snapshot),
         )
         if tokens and len(fused) > 1:
-            return self._match(fused, query, asked, k, texts, weight=tokens, parts=tuple(parts))
-        return Found(
+            return self._match(fused, query, asked, k, snapshot, weight=tokens, parts=tuple(parts))
+        return RankedRows(
             fused.keys.tolist(), fused.scores.tolist(), tuple(parts), lambda i: self._unfold(fused, asked, i)
         )
 
     def _token_weight(self, fusion: Fusion) -> float:
-        """What matching tokens may add: measured over the default embedder, whose tokens they are."""
+        """What matching tokens may add, of the best score."""
         if fusion.tokens is not None:
             return fusion.tokens
-        known = self.dense is not None and self.dense.leg.embedder.fingerprint.startswith("wordllama/")
-        return late.WEIGHT if known and fusion.method == "minmax" else 0.0
+        return self.dense.leg.token_weight if self.dense and fusion.method == "minmax" else 0.0
 
     def _match(
         self,
@@ -284,19 +287,19 @@ class Searchers:
         query: str,
         asked: Mapping[str, Asked],
         k: int,
-        texts: Texts,
+        snapshot: Snapshot,
         *,
         weight: float,
         parts: tuple[PartReport, ...],
-    ) -> Found:
+    ) -> RankedRows:
         """The best `k` of a fused ranking, after the first of them were read."""
         read = fused.keys[: late.READ]
         values = self.dense.match(query, read) if self.dense else None
         if values is None:
-            values = late.match(query, texts(read.tolist()))
+            values = late.match(query, list(map(embedded_row, snapshot.rows(read.tolist()))))
         scores = fused.scores.copy()
         scores[: len(values)] = late.lift(scores[: len(values)], values, weight)
-        places = best_places(fused.keys, scores, min(k, len(scores)), self._rank).tolist()
+        places = best_places(fused.keys, scores, min(k, len(scores)), partial(self._rank, snapshot)).tolist()
 
         def explain(i: int) -> Explanation:
             place = places[i]
@@ -305,9 +308,9 @@ class Searchers:
                 return below
             return late.explain(float(scores[place]), float(values[place]), below.value, weight, below)
 
-        return Found(fused.keys[places].tolist(), scores[places].tolist(), parts, explain)
+        return RankedRows(fused.keys[places].tolist(), scores[places].tolist(), parts, explain)
 
-    def _rank(self, keys: NDArray[np.int64]) -> Sequence[Any]:
+    def _rank(self, snapshot: Snapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
         """By what these keys tie: their ranks where one segment holds them all, which is at hand, and ids elsewhere."""
         least, greatest = keys.min(), keys.max()
         for view in self._views["lexical"]:
@@ -315,7 +318,7 @@ class Searchers:
                 rows = view.keys.searchsorted(keys)
                 ranks: list[int] = (rows if view.tie_ranks is None else view.tie_ranks[rows]).tolist()
                 return ranks
-        return self._order(keys)
+        return snapshot.order(keys.tolist())
 
     def allowed(self, tree: Filter | None, leg: str) -> list[Bitmap] | None:
         """The rows that a filter lets answer, over the segments of a leg; None for all."""
@@ -330,14 +333,22 @@ class Searchers:
         return found
 
     def _search(
-        self, leg: str, asked: Asked, k: int, tree: Filter | None, *, pooled: bool, ordered: bool
+        self,
+        leg: str,
+        asked: Asked,
+        k: int,
+        tree: Filter | None,
+        snapshot: Snapshot,
+        *,
+        pooled: bool,
+        ordered: bool,
     ) -> Hits:
-        allowed = self.allowed(tree, leg)
+        allowed, ids = self.allowed(tree, leg), order_of(snapshot)
         if isinstance(asked, str) or self.dense is None:
-            return self.lexical.search(str(asked), k, allowed=allowed, ordered=ordered)
+            return self.lexical.search(str(asked), k, allowed=allowed, ordered=ordered, ids=ids)
         # The near end of a pool decides a fused ranking: its far end need not be certain.
         depth = POOL_DEPTH * k if pooled else None
-        return self.dense.search(asked, k, allowed=allowed, depth=depth, ordered=ordered)
+        return self.dense.search(asked, k, allowed=allowed, depth=depth, ordered=ordered, ids=ids)
 
     def _explain(self, leg: str, asked: Mapping[str, Asked], key: int) -> Explanation:
         query = asked[leg]
@@ -349,6 +360,17 @@ class Searchers:
         key = int(fused.keys[i])
         found = [leg for leg, ranks in zip(fused.legs, fused.ranks, strict=True) if ranks[i]]
         return fused.explain(i, {leg: self._explain(leg, asked, key) for leg in found})
+
+
+def order_of(snapshot: Snapshot) -> Order:
+    """Return what names rows, for equal scores: by document id, then by place in the document."""
+    return lambda keys: snapshot.order(keys.tolist())
+
+
+def embedded_row(row: Row) -> str:
+    """Return what was embedded of a passage."""
+    heading = row.fields.get("heading")
+    return embedded_text({"title": row.metadata.get("title"), "heading": heading, "text": row.text})
 
 
 def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence[str]:

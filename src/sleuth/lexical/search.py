@@ -121,6 +121,7 @@ class LexicalSearcher:
         weighting: Weighting = "bm25",
         weights: Mapping[str, float] | None = None,
         ordered: bool = True,
+        ids: Ids | None = None,
     ) -> Hits:
         """The best `k` rows that hold a term of the query; scores are above 0.
 
@@ -132,6 +133,7 @@ class LexicalSearcher:
             weights: by field, what its terms count, 0 and more; 1 where not named.
             ordered: whether equal scores are in order of id, for which names may have to be read; which of them are
                 among the best `k` is decided by id in any case.
+            ids: names of rows, instead of those that the searcher was made with.
 
         Raises:
             ArgumentError: k, allowed, weighting or a weight breaks its rule.
@@ -139,7 +141,7 @@ class LexicalSearcher:
         k = check_count(k)
         terms = self._weigh(query, weighting, weights)
         found = blockmax.search(terms, self._parts, k, self._masks(allowed), weighting == "tfidf")
-        return best_hits(*found, k, self._ids or _by_key, ordered=ordered)
+        return best_hits(*found, k, ids or self._ids or _by_key, ordered=ordered)
 
     def scores(
         self,

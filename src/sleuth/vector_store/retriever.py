@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -151,14 +150,11 @@ def query_vector(embedder: Embedder, query: str) -> list[float]:
     Raises:
         EmbeddingError: the embedder gave something else.
     """
+    from sleuth.vectors import as_vector
+
     vector = embedder.embed_query(query)
-    try:
-        found = [float(x) for x in vector]
-    except (TypeError, ValueError) as error:
-        raise EmbeddingError(f"embedder must give a list of numbers, got {str(vector)[:80]!r}") from error
-    if not all(map(isfinite, found)):
-        raise EmbeddingError("embedder must give finite numbers, got a vector that holds others")
-    return found
+    as_vector(vector, str(getattr(embedder, "fingerprint", None) or type(embedder).__name__))
+    return [float(x) for x in vector]
 
 
 def own_document(document: Any) -> Document:

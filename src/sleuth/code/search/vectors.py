@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import EmbeddingError
+from sleuth.vectors import as_vector, as_vectors, unit
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
@@ -73,7 +74,7 @@ def _load(
     positions = np.repeat([i for i, _ in files], [row.chunks for _, row in files]).astype(np.int64)
     places = np.concatenate([np.arange(row.chunks) for _, row in files])
     matrix = np.concatenate([known[row.key] for _, row in files]).astype(np.float32)
-    return positions, places, _unit(matrix)
+    return positions, places, unit(matrix)
 
 
 def _embed(
@@ -85,19 +86,11 @@ def _embed(
     vectors: list[Any] = []
     for start in range(0, len(texts), _BATCH):
         vectors += list(provider.embed_documents(texts[start : start + _BATCH]))
-    if len(vectors) != len(texts):
-        raise EmbeddingError(
-            f"the embedder gave {len(vectors)} vectors for {len(texts)} texts", service=fingerprint(provider)
-        )
-    matrix = np.asarray(vectors, np.float32)
-    if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise EmbeddingError(
-            "the embedder gave vectors of different lengths, or not finite", service=fingerprint(provider)
-        )
+    matrix = as_vectors(vectors, len(texts), fingerprint(provider))
     out: dict[int, NDArray[np.float16]] = {}
     at = 0
     for row in rows:
-        out[row.key] = _unit(matrix[at : at + row.chunks]).astype(np.float16)
+        out[row.key] = unit(matrix[at : at + row.chunks]).astype(np.float16)
         at += row.chunks
     return out
 
@@ -119,20 +112,11 @@ def query_vector(provider: EmbeddingProvider, query: str, dimension: int) -> NDA
     Raises:
         EmbeddingError: the provider gave another length than it gave for the chunks, or numbers that are not finite.
     """
-    vector = np.asarray(provider.embed_query(query), np.float32)
-    if not np.isfinite(vector).all():
-        raise EmbeddingError(
-            "the embedder gave a vector that is not finite for a query", service=fingerprint(provider)
-        )
+    vector = as_vector(provider.embed_query(query), fingerprint(provider))
     if vector.shape != (dimension,):
         raise EmbeddingError(
             f"the embedder gave {vector.shape} for a query where chunks have {dimension} numbers",
             service=fingerprint(provider),
         )
-    unit: NDArray[np.float32] = _unit(vector[None, :])[0]
-    return unit
-
-
-def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return (matrix / np.where(norms > 0, norms, 1)).astype(np.float32)
+    scaled: NDArray[np.float32] = unit(vector[None, :])[0]
+    return scaled
