@@ -69,7 +69,7 @@ def test_tokens_are_matched_where_the_embedder_gives_them(tmp_path: Path) -> Non
         with Engine.open(tmp_path / embedder.fingerprint[:6], create=True, embedder=embedder) as engine:
             engine.add([Document("stars are bright", id="a"), Document("a bright lamp", id="b")])
             assert engine.status()["legs"]["dense"]["fingerprint"].endswith("|tokens")
-            scores.append(engine.retrieve("bright stars")[0].score)
+            scores.append(engine.retrieve("bright stars")[0].score or 0.0)
     assert scores[0] > scores[1]
 
 
