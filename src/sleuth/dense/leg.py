@@ -164,7 +164,7 @@ class DenseLeg:
         from sleuth.dense.validity import validate_arrays
 
         require(data.meta.get("embedder") == self.embedder.fingerprint, "its vectors are of another embedder")
-        require(not self._keeps_tokens or "tokens" in data.arrays, "array 'tokens' is missing")
+        require(self._reader is None or "tokens" in data.arrays, "array 'tokens' is missing")
         validate_arrays(data.arrays, data.meta, n, full=full)
 
     def pack(
