@@ -9,7 +9,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test check build bench bench-quality bench-code campaigns filters overflow clean
+.PHONY: help demo test check build wheel docs bench bench-quality bench-code campaigns filters overflow clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,17 @@ check: $(VENV)/.developed ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint $(filter %.pyx %.pxd,$(KERNELS))
+
+wheel: $(VENV)/.tools ## build a wheel in dist/, install it in a fresh environment, search with it
+	@rm -rf build/lib* build/bdist* dist/sleuth-*.whl
+	@tools/step "Build the wheel" $(BIN)/python -m pip wheel --no-build-isolation --no-deps --wheel-dir dist .
+	@$(BIN)/python tools/check_wheel.py dist/sleuth-*.whl
+
+docs: $(VENV)/.documented ## build the site in build/site; a broken link fails
+	$(BIN)/python tools/site.py
+	$(BIN)/python -m mkdocs build --quiet --strict
+
 
 build: $(VENV)/.kernels ## recompile changed kernels in place
 
@@ -77,6 +88,10 @@ $(VENV)/.installed: pyproject.toml setup.py | $(VENV)/.kernels
 
 $(VENV)/.developed: pyproject.toml setup.py | $(VENV)/.kernels
 	@tools/step "Install Sleuth and what its tests need" env $(EDITABLE) '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.documented: pyproject.toml setup.py | $(VENV)/.kernels
+	@tools/step "Install Sleuth and what builds the site" env $(EDITABLE) '.[docs]'
 	@touch $@ $(VENV)/.installed
 
 clean: ## delete what was built and installed

@@ -52,8 +52,8 @@ cdef extern from "blockmax.h" nogil:
     float score_one(const Term*, int, int, uint32_t)
     int popcount "__builtin_popcountll"(uint64_t)
 
+# Rows are looked up one by one where fewer than one in so many may answer.
 cdef uint64_t SPARSE = 64
-"""Rows are looked up one by one where fewer than one in so many may answer."""
 
 cdef dict PATHS = {"few": FEW, "all": ALL, "blocks": BLOCKS}
 

@@ -123,7 +123,6 @@ cdef class TermCounter:
         cdef const char** pointers = <const char**>malloc((n + 1) * sizeof(char*))
         cdef Py_ssize_t* sizes = <Py_ssize_t*>malloc((n + 1) * sizeof(Py_ssize_t))
         cdef uint8_t* buffer = NULL
-        cdef uint8_t* larger
         cdef Py_ssize_t longest = 0
         cdef int failed = 0
         cdef bytes encoded

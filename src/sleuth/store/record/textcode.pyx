@@ -27,7 +27,6 @@ MOST_SYMBOLS = MOST
 LONGEST_SYMBOL = LONGEST
 
 
-
 cdef inline uint32_t _three(const uint8_t* s) noexcept nogil:
     return s[0] << 16 | s[1] << 8 | s[2]
 
@@ -186,7 +185,7 @@ cdef class Codebook:
         Args:
             texts: without lone surrogates.
         """
-        cdef Py_ssize_t count = len(texts), i, longest = 1
+        cdef Py_ssize_t count = len(texts), i
         cdef const char** starts = <const char**>malloc((count + 1) * sizeof(char*))
         cdef Py_ssize_t* sizes = <Py_ssize_t*>malloc((count + 1) * sizeof(Py_ssize_t))
         cdef Py_ssize_t* ends = <Py_ssize_t*>malloc((count + 1) * sizeof(Py_ssize_t))

@@ -1,0 +1,238 @@
+"""Gather the pages of the site in build/pages: guides, files of the root, generated references and plots."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import click
+
+HOME = Path(__file__).parents[1]
+PAGES = HOME / "build" / "pages"
+ROOT_PAGES = {
+    "README.md": "index.md",
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
+PACKAGES = (
+    "sleuth",
+    "sleuth.errors",
+    "sleuth.protocols",
+    "sleuth.results",
+    "sleuth.settings",
+    "sleuth.filters",
+    "sleuth.manager",
+    "sleuth.hooks",
+    "sleuth.compose",
+    "sleuth.llm",
+    "sleuth.web",
+    "sleuth.knowledge_base",
+    "sleuth.vector_store",
+    "sleuth.evaluate",
+)
+FAR_APART = 50
+"""Bars of which one is that many times another need a logarithmic scale."""
+
+WIDE = """@media screen and (min-width: 76.25em) { .md-grid { max-width: 76rem; } }
+.md-typeset table:not([class]) { font-size: .62rem; }
+"""
+
+
+class Table(NamedTuple):
+    """A table of a page: its heading, names of columns and rows of cells."""
+
+    heading: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+def site_links(text: str, *, of_root: bool) -> str:
+    """Return a page with its links to other pages as they stand in the site."""
+    prefix = "" if of_root else "../"
+    for source, target in ROOT_PAGES.items():
+        text = text.replace(f"]({prefix}{source}", f"]({target}")
+    return text.replace("](docs/", "](") if of_root else text
+
+
+def command_reference() -> str:
+    """Return one section for each command, made from the command line's own declarations."""
+    import typer.main
+
+    from sleuth.surfaces.cli.app import COMMANDS, app
+
+    for module in dict.fromkeys(COMMANDS.values()):
+        import_module(f"sleuth.surfaces.cli.{module}")
+    sections = ["# Commands", "Every option of every command, as `sleuth COMMAND --help` shows it."]
+    root = typer.main.get_command(app)
+    for name in COMMANDS:
+        sections += command_sections(root.commands[name], f"sleuth {name}")  # type: ignore[attr-defined]
+    return "\n\n".join(sections) + "\n"
+
+
+def command_sections(command: click.Command, path: str) -> list[str]:
+    """Return the sections of a command and of those below it."""
+    level = "#" * (path.count(" ") + 1)
+    sections = [f"{level} {path}", help_text(command.help or "")]
+    arguments: list[Any] = [one for one in command.params if one.param_type_name == "argument"]
+    names = [
+        (one.metavar or one.name or "").strip("[]") + ("…" if one.nargs == -1 else "") for one in arguments
+    ]
+    usage = " ".join([path, "[OPTIONS]", *names])
+    children: dict[str, click.Command] = getattr(command, "commands", {})
+    if not children:
+        sections.append(f"```text\n{usage}\n```")
+    rows = [row for one in command.params if (row := parameter_row(one))]
+    if rows:
+        sections.append("\n".join(["| option | meaning |", "|---|---|", *rows]))
+    for name, child in children.items():
+        sections += command_sections(child, f"{path} {name}")
+    return sections
+
+
+def help_text(text: str) -> str:
+    """Return a help text of the command line as Markdown: its examples are a block."""
+    text = re.sub(r"\[/?bold\]", "**", text.replace("\b", "")).strip()
+    head, _, examples = text.partition("**Examples**")
+    block = "\n".join(line.strip() for line in examples.strip().splitlines() if line.strip())
+    return f"{head.strip()}\n\n```text\n{block}\n```" if block else head.strip()
+
+
+def parameter_row(parameter: click.Parameter) -> str:
+    """Return the row of an option or argument, or nothing for a hidden one."""
+    if getattr(parameter, "hidden", False) or parameter.name == "help":
+        return ""
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    meaning = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
+    default = parameter.default
+    if default not in {None, False, ""} and not callable(default) and isinstance(default, str | int | float):
+        meaning += f" Default: `{default}`."
+    return f"| {names} | {meaning} |"
+
+
+def api_reference() -> str:
+    """Return a section for each package, with what it exports."""
+    sections = [
+        "# Python",
+        "Everything that packages export. Import names from here, not from modules below.",
+    ]
+    for package in PACKAGES:
+        module = import_module(package)
+        exported = getattr(module, "__all__", None) or [
+            name
+            for name, value in vars(module).items()
+            if getattr(value, "__module__", "") == package and name[0] != "_"
+        ]
+        sections.append(f"## {package}")
+        sections += [f"::: {home_of(module, name)}" for name in exported]
+    return "\n\n".join(sections) + "\n"
+
+
+def home_of(module: ModuleType, name: str) -> str:
+    """Return where an exported name is defined."""
+    value = getattr(module, name)
+    home = str(getattr(value, "__module__", ""))
+    return f"{home}.{value.__qualname__}" if home.startswith("sleuth") else f"{module.__name__}.{name}"
+
+
+def tables(text: str) -> list[Table]:
+    """Return the tables of a page, each with the nearest heading above it."""
+    result: list[Table] = []
+    heading = ""
+    block: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("#"):
+            heading = line.lstrip("# ")
+        elif corpus := re.match(r"[\d,]+ passages", line):
+            heading = f"{heading.partition(' (')[0]} ({corpus[0]})"
+        if line.startswith("|"):
+            block.append(line)
+        elif block:
+            cells = [[cell.strip(" *") for cell in row.strip("|").split("|")] for row in block]
+            result.append(Table(heading, cells[0], cells[2:]))
+            block = []
+    return result
+
+
+def number(cell: str) -> float | None:
+    """Return the number that a cell begins with."""
+    match = re.match(r"[-+]?[\d,]*\.?\d+", cell)
+    return float(match[0].replace(",", "")) if match else None
+
+
+def draw(table: Table, column: int, title: str, path: Path) -> None:
+    """Draw one column of a table as bars."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot
+
+    pairs = [(row[0], value) for row in table.rows if (value := number(row[column])) is not None]
+    values = [value for _, value in pairs]
+    figure, axes = pyplot.subplots(figsize=(7, 0.5 + 0.4 * len(pairs)), layout="constrained")
+    bars = axes.barh(
+        [name for name, _ in pairs],
+        values,
+        color=["#3f51b5" if name == "sleuth" else "#9fa8da" for name, _ in pairs],
+    )
+    logarithmic = max(values) > FAR_APART * min(values)
+    if logarithmic:
+        axes.set_xscale("log")
+    axes.bar_label(bars, padding=3)
+    axes.invert_yaxis()
+    axes.set_title(title + " (logarithmic scale)" * logarithmic, loc="left", fontsize=10)
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    axes.xaxis.set_visible(False)
+    axes.margins(x=0.12)
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
+
+
+def plots(folder: Path) -> str:
+    """Draw the tables of the benchmarks and of the rankings; return the page that shows them."""
+    folder.mkdir(parents=True)
+    page = ["# Plots", "Drawn from the tables of [benchmarks](benchmarks.md) and [quality](quality.md)."]
+    speed = [
+        table
+        for table in tables((HOME / "docs" / "benchmarks.md").read_text("utf8"))
+        if "system" in table.columns[0]
+    ]
+    for at, table in enumerate(speed):
+        for column, name in enumerate(table.columns):
+            if any(words in name for words in ("ids, top 10", "build s", "peak MB")):
+                draw(table, column, f"{table.heading}: {name}", folder / f"speed-{at}-{column}.svg")
+                page.append(f"![{table.heading}: {name}](plots/speed-{at}-{column}.svg)")
+    for at, table in enumerate(tables((HOME / "docs" / "quality.md").read_text("utf8"))):
+        mean = next((row for row in table.rows if row[0].startswith("mean of the 10")), None)
+        if mean:
+            columns = [i for i in range(1, len(mean)) if number(mean[i]) is not None]
+            turned = Table(table.heading, ["system", "mean"], [[table.columns[i], mean[i]] for i in columns])
+            title = f"{table.columns[0]}, {mean[0]}"
+            draw(turned, 1, title, folder / f"quality-{at}.svg")
+            page.append(f"![{title}](plots/quality-{at}.svg)")
+    return "\n\n".join(page) + "\n"
+
+
+def main() -> None:
+    """Write all pages."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    shutil.copytree(HOME / "docs", PAGES)
+    for path in PAGES.rglob("*.md"):
+        path.write_text(site_links(path.read_text("utf8"), of_root=False), "utf8")
+    for source, target in ROOT_PAGES.items():
+        (PAGES / target).write_text(site_links((HOME / source).read_text("utf8"), of_root=True), "utf8")
+    (PAGES / "commands.md").write_text(command_reference(), "utf8")
+    (PAGES / "api.md").write_text(api_reference(), "utf8")
+    (PAGES / "plots.md").write_text(plots(PAGES / "plots"), "utf8")
+    (PAGES / "wide.css").write_text(WIDE, "utf8")
+
+
+if __name__ == "__main__":
+    main()
