@@ -61,7 +61,7 @@ def test_index_tells_what_it_did(home: Path) -> None:
     done = sleuth("index", "docs", cwd=home)
     assert done.returncode == 0
     assert "2 added" in done.stdout
-    assert "Skipped 1 binary files" in done.stderr
+    assert "picture.bin: binary" in done.stderr
     assert "picture.bin" in sleuth("index", "docs", "--json", cwd=home).stdout
     assert "\x1b" not in done.stdout + done.stderr
     again = sleuth("index", "docs", cwd=home)
@@ -164,10 +164,30 @@ def test_skipped_files(indexed: Path) -> None:
     (indexed / "docs" / "red\x1b[31m\nname.txt").write_bytes(b"")
     again = sleuth("index", "docs", cwd=indexed)
     assert again.returncode == 0
-    assert "/docs/red[31m name.txt: empty\n" in again.stderr
+    assert again.stderr.endswith("picture.bin: binary\n  1 empty\n")
+    named = sleuth("index", "docs", "--verbose", cwd=indexed)
+    assert "/docs/red[31m name.txt: empty\n" in named.stderr
     (indexed / "docs" / "cats.txt").write_bytes(b"")
     assert "0 added, 1 unchanged, 1 deleted in" in sleuth("index", "docs", cwd=indexed).stdout
+    assert sleuth("index", "docs/cats.txt", cwd=indexed).returncode == 0
+    (indexed / "docs" / "cats.txt").write_bytes(b"\0")
     assert sleuth("index", "docs/cats.txt", cwd=indexed).returncode == 1
+
+
+def test_hidden_and_ignored_names(indexed: Path) -> None:
+    """They are counted, and read where that is asked for."""
+    docs = indexed / "docs"
+    (docs / ".gitignore").write_text("*.log\nmade/\n")
+    (docs / ".notes.md").write_text("hidden ocelot")
+    (docs / "a.log").write_text("ignored margay")
+    (docs / "made").mkdir()
+    (docs / "made" / "b.md").write_text("ignored caracal")
+    done = sleuth("index", "docs", cwd=indexed)
+    assert "Left out 1 hidden (--hidden reads them), 2 ignored (--no-ignore reads them).\n" in done.stderr
+    report = json.loads(sleuth("index", "docs", "--json", cwd=indexed).stdout)
+    assert (report["hidden"], report["ignored"]) == (1, 2)
+    assert "2 added" in sleuth("index", "docs", "--hidden", "--exclude", "*.log", cwd=indexed).stdout
+    assert "2 added" in sleuth("index", "docs", "--no-ignore", cwd=indexed).stdout
 
 
 def test_prune(indexed: Path) -> None:

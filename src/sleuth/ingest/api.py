@@ -19,6 +19,7 @@ from sleuth.ingest.reports import (
     IndexInterrupted,
     IndexProgress,
     IndexReport,
+    LeftOut,
     Progress,
     Skipped,
     Unchanged,
@@ -82,11 +83,12 @@ def index_paths(
     files = known_files(store, roots)
     roots = present(roots, files, prune=prune)
     adder: Adder[IndexReport] | None = None
+    left_out = LeftOut()
     try:
         with store.writer(timeout=timeout) as writer:
             adder = Adder(writer, Chunker(settings.chunk_size, settings.chunk_overlap), report)
             run = Run(adder, files, report, options)
-            entries = _read(roots, options, run, progress, started, leave_out=store.path)
+            entries = _read(roots, options, run, progress, started, leave_out=store.path, left_out=left_out)
             for entry in _until_interrupted(entries, report):
                 run.take(entry)
             if not report.interrupted:
@@ -97,6 +99,7 @@ def index_paths(
     with store.reader() as snapshot:
         counts = snapshot.counts()
     report.documents, report.passages = counts.documents, counts.chunks
+    report.hidden, report.ignored = left_out.hidden, left_out.ignored
     report.seconds = time.monotonic() - started
     if report.interrupted:
         raise IndexInterrupted(report)
@@ -148,9 +151,12 @@ def _read(
     started: float,
     *,
     leave_out: Path,
+    left_out: LeftOut,
 ) -> Iterator[_Record]:
     def show(now: Progress) -> None:
         if progress:
             progress(IndexProgress(now.files, now.bytes, now.total_files, time.monotonic() - started))
 
-    return read(roots, options=options, unchanged=run.unchanged, progress=show, leave_out=leave_out)
+    return read(
+        roots, options=options, unchanged=run.unchanged, progress=show, leave_out=leave_out, left_out=left_out
+    )

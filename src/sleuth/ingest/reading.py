@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeAlias
 
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import FileEntry, FileRead, Progress, Skipped, Unchanged
+from sleuth.ingest.reports import FileEntry, FileRead, LeftOut, Progress, Skipped, Unchanged
 from sleuth.ingest.walking import walk
 from sleuth.ingest.workers import Readers
 from sleuth.types import Document
@@ -24,6 +24,7 @@ def read(
     unchanged: Callable[[str, int, int], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
     leave_out: str | os.PathLike[str] | None = None,
+    left_out: LeftOut | None = None,
 ) -> Iterator[Record]:
     """The documents of all files under `paths`, one at a time, in order of the paths and then of names.
 
@@ -36,9 +37,10 @@ def read(
         progress: called after every file. Totals are known once all folders have been walked, which is before the
             first file where `progress` is given.
         leave_out: a folder that is not looked into, such as that of the index itself.
+        left_out: counts hidden and ignored names while folders are walked.
     """
     options = options or DEFAULT
-    found: Iterator[FileEntry | Skipped] = walk(paths, options, leave_out=leave_out)
+    found: Iterator[FileEntry | Skipped] = walk(paths, options, leave_out=leave_out, left_out=left_out)
     total_files = total_bytes = None
     if progress is not None:
         entries = list(found)

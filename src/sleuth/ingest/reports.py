@@ -65,6 +65,19 @@ class Skipped:
         return f"{self.path}: {self.reason}"
 
 
+@dataclass(slots=True)
+class LeftOut:
+    """What a walk passed over, counted while it goes on; a folder counts once, with all that lies in it.
+
+    Attributes:
+        hidden: names that start with a dot, without those of version control and of ignore files.
+        ignored: names that ignore files leave out.
+    """
+
+    hidden: int = 0
+    ignored: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Unchanged:
     """A file that the caller knows already: seen, not read."""
@@ -134,6 +147,7 @@ class IndexReport(AddReport):
         deleted: documents deleted because their file no longer gives them.
         pruned: documents deleted because their file is gone.
         skipped: what could not be read, with the reason.
+        hidden, ignored: names that were left out, as in `LeftOut`.
         documents, passages: what the index holds now.
         interrupted: whether Ctrl-C ended it; what was read is committed.
     """
@@ -143,6 +157,8 @@ class IndexReport(AddReport):
     deleted: int = 0
     pruned: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    hidden: int = 0
+    ignored: int = 0
     documents: int = 0
     passages: int = 0
     interrupted: bool = False

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, Rules, above
 from sleuth.files.kinds import kind_of_name
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import FileEntry, Skipped
+from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
 
 _escaped = re.compile(rb"\\x([0-9a-f]{2})")
 _UNBOUNDED: Final = frozenset({"csv", "tsv", "jsonl"})
@@ -54,20 +54,24 @@ def walk(
     options: ReadOptions = DEFAULT,
     *,
     leave_out: str | os.PathLike[str] | None = None,
+    left_out: LeftOut | None = None,
 ) -> Iterator[Found]:
     """The files under `roots`, root by root, each folder in order of name, each file once.
 
     A root is a file or a folder; a file that is named itself is found even if it is hidden or ignored. Links are not
     followed, save a root that is one: what they lead to inside the root is found under its own name, and what lies
-    outside is refused. Whatever cannot be read is a `Skipped`; ignored and hidden names are left out in silence, and
-    so is the folder `leave_out`.
+    outside is refused. Whatever cannot be read is a `Skipped`; ignored and hidden names are counted in `left_out`, and
+    the folder `leave_out` is passed over.
     """
-    return _Walk(options, leave_out).roots(roots)
+    return _Walk(options, leave_out, left_out or LeftOut()).roots(roots)
 
 
 class _Walk:
-    def __init__(self, options: ReadOptions, leave_out: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self, options: ReadOptions, leave_out: str | os.PathLike[str] | None, left_out: LeftOut
+    ) -> None:
         self.options = options
+        self.left_out = left_out
         self.leave_out = None if leave_out is None else os.path.realpath(leave_out)
         self.include = Rules.of(options.include) if options.include else None
         self.exclude = Rules.of(options.exclude) if options.exclude else None
@@ -139,15 +143,20 @@ class _Walk:
             reason = f"ignore files of more than {MAX_BYTES:,} bytes are not read to their end"
             yield Skipped(printable(folder), reason, "limits")
         for entry in found:
-            if not self._left_out(entry, rules, real, base):
+            if not self._is_left_out(entry, rules, real, base):
                 yield entry, rules
 
-    def _left_out(self, entry: os.DirEntry[str], rules: Ignores, real: str, base: int) -> bool:
+    def _is_left_out(self, entry: os.DirEntry[str], rules: Ignores, real: str, base: int) -> bool:
         name = entry.name
-        if name in VERSION_CONTROL or (name[0] == "." and not self.options.hidden):
+        path = f"{real.rstrip('/')}/{name}"
+        if name in VERSION_CONTROL or path == self.leave_out:
+            return True
+        if name[0] == "." and not self.options.hidden:
+            self.left_out.hidden += name not in IGNORE_FILES
             return True
         is_folder = entry.is_dir(follow_symlinks=False)
-        if rules.rules and rules.ignores(f"{real.rstrip('/')}/{name}", is_folder=is_folder):
+        if rules.rules and rules.ignores(path, is_folder=is_folder):
+            self.left_out.ignored += 1
             return True
         return self.exclude is not None and bool(self.exclude.verdict(entry.path[base:], is_folder=is_folder))
 

@@ -6,7 +6,6 @@ import math
 import shlex
 import signal
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,13 +24,14 @@ from sleuth.surfaces.cli.common import (
     print_json,
 )
 from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.skips import grouped
 from sleuth.surfaces.cli.terminal import console, say
 from sleuth.text.clean import clean_text
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from sleuth.ingest.reports import IndexProgress, IndexReport, SkipKind
+    from sleuth.ingest.reports import IndexProgress, IndexReport
 
 P = ParamSpec("P")
 
@@ -43,9 +43,6 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth index src/ --analyzer code         identifiers split and kept whole
   sleuth index --re-embed --embedder ollama:nomic-embed-text
 """
-
-_COUNTED: dict[SkipKind, str] = {"binary": "binary files", "link": "links"}
-"""Kinds of skipped files of which there may be thousands and nothing is to be done about."""
 
 
 @app.command("index", epilog=EXAMPLES)
@@ -96,6 +93,11 @@ def index(
             "--re-embed", help="Make all vectors anew, by --embedder if given, else by the index's own."
         ),
     ] = False,
+    hidden: Annotated[bool, typer.Option("--hidden", help="Read names that start with a dot, too.")] = False,
+    no_ignore: Annotated[
+        bool, typer.Option("--no-ignore", help="Read what .gitignore leaves out; .sleuthignore holds.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name each file that is skipped.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     json: JsonOption = False,
     folder: IndexOption = None,
@@ -116,6 +118,8 @@ def index(
         "text_fields": text_field,
         "metadata_fields": metadata_field,
         "id_field": id_field,
+        "hidden": hidden,
+        "gitignore": not no_ignore,
         "max_bytes": None if max_size is None else int(max_size * 1_000_000),
     }
     paths = paths or []
@@ -150,14 +154,16 @@ def index(
             print_json(report.to_dict())
         elif not quiet:
             print_report(report, from_here(str(engine.path)), read=bool(paths))
+            print_left_out(report)
             offer_code(paths)
-    print_skipped(report)
+    print_skipped(report, verbose=verbose)
     if report.interrupted:
         # What was embedded anew is not to be forgotten again.
         command = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
         say(f"Interrupted. What was committed is kept; go on with: {command}", err=True)
         raise typer.Exit(130)
-    if report.skipped and not (report.read or report.unchanged):
+    failed = any(skipped.kind != "empty" for skipped in report.skipped)
+    if failed and not (report.read or report.unchanged):
         raise typer.Exit(1)
 
 
@@ -265,17 +271,24 @@ def print_report(report: IndexReport, path: str, *, read: bool) -> None:
     )
 
 
-def print_skipped(report: IndexReport, limit: int = 20) -> None:
-    """Files that could not be read, each with its reason; what was never meant to be read is counted only."""
-    counts = Counter(skipped.kind for skipped in report.skipped)
-    told = [skipped for skipped in report.skipped if skipped.kind not in _COUNTED]
-    for kind, words in _COUNTED.items():
-        if counts[kind]:
-            say(f"Skipped {counts[kind]:,} {words} (named with --json).", err=True)
-    if told:
-        say(f"Skipped {len(told):,} that could not be read:", err=True)
-    for skipped in told[:limit]:
-        line = " ".join(f"{skipped.source}: {skipped.reason}".split())
-        say(f"  {clean_text(line)}", err=True)
-    if len(told) > limit:
-        say(f"  … and {len(told) - limit:,} more (named with --json)", err=True)
+def print_left_out(report: IndexReport) -> None:
+    """How many names ignore files and a leading dot left out, and what reads them."""
+    counts = (
+        (report.hidden, "hidden (--hidden reads them)"),
+        (report.ignored, "ignored (--no-ignore reads them)"),
+    )
+    if parts := [f"{count:,} {words}" for count, words in counts if count]:
+        say(f"Left out {', '.join(parts)}.", err=True)
+
+
+def print_skipped(report: IndexReport, *, verbose: bool) -> None:
+    """What could not be read: a line for each kind and reason, or for each file."""
+    if not report.skipped:
+        return
+    lines = (
+        [f"{each.source}: {each.reason}" for each in report.skipped] if verbose else grouped(report.skipped)
+    )
+    more = "" if verbose or len(lines) == len(report.skipped) else " (each one with --verbose)"
+    say(f"Skipped {len(report.skipped):,}{more}:", err=True)
+    for line in lines:
+        say(f"  {clean_text(' '.join(line.split()))}", err=True)

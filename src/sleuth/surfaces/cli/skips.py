@@ -1,0 +1,47 @@
+"""Groups of files that were skipped, one line for each kind and reason."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sleuth.ingest.reports import SkipKind, Skipped
+
+_WORDS: dict[SkipKind, str] = {"row": "rows", "link": "links", "empty": "empty"}
+"""What a group of a kind is called; others are named by the extensions of their files."""
+_varying = re.compile(r"\d[\d,.]*|'[^']*'|(?<= to ).*")
+
+
+def grouped(skipped: Iterable[Skipped]) -> list[str]:
+    """Return a line for each kind and reason, the largest groups first: `54 .xlsx, 49 .pptx: binary`.
+
+    Reasons that differ in numbers and names only are one. A group of a single file names it.
+    """
+    groups: dict[tuple[SkipKind, str], list[Skipped]] = defaultdict(list)
+    for each in skipped:
+        groups[each.kind, _varying.sub("…", each.reason)].append(each)
+    return [
+        _line(kind, members) for (kind, _), members in sorted(groups.items(), key=lambda item: -len(item[1]))
+    ]
+
+
+def _line(kind: SkipKind, members: Sequence[Skipped]) -> str:
+    first = members[0]
+    if kind == "empty":
+        return f"{len(members):,} {_WORDS[kind]}"
+    if len(members) == 1:
+        return f"{first.source}: {first.reason}"
+    same = all(member.reason == first.reason for member in members)
+    reason = first.reason if same else f"{first.reason}, for example"
+    return f"{_named(kind, members)}: {reason}"
+
+
+def _named(kind: SkipKind, members: Sequence[Skipped]) -> str:
+    if kind in _WORDS:
+        return f"{len(members):,} {_WORDS[kind]}"
+    counts = Counter(PurePath(member.source).suffix.lower() or "without extension" for member in members)
+    return ", ".join(f"{count:,} {extension}" for extension, count in counts.most_common())
