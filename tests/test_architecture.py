@@ -124,6 +124,16 @@ def test_import_sleuth_is_light() -> None:
     assert not loaded_by("import sleuth") & heavy
 
 
+def test_httpx_is_loaded_by_the_first_request_only() -> None:
+    """Neither `import sleuth`, nor a search, nor making a client of a model loads httpx."""
+    search = (
+        "import tempfile; from sleuth import Document, Engine; from sleuth.llm import OpenAIGenerator\n"
+        "engine = Engine.open(tempfile.mkdtemp(), create=True); engine.add([Document('tide', id='1')])\n"
+        "assert engine.retrieve('tide'); engine.close(); OpenAIGenerator('m')"
+    )
+    assert not loaded_by(search) & {"httpx", "httpcore"}
+
+
 def test_public_names_exist_and_are_sorted() -> None:
     """Every exported name resolves, and the list is in order."""
     import sleuth
@@ -144,7 +154,7 @@ def test_init_modules_hold_names_only() -> None:
 def test_only_remote_rooms_open_connections() -> None:
     """Sockets and HTTP clients are imported by the rooms that talk to services, and nowhere else."""
     network = {"socket", "urllib.request", "http.client", "httpx", "requests", "aiohttp", "boto3", "botocore"}
-    allowed = {"web", "knowledge_base", "vector_store", "llm", "cluster", "surfaces", "testing"}
+    allowed = {"remote", "web", "knowledge_base", "vector_store", "llm", "cluster", "surfaces", "testing"}
     for path in modules():
         if unit(path) in allowed:
             continue

@@ -114,7 +114,16 @@ def test_bad_peers(faults: FaultServer, monkeypatch: pytest.MonkeyPatch, fault: 
     assert monotonic() - started <= LATEST
 
 
-@pytest.mark.parametrize("code", ["ThrottlingException", "InternalServerException"])
+def test_a_limited_rate(aws: BedrockServer) -> None:
+    """A service that takes 20 requests a second answers 40 calls of four threads."""
+    aws.limit_rate(20)
+    retriever = MultiSliceRetriever()
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda number: retriever.retrieve(f"judy {number}", KB, DS), range(40)))
+    assert [len(answer) for answer in answers] == [3] * 40
+
+
+@pytest.mark.parametrize("code", ["ServiceUnavailableException", "InternalServerException"])
 def test_storm(aws: BedrockServer, code: str) -> None:
     """R17: in a full outage attempts per request stay under 1.1; then the service is found well at once."""
     aws.rules.append(lambda operation, params: aws.error(operation, code))

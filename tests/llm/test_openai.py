@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+import logging
+import traceback
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from time import monotonic, sleep
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from sleuth import protocols
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError
 from sleuth.llm import OpenAIEmbedder, OpenAIGenerator, http
+from sleuth.remote.cancellation import in_thread
+from sleuth.testing.faults import FaultServer
 from sleuth.testing.ollama import embed
 from sleuth.testing.serving import LocalServer, Reply, Request
 
@@ -22,9 +30,12 @@ class OpenAIServer(LocalServer):
     """Chat completions that repeat the last message, and embeddings that count words, out of order."""
 
     next: Reply | None = None
+    always: Reply | None = None
     done = True
 
     def answer(self, request: Request) -> Reply | None:
+        if self.always is not None:
+            return self.always
         if self.next is not None:
             reply, self.next = self.next, None
             return reply
@@ -95,12 +106,12 @@ def test_the_key_is_never_shown(server: OpenAIServer, generator: OpenAIGenerator
 
 
 def test_the_key_does_not_follow_redirects(server: OpenAIServer, generator: OpenAIGenerator) -> None:
-    """A server that redirects elsewhere does not pass the key on."""
+    """A redirect is an error: neither the key nor the prompt goes elsewhere."""
     with OpenAIServer() as elsewhere:
         server.next = Reply(302, headers={"Location": f"{elsewhere.url}/v1/chat/completions"})
-        with pytest.raises(GenerationError):
+        with pytest.raises(GenerationError, match="redirects"):
             generator.complete("x")
-        assert [request.headers.get("authorization") for request in elsewhere.requests] == [None]
+        assert elsewhere.requests == []
 
 
 def test_broken_streams(server: OpenAIServer, generator: OpenAIGenerator) -> None:
@@ -199,3 +210,77 @@ def test_one_request_a_second(
     with ThreadPoolExecutor(threads) as pool:
         vectors = list(pool.map(embedder.embed_query, [f"text {number}" for number in range(20)]))
     assert [len(vector) for vector in vectors] == [64] * 20
+
+
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and all that it came from."""
+    seen: list[BaseException] = []
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        if (one := waiting.pop()) is not None and one not in seen:
+            seen.append(one)
+            waiting += [one.__cause__, one.__context__]
+    return iter(seen)
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        lambda key: Reply(401, json.dumps({"error": {"message": f"bad key {key}"}}).encode()),
+        lambda key: Reply(401, f'{{"error": "bad key {key.replace("/", chr(92) + "/")}"}}'.encode()),
+        lambda key: Reply(500, f"x{'y' * 490}{key}".encode()),
+        lambda key: Reply(200, f"not JSON {key}".encode()),
+        lambda key: Reply(200, json.dumps({"error": f"bad key {key}"}).encode()),
+        lambda key: Reply(200, json.dumps({"data": [{"embedding": key}], "choices": key}).encode()),
+        lambda key: Reply(200, b"".join(b"%02x" % ord(c) for c in key), {"Content-Encoding": key}),
+        lambda key: Reply(200, b"{}", {f"X-{key[:4]}": key, "Content-Length": key}),
+        lambda key: Reply(302, b"", {"Location": f"http://127.0.0.1/?{key}"}),
+        lambda key: Reply(401, quote(key, safe="").encode()),
+        lambda key: Reply(401, b64encode(key.encode())),
+        lambda key: Reply(401, "".join(f"{chr(92)}u{ord(c):04x}" for c in key).join(['{"error": "', '"}']).encode()),
+    ],
+)  # fmt: skip
+def test_an_echoed_key_is_shown_nowhere(
+    server: OpenAIServer, echo: Callable[[str], Reply], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A key that the server sends back is in no message, cause, argument, attribute, log or traceback."""
+    caplog.set_level(logging.DEBUG)
+    key = "sk-hunter2/hunter2=hunter2"
+    forms = (key, "hunter2", quote(key, safe=""), b64encode(key.encode()).decode())
+    clients: list[Callable[[], object]] = [
+        lambda: OpenAIGenerator("m", f"{server.url}/v1", api_key=key, timeout=5).complete("x"),
+        lambda: list(OpenAIGenerator("m", f"{server.url}/v1", api_key=key, timeout=5).stream("x")),
+        lambda: OpenAIEmbedder("m", f"{server.url}/v1", api_key=key, timeout=5).embed_query("x"),
+    ]
+    for client in clients:
+        server.always = echo(key)
+        with pytest.raises((GenerationError, EmbeddingError)) as caught:
+            client()
+        shown = "".join(traceback.format_exception(caught.value)) + caplog.text
+        shown += "".join(f"{one!r} {one.args!r} {vars(one)!r}" for one in chain(caught.value))
+        assert not any(form in shown for form in forms)
+
+
+def test_a_cancelled_request_ends(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cancelling closes the connection of a model that does not answer, and asyncio.run does not wait for it."""
+    with FaultServer() as faults:
+        generator = OpenAIGenerator("m", faults.url("hang"), api_key=KEY)
+        ended: list[BaseException] = []
+
+        def ask() -> str:
+            try:
+                return generator.complete("x")
+            except GenerationError as error:
+                ended.append(error)
+                raise
+
+        async def impatient() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(in_thread(ask), 0.2)
+
+        started = monotonic()
+        asyncio.run(impatient())
+        assert monotonic() - started < 5
+        while not ended and monotonic() - started < 5:
+            sleep(0.01)
+        assert ended

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, WebError
+from sleuth.remote.hosts import is_public
 from sleuth.testing.serving import LocalServer, Reply, Request
-from sleuth.web.addresses import is_public
 from sleuth.web.fetch import Page, afetch_page, fetch_page
 
 LOOPBACK = ["127.0.0.1/32"]
@@ -162,7 +162,7 @@ def test_addresses_beyond_ascii(site: Site) -> None:
 def test_any_private_address_refuses_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name with a public and a private address is refused."""
     both = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, 80)) for ip in ("1.1.1.1", "10.0.0.1")]
-    monkeypatch.setattr("sleuth.web.addresses.socket.getaddrinfo", lambda *rest, **more: both)
+    monkeypatch.setattr("sleuth.remote.hosts.socket.getaddrinfo", lambda *rest, **more: both)
     with pytest.raises(WebError, match=r"10\.0\.0\.1 is not a public address"):
         fetch_page("http://two-faced.example/")
 

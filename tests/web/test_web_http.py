@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import WebError
+from sleuth.remote import exchange
 from sleuth.remote.deadline import Deadline
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.web import http
@@ -63,7 +64,7 @@ def secure(certificate: tuple[Path, Path]) -> Iterator[str]:
         yield f"https://tls.example:{server.url.rpartition(':')[2]}"
 
 
-def get(url: str) -> http.Response:
+def get(url: str) -> exchange.Response:
     return http.request("GET", url, LOOPBACK, deadline=Deadline(5.0), max_bytes=1000)
 
 
@@ -72,7 +73,7 @@ def test_the_name_is_checked_at_the_address_given(
 ) -> None:
     """TLS is spoken to the given address for the URL's name: a certificate for another name is refused."""
     context = ssl.create_default_context(cafile=str(certificate[0]))
-    monkeypatch.setattr(http, "_tls", lambda: context)
+    monkeypatch.setattr(exchange, "tls_context", lambda: context)
     answer = get(f"{secure}/x")
     assert (answer.status, answer.body.decode()) == (200, secure.removeprefix("https://"))
     with pytest.raises(WebError, match="no valid certificate"):

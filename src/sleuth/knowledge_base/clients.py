@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from sleuth.errors import KnowledgeBaseError, MissingPackageError
-from sleuth.knowledge_base.transport import POOL, sender
+from sleuth.knowledge_base.transport import sender
 
 CONNECT_TIMEOUT = 2.0
 
@@ -66,7 +66,6 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
         connect_timeout=connect,
         read_timeout=timeout,
         retries={"total_max_attempts": 1},
-        max_pool_connections=POOL,
     )
     try:
         client = session.client(service, region_name=region, config=config)
@@ -74,8 +73,7 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
         raise KnowledgeBaseError(f"no client for AWS could be made: {error}", service=service) from error
     name = client.meta.service_model.service_id.hyphenize()
     # A little longer than a slice has: its own deadline decides, and not a race between the two.
-    send = sender(client.meta.endpoint_url, connect, 1.1 * timeout)
-    client.meta.events.register(f"before-send.{name}", send)
+    client.meta.events.register(f"before-send.{name}", sender(1.1 * timeout))
     return client
 
 

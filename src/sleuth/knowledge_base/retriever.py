@@ -17,12 +17,12 @@ from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, docum
 from sleuth.remote import retry
 from sleuth.remote.cancellation import in_thread
 from sleuth.remote.deadline import Deadline
-from sleuth.remote.endpoints import endpoint_at
+from sleuth.remote.endpoints import TurnError, endpoint_at
 from sleuth.types import PartReport
 
 MAX_RESULTS = 100
 """The most results that one request may ask for (`numberOfResults` in the service's model)."""
-_RETRIES = 1
+_RETRIES = 3
 _BACKOFF = 0.2
 
 Results = list[dict[str, Any]]
@@ -175,14 +175,17 @@ class MultiSliceRetriever:
         page: dict[str, Any] = {}
         while len(results) < num_results and not deadline.passed():
             more = {"nextToken": page["nextToken"]} if page else {}
-            page = retry.call(
-                lambda _: client.retrieve(**request, **more),  # noqa: B023 - called before the next round
-                again=again_when_down,
-                retries=_RETRIES if self._given is None else 0,
-                base=_BACKOFF,
-                deadline=deadline,
-                endpoint=endpoint_at(endpoint) if endpoint else None,
-            )
+            try:
+                page = retry.call(
+                    lambda _: client.retrieve(**request, **more),  # noqa: B023 - called before the next round
+                    again=again_when_down,
+                    retries=_RETRIES if self._given is None else 0,
+                    base=_BACKOFF,
+                    deadline=deadline,
+                    endpoint=endpoint_at(endpoint) if endpoint else None,
+                )
+            except TurnError as error:
+                raise KnowledgeBaseTimeoutError(str(error), service="bedrock") from error
             if page.get("retrievalResults") is None:
                 raise KnowledgeBaseError("the service answered without retrievalResults", service="bedrock")
             results += [documented(result, boost) for result in page["retrievalResults"]]

@@ -1,105 +1,85 @@
-"""How is a request of boto3 sent so that its answer cannot outlast a deadline?
+"""Sends the requests of a boto3 client over our own transport, so that no answer outlasts its deadline.
 
-botocore's transport limits each read of a socket. A server that sends a byte now and then outlasts that,
-and with it the thread of an abandoned slice; one that sends without end fills the memory. Here botocore's
-own transport is used, with connections that give each read what is left of the whole, and a limit on the
-size.
+botocore limits each read of a socket: a server that sends a byte now and then outlasts that, and one that sends without
+end fills the memory. A handler of botocore's `before-send` event answers in place of its transport.
 """
 
 from __future__ import annotations
 
 import os
-import socket
-from collections.abc import Callable
-from http.client import HTTPResponse
-from threading import local
+from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from sleuth.remote.deadline import Deadline
-from sleuth.remote.timed import TimedSocket
+from sleuth.remote.failures import BrokenError, CertificateError, LargeError, LateError, UnreachableError
+from sleuth.remote.hosts import resolve
+from sleuth.remote.proxies import proxy_for
 
 MAX_BYTES = 64_000_000
-POOL = 64
-"""Connections that are kept to be used again."""
-_PIECE = 65_536
-
-_current = local()
-"""`deadline`: of the request that this thread makes."""
 
 
-class _TimedResponse(HTTPResponse):
-    def __init__(self, sock: Any, *rest: Any, **more: Any) -> None:
-        super().__init__(TimedSocket(sock, _current.deadline), *rest, **more)  # type: ignore[arg-type]
+class _Raw:
+    """A body that was read, in the form that botocore asks for."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def stream(self) -> Iterator[bytes]:
+        """The body in one piece."""
+        yield self._body
 
 
-def sender(endpoint: str, connect: float, timeout: float) -> Callable[..., Any]:
+def sender(timeout: float) -> Callable[..., Any]:
     """A handler of botocore's `before-send`: sends a request in place of the client's own transport.
 
     Args:
-        endpoint: the address of the service, by which proxies are chosen.
-        connect: seconds to connect.
         timeout: seconds for the whole of a request.
     """
-    from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
-    from botocore.httpsession import URLLib3Session
-    from botocore.utils import get_environ_proxies
-    from urllib3.exceptions import HTTPError
-
-    session = URLLib3Session(
-        verify=os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE") or True,
-        proxies=get_environ_proxies(endpoint),
-        timeout=(connect, timeout),
-        max_pool_connections=POOL,
-        # As botocore's own: without it, head and body of a request wait 40 ms for each other.
-        socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+    from botocore.awsrequest import AWSResponse
+    from botocore.exceptions import (
+        ConnectionClosedError,
+        EndpointConnectionError,
+        ReadTimeoutError,
+        SSLError,
     )
-    _time_connections(session)
+
+    import sleuth.remote.exchange  # noqa: F401 - loads httpx here, not within the deadline of the first request
 
     def send(request: Any, **_: Any) -> Any:
-        _current.deadline = Deadline(timeout)
-        request.stream_output = True
-        response = session.send(request)
-        raw = response.raw
         try:
-            body = _drain(raw)
-        except (HTTPError, TimeoutError) as error:
-            raw.close()  # half-read: not to be used again
-            raise ReadTimeoutError(endpoint_url=request.url, error=error) from error
-        told = response.headers.get("Content-Length", "")
-        if told.isdigit() and len(body) < int(told):
-            raw.close()
-            raise ConnectionClosedError(endpoint_url=request.url, error="the answer was cut short")
-        raw.release_conn()
-        response._content = body
-        return response
+            response = _exchange(request, Deadline(timeout))
+        except (LateError, LargeError) as error:
+            failure: Exception = ReadTimeoutError(endpoint_url=request.url, error=error)
+        except UnreachableError as error:
+            failure = EndpointConnectionError(endpoint_url=request.url, error=error)
+        except BrokenError as error:
+            failure = ConnectionClosedError(endpoint_url=request.url, error=error)
+        except CertificateError as error:
+            failure = SSLError(endpoint_url=request.url, error=error)
+        else:
+            return AWSResponse(request.url, response.status, dict(response.headers), _Raw(response.body))
+        raise failure
 
     return send
 
 
-def _time_connections(session: Any) -> None:
-    """Makes the connections of a session read under the deadline.
+def _exchange(request: Any, deadline: Deadline) -> Any:
+    from sleuth.remote.exchange import request as exchange
+    from sleuth.remote.exchange import tls_context
 
-    Without the attribute, in a botocore to come, bodies are still limited, between two pieces of them.
-    """
-    pools = getattr(session, "_pool_classes_by_scheme", {})
-    for scheme, pool in dict(pools).items():
-        connection = type(
-            pool.ConnectionCls.__name__, (pool.ConnectionCls,), {"response_class": _TimedResponse}
-        )
-        pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": connection})
+    parts = urlsplit(request.url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    proxy = proxy_for(parts.scheme, host)
+    addresses = resolve(host, port, deadline) if proxy is None else resolve(proxy.host, proxy.port, deadline)
+    bundle = os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE")
+    body = request.body.encode() if isinstance(request.body, str) else request.body
+    return exchange(
+        request.method, request.url, addresses,
+        deadline=deadline, headers={name: _text(value) for name, value in request.headers.items()}, body=body,
+        max_bytes=MAX_BYTES, proxy=proxy, context=tls_context(bundle),
+    )  # fmt: skip
 
 
-def _drain(raw: Any) -> bytes:
-    """The body of an answer.
-
-    Raises:
-        TimeoutError: it is too slow, or larger than `MAX_BYTES`.
-    """
-    read = getattr(raw, "read1", None) or raw.read
-    pieces, size = [], 0
-    while piece := read(_PIECE):
-        pieces.append(piece)
-        size += len(piece)
-        if _current.deadline.passed() or size > MAX_BYTES:
-            raise TimeoutError(f"no end of the answer after {size} bytes")
-    return b"".join(pieces)
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -20,8 +20,11 @@ from typing import Any
 
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.remote import retry
+from sleuth.remote.answer import Answer
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.endpoints import endpoint_at
+from sleuth.remote.failures import BrokenError, CertificateError, LateError, UnreachableError
+from sleuth.remote.secrets import Mask
 
 LIMIT = 64 * 1024 * 1024
 """Bytes: an answer longer than this is cut off as endless. 1,000 vectors of 4,096 numbers take about 50
@@ -65,6 +68,11 @@ class AnswerError(Exception):
     """An answer with status 200 that is not what was asked for: an error, no JSON, an end too early."""
 
 
+Send = Callable[[str, "bytes | None", Mapping[str, str], Deadline], Any]
+"""Takes url, body, secret headers and deadline; returns the open response, a context manager."""
+FAILURES = (OSError, http.client.HTTPException, StatusError, AnswerError, BrokenError, CertificateError)
+
+
 @dataclass(frozen=True)
 class JsonClient:
     """Asks one service.
@@ -74,6 +82,7 @@ class JsonClient:
         timeout: seconds.
         describe: makes the error that callers see of the url and what was raised here.
         secret_headers: sent to `base_url` only, not where it redirects to; never shown.
+        send: makes one request; urllib's by default.
         again: says of a failure whether the request may be sent once more.
         retries: at most so many, all within `timeout`.
     """
@@ -84,14 +93,19 @@ class JsonClient:
     again: Callable[[Exception], retry.Again | None]
     secret_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     retries: int = 3
+    send: Send = field(default_factory=lambda: send)
 
     def post(self, path: str, payload: Mapping[str, Any]) -> Any:
         """The JSON that answers `payload`."""
-        return self._ask(path, payload, lambda response, deadline: parse(read_all(response, deadline)))
+        return self._ask(
+            path, payload, lambda response, deadline: parse(read_all(response, deadline), self.mask)
+        )
 
     def get(self, path: str) -> Any:
         """The JSON at `path`."""
-        return self._ask(path, None, lambda response, deadline: parse(read_all(response, deadline)))
+        return self._ask(
+            path, None, lambda response, deadline: parse(read_all(response, deadline), self.mask)
+        )
 
     def lines(self, path: str, payload: Mapping[str, Any]) -> Iterator[bytes]:
         """The lines of a streamed answer as they come, without their ends. Not asked again once it
@@ -102,8 +116,12 @@ class JsonClient:
         try:
             with response:
                 yield from read_lines(response, self.timeout)
-        except (OSError, http.client.HTTPException, AnswerError) as cause:
-            raise self.describe(url, cause) from cause
+        except FAILURES as cause:
+            failure = self.describe(url, cause)
+            failure.__cause__ = cause
+        else:
+            return
+        raise failure
 
     def _ask(
         self,
@@ -114,13 +132,14 @@ class JsonClient:
         keep_open: bool = False,
     ) -> Any:
         url = self.base_url + path
+        body = None if payload is None else json.dumps(payload).encode("utf-8")
 
         def attempt(deadline: Deadline) -> Any:
-            timeout = min(self.timeout, deadline.remaining())
             with ExitStack() as held:
-                response = held.enter_context(send(url, payload, self.secret_headers, timeout))
+                response = held.enter_context(self.send(url, body, self.secret_headers, deadline))
                 if response.status != 200:
-                    raise status_failure(response.status, response, None, timeout)
+                    after = retry_after_of(response)
+                    raise status_failure(response.status, response, after, deadline, self.mask)
                 answer = read(response, deadline)
                 if keep_open:
                     held.pop_all()
@@ -135,35 +154,51 @@ class JsonClient:
                 deadline=Deadline(self.timeout),
                 endpoint=endpoint_at(self.base_url),
             )
-        except (OSError, http.client.HTTPException, StatusError, AnswerError) as cause:
-            raise self.describe(url, cause) from cause
+        except FAILURES as cause:
+            failure = self.describe(url, cause)
+            failure.__cause__ = cause
+        raise failure
+
+    @property
+    def mask(self) -> Mask:
+        """Hides the keys of this client."""
+        return Mask.of_headers(self.secret_headers)
+
+    def shown(self, value: Any) -> str:
+        """The beginning of something that the server sent, for a message."""
+        return repr(self.mask.hide(str(value))[:80])
 
 
-def send(
-    url: str, payload: Mapping[str, Any] | None, secret_headers: Mapping[str, str], timeout: float
-) -> Any:
+def send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Any:
     """Sends a request and returns the open response.
 
     Raises:
         StatusError: a status that urllib takes for an error.
     """
-    data = None if payload is None else json.dumps(payload).encode("utf-8")
     # base_url is checked to be HTTP
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})  # noqa: S310
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
     for name, value in secret_headers.items():
         request.add_unredirected_header(name, value)
     try:
-        return urllib.request.urlopen(request, timeout=timeout)  # noqa: S310
+        return urllib.request.urlopen(request, timeout=deadline.remaining())  # noqa: S310
     except urllib.error.HTTPError as error:
         after = error.headers.get("Retry-After") if error.headers else None
         with error.fp or BytesIO() as response:  # an error that a program made itself may have neither
-            raise status_failure(error.code, response, after, timeout) from None
+            raise status_failure(error.code, response, after, deadline, Mask()) from None
 
 
-def status_failure(status: int, response: Any, after: str | None, timeout: float) -> StatusError:
+def retry_after_of(response: Any) -> str | None:
+    """The `Retry-After` of an answer, or None."""
+    after = response.headers.get("Retry-After")
+    return after if isinstance(after, str) else None
+
+
+def status_failure(
+    status: int, response: Any, after: str | None, deadline: Deadline, mask: Mask
+) -> StatusError:
     """The failure that an answer with this status stands for, with what its body says in time."""
-    body, deadline = b"", Deadline(timeout)
-    with suppress(OSError, http.client.HTTPException):
+    body = b""
+    with suppress(OSError, http.client.HTTPException, BrokenError):
         for piece in read_pieces(response):
             body += piece
             if len(body) >= _PIECE or deadline.passed():
@@ -175,7 +210,7 @@ def status_failure(status: int, response: Any, after: str | None, timeout: float
         message = None
     said = message if message is not None else text or http.client.responses.get(status, "no message")
     return StatusError(
-        status, said[:_MESSAGE], after=retry.retry_after(after), structured=message is not None
+        status, mask.hide(said)[:_MESSAGE], after=retry.retry_after(after), structured=message is not None
     )
 
 
@@ -187,25 +222,33 @@ def error_message(answer: Any) -> str | None:
     return str(error)[:_MESSAGE] if error else None
 
 
-def parse(body: bytes) -> Any:
+def parse(body: bytes, mask: Mask | None = None) -> Any:
     """The JSON of an answer.
+
+    Args:
+        mask: hides keys in messages.
 
     Raises:
         AnswerError: no JSON, or an error in place of an answer.
     """
+    hide = (mask or Mask()).hide
     try:
         answer = json.loads(body)
-    except (ValueError, RecursionError) as cause:
-        start = body[:80].decode("utf-8", "replace")
-        raise AnswerError(f"answered with something that is not JSON: {start!r}") from cause
-    message = error_message(answer)
-    if message is not None:
-        raise AnswerError(f"answered with an error: {message}")
-    return answer
+    except (ValueError, RecursionError):
+        start = hide(body[:_MESSAGE].decode("utf-8", "replace"))[:80]
+    else:
+        message = error_message(answer)
+        if message is None:
+            return answer
+        raise AnswerError(f"answered with an error: {hide(message)[:_MESSAGE]}")
+    raise AnswerError(f"answered with something that is not JSON: {start!r}")
 
 
 def read_pieces(response: Any) -> Iterator[bytes]:
     """A body as it comes."""
+    if isinstance(response, Answer):
+        yield from response.pieces()
+        return
     if not isinstance(response, BufferedIOBase):
         yield bytes(response.read())  # an opener that the program installed may answer without a socket
         return
@@ -234,7 +277,7 @@ def read_all(response: Any, deadline: Deadline) -> bytes:
     return bytes(body)
 
 
-def read_lines(response: http.client.HTTPResponse, timeout: float) -> Iterator[bytes]:
+def read_lines(response: Any, timeout: float) -> Iterator[bytes]:
     """The lines of a body as they come; blank ones are left out.
 
     Raises:
@@ -242,7 +285,9 @@ def read_lines(response: http.client.HTTPResponse, timeout: float) -> Iterator[b
         TimeoutError: no whole line within `timeout` seconds.
     """
     rest, total, last = b"", 0, monotonic()
-    while piece := response.read1(_PIECE):
+    if isinstance(response, Answer):
+        response.renew()
+    for piece in read_pieces(response):
         total += len(piece)
         if total > LIMIT:
             raise AnswerError(f"answered with more than {LIMIT:,} bytes")
@@ -251,6 +296,8 @@ def read_lines(response: http.client.HTTPResponse, timeout: float) -> Iterator[b
         yield from said
         if said:
             last = monotonic()
+            if isinstance(response, Answer):
+                response.renew()
         elif monotonic() - last > timeout:
             raise TimeoutError
     if rest.strip():
@@ -282,9 +329,9 @@ def is_timeout(error: BaseException) -> bool:
 def is_broken(error: BaseException) -> bool:
     """Whether a connection that had been made ended too early."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    if isinstance(reason, ConnectionRefusedError):
+    if isinstance(reason, (ConnectionRefusedError, UnreachableError, LateError)):
         return False
-    return isinstance(reason, (ConnectionError, http.client.HTTPException))
+    return isinstance(reason, (ConnectionError, http.client.HTTPException, BrokenError))
 
 
 def checked_secret(name: str, secret: str) -> str:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from sleuth.arguments import check_count
 from sleuth.errors import EmbeddingError, GenerationError, RemoteError
@@ -28,7 +29,10 @@ from sleuth.llm.http import (
 )
 from sleuth.llm.vectors import vectors
 from sleuth.remote.address import checked_base
+from sleuth.remote.answer import Answer
+from sleuth.remote.deadline import Deadline
 from sleuth.remote.endpoints import TurnError
+from sleuth.remote.secrets import Mask
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -37,13 +41,11 @@ DEFAULT_URL = "https://api.openai.com/v1"
 class _Describe:
     error: type[RemoteError]
     timeout: float
-    secret: str = field(default="", repr=False)
+    mask: Mask = field(default_factory=Mask, repr=False)
 
     def __call__(self, url: str, cause: Exception) -> RemoteError:
         status = cause.status if isinstance(cause, StatusError) else None
-        message = self.message(url, cause)
-        # Some services repeat the key in their message.
-        message = message.replace(self.secret, "***") if self.secret else message
+        message = self.mask.hide(self.message(url, cause))
         return self.error(message, service="openai-compatible", url=url, status=status)
 
     def message(self, url: str, cause: Exception) -> str:
@@ -63,6 +65,8 @@ class _Describe:
     def _of_status(self, cause: StatusError) -> str:
         if cause.status in (401, 403):
             return f"refused the key ({cause}); set OPENAI_API_KEY, or give api_key"
+        if 300 <= cause.status < 400:
+            return f"redirects ({cause}), which is not followed; is base_url right?"
         if cause.status in (429, 503):
             return f"is busy ({cause}): try again later"
         return f"answered {cause}"
@@ -79,7 +83,25 @@ def _connect(
         key = checked_secret("api_key", api_key)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     again = again_when_pure if error is EmbeddingError else again_when_refused
-    return JsonClient(url, checked_timeout(timeout), _Describe(error, timeout, key), again, headers)
+    describe = _Describe(error, timeout, Mask.of_headers(headers))
+    return JsonClient(url, checked_timeout(timeout), describe, again, headers, send=_send)
+
+
+def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Answer:
+    """Sends a request through httpx, to an address resolved for it, or through the environment's proxy."""
+    from sleuth.remote.exchange import Exchange
+    from sleuth.remote.hosts import resolve
+    from sleuth.remote.proxies import proxy_for
+
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    proxy = proxy_for(parts.scheme, host)
+    addresses = resolve(host, port, deadline) if proxy is None else resolve(proxy.host, proxy.port, deadline)
+    headers = {"Content-Type": "application/json", **secret_headers}
+    return Exchange(
+        "GET" if body is None else "POST", url, addresses,
+        deadline=deadline, headers=headers, body=body, proxy=proxy,
+    )  # fmt: skip
 
 
 class OpenAIGenerator:
@@ -119,11 +141,13 @@ class OpenAIGenerator:
         answer = self._client.post("/chat/completions", self._payload(prompt, stream=False))
         try:
             content = answer["choices"][0]["message"]["content"]
-        except (KeyError, IndexError, TypeError) as cause:
-            raise self._failure(f"answered without a message: {str(answer)[:80]!r}") from cause
-        if not isinstance(content, str):
-            raise self._failure(f"answered without a text: {str(answer)[:80]!r}")
-        return content
+        except (KeyError, IndexError, TypeError):
+            missing = "message"
+        else:
+            if isinstance(content, str):
+                return content
+            missing = "text"
+        raise self._failure(f"answered without a {missing}: {self._client.shown(answer)}")
 
     def stream(self, prompt: str) -> Iterator[str]:
         """The answer in pieces as the model writes them.
@@ -144,7 +168,7 @@ class OpenAIGenerator:
             delta = choice.get("delta") or {}
             text = delta.get("content") if isinstance(delta, dict) else delta
             if text is not None and not isinstance(text, str):
-                raise self._failure(f"streamed something that is no text: {str(text)[:80]!r}")
+                raise self._failure(f"streamed something that is no text: {self._client.shown(text)}")
             if text:
                 yield text
             done = done or choice.get("finish_reason") is not None
@@ -154,9 +178,11 @@ class OpenAIGenerator:
     def _choice(self, data: bytes) -> dict[str, Any]:
         try:
             event = json.loads(data)
-        except (ValueError, RecursionError) as cause:
-            shown = data[:80].decode("utf-8", "replace")
-            raise self._failure(f"streamed an event that is not JSON: {shown!r}") from cause
+        except (ValueError, RecursionError):
+            event = None
+        if event is None:
+            shown = self._client.shown(data.decode("utf-8", "replace"))
+            raise self._failure(f"streamed an event that is not JSON: {shown}")
         message = error_message(event)
         if message is not None:
             raise self._failure(f"answered with an error: {message}")
@@ -230,8 +256,8 @@ class OpenAIEmbedder:
         try:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             return vectors([row["embedding"] for row in rows], len(texts))
-        except (KeyError, TypeError) as cause:
-            failure = AnswerError(f"answered without vectors: {str(answer)[:80]!r}")
-            raise self._client.describe(f"{self.base_url}/embeddings", failure) from cause
-        except AnswerError as cause:
-            raise self._client.describe(f"{self.base_url}/embeddings", cause) from cause
+        except (KeyError, TypeError):
+            problem = f"answered without vectors: {self._client.shown(answer)}"
+        except AnswerError as error:
+            problem = str(error)
+        raise self._client.describe(f"{self.base_url}/embeddings", AnswerError(problem))

@@ -9,8 +9,8 @@ from time import monotonic
 
 from sleuth.remote.deadline import Deadline
 
-SLOWEST = 0.1
-"""Requests a second: no service is paced slower, so that one that recovers is noticed."""
+SLOWEST = 0.25
+"""Requests a second: no pace is slower than the longest documented wait, so that a recovery is noticed."""
 LONGEST_HOLD = 30.0
 """Seconds: no service is left alone for longer, whatever it asks for."""
 _LIFTED = 1000.0

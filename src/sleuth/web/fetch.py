@@ -19,9 +19,10 @@ from sleuth.errors import ArgumentError, MissingPackageError, WebError
 from sleuth.remote.address import shown_url
 from sleuth.remote.cancellation import in_thread
 from sleuth.remote.deadline import Deadline
+from sleuth.remote.exchange import USER_AGENT, Response
+from sleuth.remote.hosts import Address, Network, refused_address
 from sleuth.web import robots
-from sleuth.web.addresses import Address, Network, require_public, resolve
-from sleuth.web.http import USER_AGENT, Response, port_of, request, split
+from sleuth.web.http import port_of, request, resolve, split
 
 MAX_REDIRECTS = 5
 AGENT = USER_AGENT.partition("/")[0]
@@ -149,7 +150,8 @@ def _checked(url: str, rules: _Rules) -> list[Address]:
     parts = split(url)
     host = parts.hostname or ""
     addresses = resolve(host, port_of(parts), rules.deadline)
-    require_public(host, addresses, rules.networks)
+    if (refused := refused_address(addresses, rules.networks)) is not None:
+        raise WebError(f"host {host!r} is refused: {refused} is not a public address", service="fetch")
     return addresses
 
 
@@ -161,7 +163,10 @@ def _robots(url: str, rules: _Rules) -> tuple[int, bytes]:
 
 
 def _read(url: str, answer: Response) -> Page:
-    headers = answer.headers
+    headers = Message()
+    for name in ("Content-Type", "Content-Encoding"):
+        if name in answer.headers:
+            headers[name] = "".join(filter(str.isprintable, answer.headers[name]))
     kind = headers.get_content_type()
     if answer.status != 200:
         raise _failure(url, f"answered {answer.status}", answer.status)

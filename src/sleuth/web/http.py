@@ -1,47 +1,24 @@
-"""How is one HTTP request made that cannot outlast its deadline?
-
-Every read gets what is left of the whole. The address is given by the caller, so that what was checked is
-what is connected to.
-"""
+"""Makes the requests of the web search and of page fetches, with errors of the web."""
 
 from __future__ import annotations
 
-import http.client
-import socket
-import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from email.message import Message
-from functools import cache
 from urllib.parse import SplitResult, quote, urlsplit
 
 from sleuth.errors import WebError
+from sleuth.remote import hosts
 from sleuth.remote.address import shown_url
 from sleuth.remote.deadline import Deadline
-from sleuth.remote.timed import TimedSocket
-from sleuth.web.addresses import Address
+from sleuth.remote.exchange import Response
+from sleuth.remote.exchange import request as exchange
+from sleuth.remote.failures import BrokenError, CertificateError, LargeError, LateError
+from sleuth.remote.hosts import Address
 
-USER_AGENT = "sleuth/0.1 (retrieval library)"
 _KEPT = "/%:;,?&=+$!*'()~@#[]|"
-CONNECT_TIMEOUT = 5.0
-"""Seconds for one address; the next is tried then."""
 
 
 class BrokenConnectionError(WebError):
     """No whole answer came: refused, reset, cut short or too late. Another try may do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """An answer, read to its end.
-
-    Attributes:
-        headers: names in any case.
-    """
-
-    status: int
-    headers: Message
-    body: bytes
 
 
 def split(url: str) -> SplitResult:
@@ -90,41 +67,17 @@ def port_of(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-@cache
-def _tls() -> ssl.SSLContext:
-    return ssl.create_default_context()
+def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
+    """The addresses of `host`.
 
-
-def _connect(addresses: Sequence[Address], port: int, deadline: Deadline) -> socket.socket:
-    """A connection to the first address that accepts one."""
-    failure: OSError = TimeoutError("timed out")
-    for address in addresses:
-        left = deadline.remaining()
-        if left == 0:
-            break
-        try:
-            sock = socket.create_connection((str(address), port), timeout=min(left, CONNECT_TIMEOUT))
-        except OSError as error:
-            failure = error
-        else:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body need not wait
-            return sock
-    raise failure
-
-
-def _read(link: http.client.HTTPConnection, max_bytes: int) -> Response:
-    """The answer on a connection. The library takes a body that ends early for a whole one: here it is
-    not.
+    Raises:
+        WebError: the host is unknown, or the resolver did not answer in time.
     """
-    with link.getresponse() as answer:
-        if answer.length is not None and answer.length > max_bytes:
-            raise WebError(f"answer is larger than {max_bytes} bytes", service="http", status=answer.status)
-        content = answer.read(max_bytes + 1)
-        if len(content) > max_bytes:
-            raise WebError(f"answer is larger than {max_bytes} bytes", service="http", status=answer.status)
-        if answer.length:
-            raise http.client.IncompleteRead(content, answer.length)
-        return Response(answer.status, answer.headers, content)
+    try:
+        return hosts.resolve(host, port, deadline)
+    except BrokenError as error:
+        failure = WebError(str(error), service="dns")
+    raise failure
 
 
 def request(
@@ -137,8 +90,7 @@ def request(
     body: bytes | None = None,
     max_bytes: int,
 ) -> Response:
-    """One request to one of these addresses, and its whole answer, whatever its status. Redirects are
-    answers.
+    """One request to one of these addresses, and its whole answer, whatever its status. Redirects are answers.
 
     Args:
         addresses: of the URL's host, in order of preference.
@@ -149,33 +101,25 @@ def request(
         WebError: an answer that is too large, or a certificate that does not hold.
     """
     parts = split(url)
-    sock: socket.socket | None = None
+    shown = shown_url(url)
     try:
-        sock = _connect(addresses, port_of(parts), deadline)
-        if parts.scheme == "https":
-            sock.settimeout(min(deadline.remaining() or 0.001, 3600.0))
-            sock = _tls().wrap_socket(sock, server_hostname=parts.hostname)
-        link = http.client.HTTPConnection(parts.hostname or "", port_of(parts))
-        link.sock = TimedSocket(sock, deadline)
-        sent = {"Host": parts.netloc, "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        link.request(method, target, body, {**sent, "Connection": "close", **(headers or {})})
-        return _read(link, max_bytes)
-    except ssl.SSLCertVerificationError as error:
-        raise WebError(
-            f"{parts.netloc} has no valid certificate: {error.verify_message}",
-            service="http",
-            url=shown_url(url),
-        ) from error
-    except TimeoutError as error:
-        raise BrokenConnectionError(
-            f"{parts.netloc} did not answer in time", service="http", url=shown_url(url)
-        ) from error
-    except (OSError, http.client.HTTPException) as error:
-        told = "".join(filter(str.isprintable, str(error)))[:200] or type(error).__name__
-        raise BrokenConnectionError(
-            f"{parts.netloc} did not answer: {told}", service="http", url=shown_url(url)
-        ) from error
-    finally:
-        if sock is not None:
-            sock.close()
+        return exchange(
+            method,
+            parts.geturl(),
+            addresses,
+            deadline=deadline,
+            headers=headers,
+            body=body,
+            max_bytes=max_bytes,
+        )
+    except LateError:
+        failure: WebError = BrokenConnectionError(
+            f"{parts.netloc} did not answer in time", service="http", url=shown
+        )
+    except BrokenError as error:
+        failure = BrokenConnectionError(f"{parts.netloc} did not answer: {error}", service="http", url=shown)
+    except CertificateError as error:
+        failure = WebError(f"{parts.netloc} has no valid certificate: {error}", service="http", url=shown)
+    except LargeError as error:
+        failure = WebError(str(error), service="http", url=shown)
+    raise failure

@@ -17,8 +17,9 @@ from sleuth.errors import WebError
 from sleuth.remote import retry
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.endpoints import TurnError, endpoint_at
-from sleuth.web.addresses import resolve
-from sleuth.web.http import BrokenConnectionError, Response, port_of, request, split
+from sleuth.remote.exchange import Response
+from sleuth.remote.secrets import Mask
+from sleuth.web.http import BrokenConnectionError, port_of, request, resolve, split
 from sleuth.web.keys import PUBLIC_BASE
 
 MAX_RESULTS = 20
@@ -125,7 +126,8 @@ class Tavily:
                 endpoint=endpoint_at(self.base_url),
             )
         except TurnError as error:
-            raise BusyError(f"tavily: {error}", service="tavily", url=self.base_url, status=429) from error
+            late = str(error)
+        raise BusyError(f"tavily: {late}", service="tavily", url=self.base_url, status=429)
 
     def _attempt(self, body: bytes, deadline: Deadline) -> list[Hit]:
         url = f"{self.base_url.rstrip('/')}/search"
@@ -145,7 +147,7 @@ class Tavily:
         return read_hits(answer.body, url)
 
     def _refusal(self, url: str, answer: Response) -> WebError:
-        told = _told(answer.body).replace(self.key, "[key]")
+        told = Mask([self.key]).hide(_told(answer.body))[:300]
         message = f"tavily answered {answer.status}: {told}" if told else f"tavily answered {answer.status}"
         if answer.status == 429 or answer.status >= 500:
             busy = BusyError(message, service="tavily", url=url, status=answer.status)
@@ -172,7 +174,7 @@ def _told(body: bytes) -> str:
     value = _parse(body)
     detail = value.get("detail") if isinstance(value, dict) else None
     words = detail.get("error") if isinstance(detail, dict) else detail
-    return clean(words)[:300] if isinstance(words, str) else ""
+    return clean(words) if isinstance(words, str) else ""
 
 
 def read_hits(body: bytes, url: str) -> list[Hit]:

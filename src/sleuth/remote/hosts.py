@@ -1,15 +1,17 @@
-"""Resolves hosts, and refuses those that are not on the public internet."""
+"""Resolves hosts, and tells which addresses are on the public internet."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import TIMEOUT_MAX, Thread
 from typing import TypeAlias
 
-from sleuth.compose.slices import run_slices
-from sleuth.errors import WebError
 from sleuth.remote.deadline import Deadline
+from sleuth.remote.failures import LateError, UnreachableError
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -42,23 +44,28 @@ def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
     The system's resolver knows no timeout, so it runs in a thread that is left behind at the deadline.
 
     Raises:
-        WebError: the host is unknown, or the resolver did not answer in time.
+        UnreachableError: the host is unknown.
+        LateError: the resolver did not answer in time.
     """
     if (literal := _literal(host)) is not None:
         return [literal]
-    left = deadline.remaining()
-    if left == 0:
-        raise WebError(f"no time left to look up {host!r}", service="dns")
-    found, reports = run_slices(
-        {"lookup": lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)},
-        deadline=None if deadline.seconds is None else left,
-    )
-    if "lookup" not in found:
-        raise WebError(f"host {host!r} was not found: {reports[0].error}", service="dns") from reports[
-            0
-        ].exception
-    texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found["lookup"])
-    return [ipaddress.ip_address(text) for text in texts]
+    answers: SimpleQueue[list[str] | str | None] = SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            answers.put([str(entry[4][0]).partition("%")[0] for entry in entries])
+        except (OSError, UnicodeError) as error:
+            answers.put(str(error))
+
+    Thread(target=look_up, name="sleuth-resolver", daemon=True).start()
+    with deadline.cancellation.closing(lambda: answers.put(None)), suppress(Empty):
+        answer = answers.get(timeout=min(deadline.remaining(), TIMEOUT_MAX))
+        if isinstance(answer, str):
+            raise UnreachableError(f"host {host!r} was not found: {answer}")
+        if answer is not None:
+            return [ipaddress.ip_address(text) for text in dict.fromkeys(answer)]
+    raise LateError(f"host {host!r} was not found: no answer in time")
 
 
 def _literal(host: str) -> Address | None:
@@ -89,14 +96,12 @@ def is_public(address: Address) -> bool:
     return address.is_global and not special
 
 
-def require_public(host: str, addresses: Sequence[Address], allowed: Sequence[Network]) -> None:
-    """Refuses a host of which any address is not public.
+def refused_address(addresses: Sequence[Address], allowed: Sequence[Network]) -> Address | None:
+    """The first address that is neither public nor in an allowed network, or None.
 
-    Any, not all: a name that has both is how a check is slipped past.
-
-    Raises:
-        WebError: names the host and the address.
+    One is enough to refuse a host: a name that has both kinds is how a check is slipped past.
     """
     for address in addresses:
         if not is_public(address) and not any(address in network for network in allowed):
-            raise WebError(f"host {host!r} is refused: {address} is not a public address", service="fetch")
+            return address
+    return None

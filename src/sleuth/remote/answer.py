@@ -1,0 +1,40 @@
+"""An answer that is still being read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Self
+
+
+class Answer(ABC):
+    """Status and headers of an answer, and its body as it comes. Close it, or use it in a `with` block.
+
+    Attributes:
+        status: of HTTP.
+        headers: names in any case.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+
+    @abstractmethod
+    def pieces(self) -> Iterator[bytes]:
+        """The body as it comes."""
+
+    @abstractmethod
+    def renew(self) -> None:
+        """Begins the deadline anew, for streams whose silence it bounds."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the connection."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
