@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import math
 import threading
@@ -19,6 +20,7 @@ from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder, ollama_status, open
 from sleuth.llm import http as llm_http
 from sleuth.llm.ollama import host_url, resolve_url
 from sleuth.remote.address import BASE_RULE
+from sleuth.remote.cancellation import in_thread
 from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FAULTS, FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer
@@ -399,3 +401,26 @@ def test_a_host_that_is_none_is_refused(host: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OLLAMA_HOST", host)
     with pytest.raises(ArgumentError, match=r"OLLAMA_HOST must be host, host:port or a URL, got '"):
         OllamaEmbedder()
+
+
+@pytest.mark.parametrize("ask", [lambda m: m.complete("x"), lambda m: list(m.stream("x"))])
+def test_a_cancelled_request_ends(server: OllamaServer, ask: Callable[[Ollama], object]) -> None:
+    """Cancelling closes the connection of a model that does not answer, and asyncio.run does not wait for it."""
+    model, ended = Ollama("llama3.1", server.url), threading.Event()
+
+    def work() -> None:
+        try:
+            ask(model)
+        finally:
+            ended.set()
+
+    async def impatient() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(in_thread(work), 0.2)
+
+    server.fail("hang")
+    started = monotonic()
+    asyncio.run(impatient())
+    assert ended.wait(5.0)
+    assert monotonic() - started < 5
+    assert asyncio.run(in_thread(model.complete, "well")) == "well"

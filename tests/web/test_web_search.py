@@ -6,11 +6,12 @@ import asyncio
 import logging
 import os
 import re
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError, WebError
 from sleuth.llm import Ollama, OpenAIGenerator
 from sleuth.remote import retry
+from sleuth.testing.faults import Fault, FaultServer
 from sleuth.testing.serving import Reply
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web import tavily
@@ -415,9 +417,29 @@ class TestAsync:
                 await task
 
         started = monotonic()
-        asyncio.run(impatient())  # waits for its threads: without the cancelling, 20 seconds
+        asyncio.run(impatient())  # without the cancelling, its thread would sleep for 20 seconds
         assert monotonic() - started < 10
         assert len(server.requests) == 1
+
+    @pytest.mark.parametrize("fault", ["hang", "drip", "drip-body"])
+    def test_cancelling_ends_the_request(self, fault: Fault) -> None:
+        """A cancelled call closes its connection, and asyncio.run does not wait for it."""
+
+        def is_running() -> bool:
+            return any(thread.name == "sleuth-async" for thread in threading.enumerate())
+
+        async def impatient() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(
+                    asearch_web("climate", 3, api_key="k", base_url=faults.url(fault)), 0.2
+                )
+
+        with FaultServer() as faults:
+            started = monotonic()
+            asyncio.run(impatient())
+            while is_running() and monotonic() - started < 5:
+                sleep(0.01)
+            assert monotonic() - started < 5
 
 
 @pytest.fixture

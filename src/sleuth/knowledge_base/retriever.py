@@ -22,8 +22,8 @@ from sleuth.types import PartReport
 
 MAX_RESULTS = 100
 """The most results that one request may ask for (`numberOfResults` in the service's model)."""
-_RETRIES = 3
-_BACKOFF = 0.2
+_RETRIES = 2
+_BACKOFF = 0.1
 
 Results = list[dict[str, Any]]
 

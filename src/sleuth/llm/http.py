@@ -19,8 +19,10 @@ from time import monotonic
 from typing import Any
 
 from sleuth.errors import ArgumentError, RemoteError
+from sleuth.llm.closable import closable_opener
 from sleuth.remote import retry
 from sleuth.remote.answer import Answer
+from sleuth.remote.cancellation import current_cancellation
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.endpoints import endpoint_at
 from sleuth.remote.failures import BrokenError, CertificateError, LateError, UnreachableError
@@ -179,8 +181,10 @@ def send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadli
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
     for name, value in secret_headers.items():
         request.add_unredirected_header(name, value)
+    # An async call is sent over a connection that cancelling closes; any other, as document 004 says, by urlopen.
+    open_url = closable_opener().open if current_cancellation() is not None else urllib.request.urlopen
     try:
-        return urllib.request.urlopen(request, timeout=deadline.remaining())  # noqa: S310
+        return open_url(request, timeout=deadline.remaining())
     except urllib.error.HTTPError as error:
         after = error.headers.get("Retry-After") if error.headers else None
         with error.fp or BytesIO() as response:  # an error that a program made itself may have neither

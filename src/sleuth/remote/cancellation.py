@@ -41,19 +41,28 @@ class Cancellation:
         """Waits, unless cancelled."""
         self._event.wait(seconds)
 
-    @contextmanager
-    def closing(self, close: Callable[[], None]) -> Iterator[None]:
-        """Runs `close` from the cancelling thread if `cancel` is called inside the block, or was before."""
+    def register(self, close: Callable[[], None]) -> Callable[[], None]:
+        """Runs `close` in the cancelling thread when `cancel` is called, or now if it was; returns the undoing."""
         entry = object()
         with self._lock:
             self._closers[entry] = close
         if self.requested:
             self.cancel()
+
+        def forget() -> None:
+            with self._lock:
+                self._closers.pop(entry, None)
+
+        return forget
+
+    @contextmanager
+    def closing(self, close: Callable[[], None]) -> Iterator[None]:
+        """`register` for the length of a block."""
+        forget = self.register(close)
         try:
             yield
         finally:
-            with self._lock:
-                self._closers.pop(entry, None)
+            forget()
 
 
 _current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)

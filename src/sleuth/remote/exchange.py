@@ -58,8 +58,7 @@ class _Stream(httpcore.NetworkStream):
         self._sock = sock
         self._deadline = deadline
         self._mask = mask
-        self._registration = deadline.cancellation.closing(self._shut)
-        self._registration.__enter__()
+        self._forget = deadline.cancellation.register(self._shut)
 
     def _shut(self) -> None:
         """Ends the connection from another thread, so that a read that waits returns."""
@@ -83,14 +82,14 @@ class _Stream(httpcore.NetworkStream):
         self._sock.sendall(buffer)
 
     def close(self) -> None:
-        self._registration.__exit__(None, None, None)
+        self._forget()
         self._sock.close()
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         self._limit()
-        self._registration.__exit__(None, None, None)
+        self._forget()
         try:
             secure = ssl_context.wrap_socket(self._sock, server_hostname=server_hostname)
         except BaseException:
