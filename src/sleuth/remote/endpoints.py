@@ -13,6 +13,7 @@ SLOWEST = 0.25
 """Requests a second: no pace is slower than the longest documented wait, so that a recovery is noticed."""
 LONGEST_HOLD = 30.0
 """Seconds: no service is left alone for longer, whatever it asks for."""
+_LONGEST_WAIT = 3600.0
 _LIFTED = 1000.0
 """Requests a second: a pace that grew to this is no limit."""
 
@@ -59,17 +60,18 @@ class Pace:
             self._queue.append(ticket)
             try:
                 while True:
-                    now = monotonic()
-                    is_first = self._queue[0] is ticket
-                    if is_first and now >= self._next:
+                    now, place = monotonic(), self._queue.index(ticket)
+                    if place == 0 and now >= self._next:
                         self._next = now + 1 / self._rate
                         return now
-                    left = deadline.remaining()
-                    if left == 0 or (is_first and self._next - now > left):
+                    left, ahead = deadline.remaining(), max(0.0, self._next - now) + place / self._rate
+                    # The rate may grow while callers wait, but not while every request is refused.
+                    is_hopeless = ahead > left and (place == 0 or not self._has_accepted)
+                    if left == 0 or is_hopeless:
                         raise TurnError(
                             f"the service limits its rate, now to {self._rate:.2g} requests a second: no turn in time"
                         )
-                    self._turns.wait(min(left, self._next - now) if is_first else min(left, 3600.0))
+                    self._turns.wait(min(left, self._next - now if place == 0 else _LONGEST_WAIT))
             finally:
                 self._queue.remove(ticket)
                 self._turns.notify_all()
