@@ -1,0 +1,30 @@
+"""Keys in what a server sends back."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from urllib.parse import quote
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.remote.secrets import Mask
+
+keys = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40)
+
+
+@given(keys, st.binary(max_size=40), st.binary(max_size=40))
+def test_every_form_is_hidden(key: str, before: bytes, after: bytes) -> None:
+    """A key is hidden as it is, percent-encoded and in base64, and the length of the bytes stays."""
+    mask = Mask.of_headers({"Authorization": f"Bearer {key}"})
+    for form in (key, quote(key, safe=""), b64encode(key.encode()).decode().rstrip("=")):
+        data = before + form.encode() + after
+        assert len(mask.hide_bytes(data)) == len(data)
+        assert form.encode() not in mask.hide_bytes(data) or "*" in form
+        assert mask.hide(form) == "[key]" or form == "[key]"
+
+
+@given(st.binary(max_size=80))
+def test_without_keys_nothing_changes(data: bytes) -> None:
+    """Headers without a key, and texts too short to be one, hide nothing."""
+    assert Mask.of_headers({"Accept": "text/html", "Authorization": "Basic x"}).hide_bytes(data) == data
