@@ -9,8 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.snapshots.shelf import Shelf
@@ -85,17 +83,17 @@ def contents(storage: CodeStorage, snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _postings(storage: CodeStorage, shelf: Shelf) -> list[Any]:
-    ((files, chunks),) = storage.connection.execute("SELECT max(key), max(first_chunk + chunks) FROM files")
     found = []
-    for leg, last in ((storage.words.files, files), (storage.words.chunks, chunks)):
-        for view in shelf.views(storage.connection, leg, np.arange(1, last + 1, dtype=np.int64)):
-            for field in sorted(set(view.meta) - {"n"}):
-                postings = FieldPostings(field_arrays(view.arrays, field))
-                terms = {
-                    postings.term(i): [array.tolist() for array in postings.postings(i)]
-                    for i in range(len(postings))
-                }
-                found.append((leg.name, field, view.keys.tolist(), sorted(terms.items())))
+    with storage.reading() as connection:
+        for leg in (storage.words.files, storage.words.chunks):
+            for view in shelf.views(connection, leg, storage.live(connection, leg)):
+                for field in sorted(set(view.meta) - {"n"}):
+                    postings = FieldPostings(field_arrays(view.arrays, field))
+                    terms = {
+                        postings.term(i): [array.tolist() for array in postings.postings(i)]
+                        for i in range(len(postings))
+                    }
+                    found.append((leg.name, field, view.keys.tolist(), sorted(terms.items())))
     return found
 
 

@@ -22,7 +22,8 @@ def listed(root: Path, storage: CodeStorage, changed: list[Path] | None) -> tupl
     source = source_at(root)
     assert isinstance(source, DiskSource)
     repository = storage.repository(str(root))
-    source.remembered = read_times(storage.connection, repository.id)
+    with storage.reading() as connection:
+        source.remembered = read_times(connection, repository.id)
     source.known = storage.known_files(repository.id)
     source.recall = storage.memory.recall(repository.id)
     found = None if changed is None else source.listing_after(changed)

@@ -416,7 +416,7 @@ def test_missing_segments_are_said(
     report = index_path(storage, git.root)
     for segment in (storage.path / "code").glob("*.seg"):
         segment.unlink()
-    with open_code(storage.path) as other, pytest.raises(IndexDamagedError, match="index again"):
+    with open_code(storage.path) as other, pytest.raises(IndexDamagedError, match="doctor --repair"):
         answers(other, report.repository, "a")
 
 

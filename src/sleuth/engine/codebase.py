@@ -11,6 +11,7 @@ with open_code(".sleuth", create=True) as storage:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,13 @@ from typing import TYPE_CHECKING
 
 from sleuth.code.search.words import ANALYZERS, SOURCES, WordLeg
 from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.errors import StoreError
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+from sleuth.store.disk.files import CODE
+from sleuth.store.record.values import Finding, Repair
 
 if TYPE_CHECKING:
+    from sleuth.code.snapshots.health import CodeStatus
     from sleuth.protocols import Embedder
     from sleuth.store.legs import SegmentView
 
@@ -60,6 +65,42 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
         IndexNotFoundError: none there, and `create` is False.
     """
     return CodeStorage(path, code_words(), create=create)
+
+
+def has_code(path: Path) -> bool:
+    """Whether there is a code index in folder `path`, sound or not."""
+    return os.path.lexists(path / CODE.record)
+
+
+def check_code(path: Path, *, full: bool = False) -> list[Finding]:
+    """Findings about the code index in folder `path`; those of one that does not open are errors."""
+    from sleuth.code.snapshots import health
+
+    try:
+        with open_code(path) as storage:
+            return health.check(storage, full=full)
+    except StoreError as error:
+        return [Finding("error", CODE.record, str(error), "sleuth code index")]
+
+
+def repair_code(path: Path) -> list[Repair]:
+    """Mend the code index in folder `path`.
+
+    Raises:
+        StoreError: it cannot be mended; the message says what to do.
+    """
+    from sleuth.code.snapshots import health
+
+    with open_code(path) as storage:
+        return health.repair(storage)
+
+
+def code_status(path: Path) -> CodeStatus:
+    """The code index in folder `path` at a glance."""
+    from sleuth.code.snapshots import health
+
+    with open_code(path) as storage:
+        return health.status(storage)
 
 
 def default_embedder() -> Embedder:

@@ -58,11 +58,20 @@ def examine(path: Path, *, full: bool = False) -> list[Finding]:
 
 
 def mend(path: Path) -> list[Finding]:
-    """Check fully, mend what can be mended, and tell what was."""
-    from sleuth.engine.engine import Engine
+    """Check the indexes of code and of documents fully, mend what can be mended, and tell what was.
 
-    with Engine.open(path) as engine:
-        done = [*engine.repairs, *engine.repair()]
+    Raises:
+        StoreError: one cannot be mended; the message says what to do.
+    """
+    from sleuth.engine.codebase import has_code, repair_code
+    from sleuth.engine.engine import Engine
+    from sleuth.store.store import Store
+
+    code_too = has_code(path)
+    done = repair_code(path) if code_too else []
+    if not code_too or Store.is_at(path):
+        with Engine.open(path) as engine:
+            done += [*engine.repairs, *engine.repair()]
     return [Finding("warning", repair.what, repair.why) for repair in done]
 
 
@@ -133,7 +142,17 @@ def plugins() -> list[Finding]:
 
 
 def index(path: Path, *, full: bool = False) -> list[Finding]:
-    """Whether the index opens, covers every passage in every leg and, with `full`, holds the bytes it was given."""
+    """Whether the indexes open, cover everything in every leg and, with `full`, hold the bytes that they were given."""
+    from sleuth.engine.codebase import check_code, has_code
+
+    findings = documents(path, full=full)
+    if has_code(path):
+        findings += [Finding(f.level, f.subject, f.message, f.remedy) for f in check_code(path, full=full)]
+    return findings
+
+
+def documents(path: Path, *, full: bool = False) -> list[Finding]:
+    """Findings about the index of documents."""
     from sleuth.engine.engine import Engine
 
     try:

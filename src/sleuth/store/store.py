@@ -24,7 +24,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexLockedError
-from sleuth.store.catalogue import manifest, mark, merging
+from sleuth.store.catalogue import manifest, mark, merging, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError, Views
 from sleuth.store.catalogue.merging import Merges
@@ -34,9 +34,13 @@ from sleuth.store.legs import Leg
 from sleuth.store.reading import Snapshot
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
+from sleuth.store.record.scan import ranks_of
 from sleuth.store.record.values import Finding, Repair, Status
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sleuth.store.writing import Writer
 
 __all__ = ["FORMAT", "Store"]
@@ -73,7 +77,7 @@ class Store:
     @staticmethod
     def is_at(path: str | Path) -> bool:
         """Whether there is an index at `path`; raises as `open` does for one that does not open."""
-        return not opening.is_missing(opening.folder_at(path))
+        return not opening.is_missing(schema.folder_at(path))
 
     @classmethod
     def open(
@@ -91,7 +95,7 @@ class Store:
             FormatVersionError: made by another version of the format.
             IndexDamagedError: the record does not open; the message says what remains.
         """
-        folder = opening.folder_at(path)
+        folder = schema.folder_at(path)
         if create and opening.is_missing(folder):
             opening.create(folder, settings or {})
         noted = mark.read(folder)
@@ -242,19 +246,19 @@ class Store:
         leg = self._views.legs[name]
         connection = self._database.readers.acquire()
         with self._database.given_back(connection) as done, record.translated(self.path):
+
+            def rank(keys: NDArray[np.int64]) -> NDArray[np.uint32] | None:
+                ties = ranks_of(connection, keys)
+                done()
+                return ties
+
             loaded, _ = self._begin(connection)
             views = {view.name: view for view in loaded.views.get(name, ())}
             for run in merging.runs(connection, manifest.entries(connection, name), views):
                 chosen = merging.choose(run, views, whole=whole)
                 if chosen:
-                    merged = merging.merge(
-                        connection,
-                        leg,
-                        chosen,
-                        [views[entry.name] for entry in chosen],
-                        self._views.folder,
-                        done,
-                    )
+                    inputs = [views[entry.name] for entry in chosen]
+                    merged = merging.merge(leg, chosen, inputs, self._views.folder, rank)
                     if whole:
                         self._merges.offer(merged)
                     return merged

@@ -106,7 +106,8 @@ def index_source(
         repository = storage.repository_at(root) or storage.add_repository(root, source.url)
         before: Times = {}
         if isinstance(source, DiskSource):
-            before = source.remembered = read_times(storage.connection, repository.id)
+            with storage.reading() as connection:
+                before = source.remembered = read_times(connection, repository.id)
             source.known = storage.known_files(repository.id)
             source.without = storage.path.resolve()
         source.recall = storage.memory.recall(repository.id)
@@ -125,7 +126,7 @@ def index_source(
             storage.memory.forget()
             storage.fail(repository.id, version.id, f"{type(error).__name__}: {error}")
             raise
-        storage.shelf.merge_all(storage)
+        storage.merge()
     report.seconds = time.perf_counter() - began
     return report
 

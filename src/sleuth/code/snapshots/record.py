@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.errors import IndexDamagedError
+from sleuth.store.catalogue.schema import Schema
+from sleuth.store.disk.files import CODE
+from sleuth.store.record.layout import MANIFEST
+
 MAX_BYTES = 2_000_000
 TOO_LARGE = f"larger than {MAX_BYTES} bytes"
 """Why larger files are listed and not searched."""
 
-SCHEMA = """
-CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+FORMAT = 4
+SCHEMA = f"""
 CREATE TABLE repositories(
     id TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE, url TEXT NOT NULL, created REAL NOT NULL
 );
@@ -22,28 +28,33 @@ CREATE TABLE files(
     key INTEGER PRIMARY KEY, repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE, path TEXT NOT NULL,
     hash TEXT NOT NULL, language TEXT NOT NULL, category TEXT NOT NULL, encoding TEXT NOT NULL, lines INTEGER NOT NULL,
     size INTEGER NOT NULL, skip TEXT NOT NULL, first_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL,
-    detail BLOB NOT NULL, UNIQUE (repository, path, hash)
+    checksum INTEGER NOT NULL, detail BLOB NOT NULL, UNIQUE (repository, path, hash)
 );
 CREATE INDEX skipped_files ON files(repository, path, skip) WHERE skip != '';
 CREATE TABLE snapshots(
     serial INTEGER PRIMARY KEY, id TEXT NOT NULL, repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE,
     base TEXT NOT NULL, names TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, finished REAL,
-    files INTEGER NOT NULL, members BLOB NOT NULL, error TEXT NOT NULL, holder TEXT NOT NULL,
+    files INTEGER NOT NULL, members BLOB NOT NULL, error TEXT NOT NULL, checksum INTEGER NOT NULL,
     UNIQUE (repository, id)
 );
-CREATE TABLE segments(
-    name TEXT PRIMARY KEY, leg TEXT NOT NULL, fingerprint TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-    rows INTEGER NOT NULL, size INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB
-);
+{MANIFEST.strip()}
 CREATE TABLE times(
     repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE, path TEXT NOT NULL, size INTEGER NOT NULL,
     changed INTEGER NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (repository, path)
 ) WITHOUT ROWID;
 CREATE TABLE embeddings(
-    file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, fingerprint TEXT NOT NULL, vectors BLOB NOT NULL,
-    PRIMARY KEY (file, fingerprint)
+    file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, fingerprint TEXT NOT NULL, checksum INTEGER NOT NULL,
+    vectors BLOB NOT NULL, PRIMARY KEY (file, fingerprint)
 );
 """
+
+
+CODE_SCHEMA = Schema(
+    CODE,
+    FORMAT,
+    SCHEMA,
+    f"remove {CODE.record} and the folder {CODE.segments} beside it, and run `sleuth code index` again",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +118,94 @@ class FileRow(NamedTuple):
     chunks: int
 
 
+FILE_COLUMNS = ", ".join(FileRow._fields)
+SNAPSHOT_COLUMNS = "id, repository, base, names, status, started, finished, files, error"
+
+
 def snapshot_info(row: tuple[Any, ...]) -> SnapshotInfo:
+    """A row of `SNAPSHOT_COLUMNS`."""
     id, repository, base, names, status, started, finished, count, error = row
     return SnapshotInfo(id, repository, base, tuple(names.split()), status, started, finished, count, error)
 
 
-def matrix_of(blob: bytes) -> NDArray[np.float16]:
-    """Embeddings of a file version as they are kept: their width, then the rows."""
-    width = int(np.frombuffer(blob[:4], "<i4")[0])
-    return np.frombuffer(blob[4:], "<f2").reshape(-1, max(1, width)).astype(np.float16, copy=False)
+def file_checksum(repository: str, row: FileRow, detail: bytes) -> int:
+    """CRC-32 of a row of `files`."""
+    return zlib.crc32(detail, zlib.crc32("\0".join(map(str, (repository, *row))).encode()))
+
+
+def members_checksum(repository: str, id: str, members: bytes) -> int:
+    """CRC-32 of the row of a snapshot that is completed: which one it is, and its file versions."""
+    return zlib.crc32(members, zlib.crc32(f"{repository}\0{id}".encode()))
+
+
+def pack_members(keys: NDArray[np.int64]) -> bytes:
+    """Keys of file versions as a snapshot keeps them."""
+    return zlib.compress(np.sort(keys).astype("<i8").tobytes(), 1)
+
+
+def read_members(packed: bytes, snapshot: str) -> NDArray[np.int64]:
+    """Keys of a snapshot's file versions, ascending.
+
+    Raises:
+        IndexDamagedError: the bytes are not those that were written.
+    """
+    return (
+        np.frombuffer(unpacked(packed, f"the list of files of snapshot {snapshot}"), "<i8")
+        if packed
+        else NOTHING
+    )
+
+
+NOTHING = np.zeros(0, np.int64)
+
+
+def unpacked(packed: bytes, what: str) -> bytes:
+    """What was compressed.
+
+    Raises:
+        IndexDamagedError: the bytes are not those that were written.
+    """
+    try:
+        return zlib.decompress(packed)
+    except (zlib.error, TypeError) as error:
+        raise damaged(what) from error
+
+
+def damaged(what: str) -> IndexDamagedError:
+    """The error for a part of the database that is not as it was written."""
+    return IndexDamagedError(f"{what} is not as it was written: run `sleuth doctor --repair`")
+
+
+def pack_vectors(vectors: NDArray[np.float16]) -> bytes:
+    """Embeddings of a file version, shape (chunks, dimension), as they are kept: their width, then the rows."""
+    return np.int32(vectors.shape[1]).tobytes() + vectors.astype("<f2").tobytes()
+
+
+def read_vectors(packed: bytes) -> NDArray[np.float16]:
+    """The inverse of `pack_vectors`.
+
+    Raises:
+        ValueError: the bytes are of no rows of one width.
+    """
+    width = int(np.frombuffer(packed[:4], "<i4")[0])
+    return np.frombuffer(packed[4:], "<f2").reshape(-1, max(1, width)).astype(np.float16, copy=False)
+
+
+def vectors_checksum(file: int, fingerprint: str, packed: bytes) -> int:
+    """CRC-32 of a row of `embeddings`."""
+    return zlib.crc32(packed, zlib.crc32(f"{file}\0{fingerprint}".encode()))
+
+
+def checked_detail(row: FileRow, repository: str, checksum: int, detail: bytes) -> bytes:
+    """What parsing found in a file version, which kernels may read.
+
+    Raises:
+        IndexDamagedError: the row is not as it was written.
+    """
+    try:
+        whole = file_checksum(repository, row, detail) == checksum
+    except TypeError:  # a value of another type than was written
+        whole = False
+    if not whole:
+        raise damaged(f"what is kept of {row.path}")
+    return bytes(detail)

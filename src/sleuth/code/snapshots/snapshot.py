@@ -19,12 +19,12 @@ from sleuth.code.parsing.parse import Detail, LineIndex, Symbol
 from sleuth.code.search.words import WordLeg, WordSearcher
 from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo
 from sleuth.code.snapshots.shelf import ranges
-from sleuth.code.snapshots.storage import CodeStorage
 from sleuth.errors import ArgumentError
 from sleuth.store.legs import Bitmap, SegmentView, pack
 
 if TYPE_CHECKING:
     from sleuth.code.graph.resolve import Resolver
+    from sleuth.code.snapshots.storage import CodeStorage
 
 _REMEMBERED = 4_096
 
@@ -131,7 +131,8 @@ class Snapshot:
         return np.sort(ranges(self.firsts, self.counts))
 
     def _searcher(self, leg: WordLeg, live: NDArray[np.int64]) -> tuple[WordSearcher, list[SegmentView]]:
-        views = self.storage.shelf.views(self.storage.connection, leg, live)
+        with self.storage.reading() as connection:
+            views = self.storage.shelf.views(connection, leg, live)
         return leg.searcher(views), views
 
     def file_of_chunk(self, chunk: int) -> tuple[int, int]:

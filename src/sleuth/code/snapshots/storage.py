@@ -1,4 +1,4 @@
-"""Where are repositories, snapshots and what was found in their files kept?
+"""Keeps repositories, snapshots and what was found in their files.
 
 One SQLite database (`code.db`) and a folder of segments in the index folder. Contents are kept once per blob, what
 parsing found once per file version (a path with a content), and a snapshot is a list of file versions: branches
@@ -9,47 +9,45 @@ A run commits file versions in batches, then the snapshot: a killed run leaves n
 
 from __future__ import annotations
 
-import os
-import sqlite3
 import threading
 import time
 import uuid
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.parsing.analyse import Analysed
-from sleuth.code.search.words import Words
+from sleuth.code.search.words import WordLeg, Words
+from sleuth.code.snapshots import record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
-from sleuth.code.snapshots.record import SCHEMA, FileRow, Repository, SnapshotInfo, matrix_of, snapshot_info
-from sleuth.code.snapshots.shelf import Batch, Shelf
-from sleuth.errors import (
-    CodeError,
-    FormatVersionError,
-    IndexNotFoundError,
-)
-from sleuth.store.catalogue.lock import WriterLock
-from sleuth.store.disk.files import CODE, check_database, check_parts, make_database, make_folder
+from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, SnapshotInfo
+from sleuth.code.snapshots.shelf import Batch, Shelf, ranges
+from sleuth.code.snapshots.snapshot import Snapshot
+from sleuth.errors import CodeError, IndexNotFoundError, StoreError
+from sleuth.store.catalogue import merging, schema
+from sleuth.store.catalogue.building import Built
+from sleuth.store.catalogue.database import Database
+from sleuth.store.catalogue.schema import Access
+from sleuth.store.record.layout import Connection, select_in, translated
 
 if TYPE_CHECKING:
-    from sleuth.code.snapshots.snapshot import Snapshot
+    from sleuth.code.parsing.analyse import Analysed
 
-FORMAT = 3
-_BUSY_SECONDS = 30.0
-_PARAMETERS = 500
 _OPEN = 4
 """Snapshots that stay open."""
-_FILE_COLUMNS = "key, path, hash, language, category, encoding, lines, size, skip, first_chunk, chunks"
 
 
 class CodeStorage:
-    """The embedded storage of code. Safe to share between threads; several processes may read while one writes."""
+    """The embedded storage of code. Safe to share between threads; several processes may read while one writes.
+
+    Attributes:
+        path: the index folder.
+        writable: whether this process may write; readers of a read-only folder may not.
+    """
 
     def __init__(self, path: str | Path, words: Words, *, create: bool = True) -> None:
         """Open the code index in folder `path`.
@@ -61,73 +59,79 @@ class CodeStorage:
         Raises:
             IndexNotFoundError: none there, and `create` is False.
             FormatVersionError: written by another version.
+            IndexDamagedError: the database does not open.
+            IndexUnsafeError: a part of the index is a link or belongs to somebody else.
         """
-        self.path = Path(path)
+        self.path = schema.folder_at(path)
+        access = _access(self.path, create=create)
         self.words = words
-        self._folder = self.path / CODE.segments
-        self._database = self.path / CODE.record
-        check_parts(self.path)
-        if not self._database.exists():
-            if not create:
-                raise IndexNotFoundError(
-                    f"no code index in {self.path}; `sleuth code index PATH` makes one", path=str(self.path)
-                )
-            make_folder(self.path)
-            make_database(self._database)
-        make_folder(self._folder)
-        self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self.writable = access.writable
+        self.database = Database(
+            self.path, CODE_SCHEMA.names, writable=access.writable, immutable=access.immutable
+        )
         self._guard = threading.Lock()
         self._snapshots: dict[tuple[str, str], Snapshot] = {}
-        self.shelf = Shelf(self._folder, words)
+        self.shelf = Shelf(self.database, words)
         self.memory = Memory()
-        self._lock = WriterLock(self.path / CODE.lock)
-        self._prepare()
+        self._run: tuple[int, Connection] | None = None  # the thread that writes, and its connection
 
     # connections
 
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """This thread's connection."""
-        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is None:
-            check_database(self._database)
-            found = sqlite3.connect(
-                self._database, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            found.execute("PRAGMA journal_mode=WAL")
-            found.execute("PRAGMA synchronous=FULL")
-            found.execute("PRAGMA foreign_keys=ON")
-            self._local.connection = found
-            with self._guard:
-                self._connections.append(found)
-        return found
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection for a few statements; a run reads what it has written.
+
+        Raises:
+            StoreError: the database is damaged, or cannot be read now.
+        """
+        if (writer := self._writer()) is not None:
+            with translated(self.path):
+                yield writer
+        else:
+            with self.database.connection() as connection:
+                yield connection
+
+    def _writer(self) -> Connection | None:
+        """The connection of this thread's run."""
+        run = self._run
+        return run[1] if run is not None and run[0] == threading.get_ident() else None
 
     @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, durable: bool = True) -> Iterator[Connection]:
         """All or nothing; inside another transaction, a part of it.
 
         Args:
             durable: whether to wait until the disk has it; a note that may be lost with the power need not.
         """
-        connection = self.connection
-        if connection.in_transaction:
-            yield connection
-            return
+        writer = self._writer()
+        if writer is None:
+            with self.database.connection(write=True) as connection, self._committed(connection, durable):
+                yield connection
+        elif writer.in_transaction:
+            yield writer
+        else:
+            with translated(self.path), self._committed(writer, durable):
+                yield writer
+            with translated(self.path):
+                self.database.relieve(writer)
+
+    @contextmanager
+    def _committed(self, connection: Connection, durable: bool) -> Iterator[None]:
         if not durable:
-            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
         try:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                yield connection
+                yield
+                connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
                 self.memory.forget()
+                if connection.in_transaction:  # after a failed write SQLite may have rolled back by itself
+                    connection.execute("ROLLBACK")
                 raise
-            connection.execute("COMMIT")
         finally:
             if not durable:
-                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("PRAGMA synchronous = FULL")
 
     @contextmanager
     def writing(self, timeout: float = 10.0) -> Iterator[None]:
@@ -135,22 +139,24 @@ class CodeStorage:
 
         Raises:
             IndexLockedError: another run holds it; names it.
+            StoreError: this process may not write here.
         """
-        self._lock.acquire(timeout)
-        try:
-            self._fail_abandoned()
-            yield
-        finally:
-            self._lock.release()
+        with self.database.locked(timeout, sweep=True) as connection:
+            self._run = threading.get_ident(), connection
+            try:
+                self._fail_abandoned()
+                yield
+            finally:
+                self._run = None
 
     def close(self) -> None:
         """Let go of the database. Closing twice is fine."""
         with self._guard:
-            for connection in self._connections:
-                connection.close()
-            self._connections.clear()
             self._snapshots.clear()
-        self._local = threading.local()
+        if self.writable:
+            with suppress(StoreError):  # a log that cannot be copied now is copied later
+                self.database.checkpoint()
+        self.database.close()
 
     def __enter__(self) -> CodeStorage:
         return self
@@ -158,27 +164,12 @@ class CodeStorage:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _prepare(self) -> None:
-        with self.transaction() as connection:
-            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
-            if known is None:
-                for statement in SCHEMA.split(";"):
-                    if statement.strip():
-                        connection.execute(statement)
-                connection.execute("INSERT INTO meta VALUES ('format', ?)", (str(FORMAT),))
-            row = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
-        if row is None or int(row[0]) != FORMAT:
-            raise FormatVersionError(
-                f"{self._database} has format {row and row[0]}, this version reads {FORMAT}; "
-                "index again into a new folder",
-                path=str(self.path),
-            )
-
     # repositories and snapshots
 
     def repositories(self) -> list[Repository]:
         """All repositories, in order of path."""
-        rows = self.connection.execute("SELECT id, path, url FROM repositories ORDER BY path").fetchall()
+        with self.reading() as connection:
+            rows = connection.execute("SELECT id, path, url FROM repositories ORDER BY path").fetchall()
         return [Repository(*row) for row in rows]
 
     def repository(self, name: str) -> Repository:
@@ -191,30 +182,31 @@ class CodeStorage:
 
     def repository_at(self, path: str) -> Repository | None:
         """The repository at that path, where it is known."""
-        row = self.connection.execute(
-            "SELECT id, path, url FROM repositories WHERE path = ?", (path,)
-        ).fetchone()
+        with self.reading() as connection:
+            row = connection.execute(
+                "SELECT id, path, url FROM repositories WHERE path = ?", (path,)
+            ).fetchone()
         return Repository(*row) if row else None
 
     def add_repository(self, path: str, url: str) -> Repository:
         """The repository at that path, made known where it is not."""
         if known := self.repository_at(path):
             return known
-        made = Repository(str(uuid.uuid4()), path, url)
+        repository = Repository(str(uuid.uuid4()), path, url)
         with self.transaction() as connection:
             connection.execute(
-                "INSERT INTO repositories VALUES (?, ?, ?, ?)", (made.id, path, made.url, time.time())
+                "INSERT INTO repositories VALUES (?, ?, ?, ?)", (repository.id, path, url, time.time())
             )
-        return made
+        return repository
 
     def snapshots(self, repository: str) -> list[SnapshotInfo]:
         """All snapshots of a repository, newest first."""
-        rows = self.connection.execute(
-            "SELECT id, repository, base, names, status, started, finished, files, error FROM snapshots "
-            "WHERE repository = ? ORDER BY serial DESC",
-            (repository,),
-        ).fetchall()
-        return [snapshot_info(row) for row in rows]
+        with self.reading() as connection:
+            rows = connection.execute(
+                f"SELECT {record.SNAPSHOT_COLUMNS} FROM snapshots WHERE repository = ? ORDER BY serial DESC",
+                (repository,),
+            ).fetchall()
+        return [record.snapshot_info(row) for row in rows]
 
     def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
         """The completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
@@ -226,25 +218,25 @@ class CodeStorage:
 
     def begin(self, repository: str, id: str, base: str, names: Sequence[str]) -> None:
         """A snapshot is being indexed. One that is completed stays so until `complete`."""
-        holder = f"{os.uname().nodename} {os.getpid()}"
         with self.transaction(durable=False) as connection:
             connection.execute(
                 "INSERT INTO snapshots(id, repository, base, names, status, started, finished, files, members, error, "
-                "holder) VALUES (?, ?, ?, ?, 'indexing', ?, NULL, 0, x'', '', ?) ON CONFLICT(repository, id) DO UPDATE "
-                "SET status = 'indexing', started = excluded.started, error = '', holder = excluded.holder "
-                "WHERE status != 'completed'",
-                (id, repository, base, " ".join(names), time.time(), holder),
+                "checksum) VALUES (?, ?, ?, ?, 'indexing', ?, NULL, 0, x'', '', 0) ON CONFLICT(repository, id) DO "
+                "UPDATE SET status = 'indexing', started = excluded.started, error = '' WHERE status != 'completed'",
+                (id, repository, base, " ".join(names), time.time()),
             )
 
     def complete(self, repository: str, id: str, names: Sequence[str], members: NDArray[np.int64]) -> None:
         """The snapshot's file versions are all here: it answers from now on. Completing again makes it the newest."""
-        packed = zlib.compress(np.sort(members).astype("<i8").tobytes(), 1)
+        packed = record.pack_members(members)
+        checksum = record.members_checksum(repository, id, packed)
         with self.transaction() as connection:
             connection.execute(
-                "UPDATE snapshots SET status = 'completed', finished = ?, files = ?, members = ?, names = ?, "
+                "UPDATE snapshots SET status = 'completed', finished = ?, files = ?, members = ?, checksum = ?, "
+                "names = ?, error = '', "
                 "serial = (SELECT max(serial) + 1 FROM snapshots) "  # clocks go back, and a serial does not
                 "WHERE repository = ? AND id = ?",
-                (time.time(), len(members), packed, " ".join(names), repository, id),
+                (time.time(), len(members), packed, checksum, " ".join(names), repository, id),
             )
             named = connection.execute(
                 "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''",
@@ -260,16 +252,17 @@ class CodeStorage:
 
     def skipped(self, repository: str, keys: Iterable[int]) -> list[tuple[str, str]]:
         """Paths and reasons of those of these file versions that are not searched, in order of path."""
-        rows = self.connection.execute(
-            "SELECT key, path, skip FROM files WHERE repository = ? AND skip != '' ORDER BY path",
-            (repository,),
-        ).fetchall()
-        wanted = set(keys) if rows else ()
-        return [(path, skip) for key, path, skip in rows if key in wanted]
+        with self.reading() as connection:
+            rows = connection.execute(
+                "SELECT key, path, skip FROM files WHERE repository = ? AND skip != '' ORDER BY path",
+                (repository,),
+            ).fetchall()
+        members = set(keys) if rows else ()
+        return [(path, skip) for key, path, skip in rows if key in members]
 
     def fail(self, repository: str, id: str, error: str) -> None:
-        """The run broke off."""
-        with self.transaction() as connection:
+        """The run broke off. Where that cannot be noted, as on a full disk, the next run does."""
+        with suppress(StoreError), self.transaction() as connection:
             connection.execute(
                 "UPDATE snapshots SET status = 'failed', error = ? "
                 "WHERE repository = ? AND id = ? AND status = 'indexing'",
@@ -278,7 +271,9 @@ class CodeStorage:
 
     def _fail_abandoned(self) -> None:
         """Whoever holds the lock is the only one who indexes: what is still `indexing` was killed."""
-        if self.connection.execute("SELECT 1 FROM snapshots WHERE status = 'indexing'").fetchone() is None:
+        with self.reading() as connection:
+            abandoned = connection.execute("SELECT 1 FROM snapshots WHERE status = 'indexing'").fetchone()
+        if abandoned is None:
             return
         with self.transaction(durable=False) as connection:
             connection.execute(
@@ -286,63 +281,87 @@ class CodeStorage:
             )
 
     def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
-        """What can be read at a snapshot; the last few that were asked for stay open."""
-        from sleuth.code.snapshots.snapshot import Snapshot
+        """What can be read at a snapshot; the last few that were asked for stay open.
 
+        Raises:
+            IndexDamagedError: a part of it is not as it was written.
+        """
+        self.shelf.check_files()
         key = (repository.id, info.id)
         with self._guard:
-            found = self._snapshots.pop(key, None)
-        if found is None:
-            found = Snapshot(self, repository, info)
+            snapshot = self._snapshots.pop(key, None)
+        if snapshot is None:
+            snapshot = Snapshot(self, repository, info)
         with self._guard:
-            self._snapshots[key] = found
+            self._snapshots[key] = snapshot
             while len(self._snapshots) > _OPEN:
                 self._snapshots.pop(next(iter(self._snapshots)))
-        return found
+        return snapshot
 
     # file versions
 
     def members(self, repository: str, id: str) -> NDArray[np.int64]:
         """Keys of a snapshot's file versions, ascending."""
-        row = self.connection.execute(
-            "SELECT members FROM snapshots WHERE repository = ? AND id = ?", (repository, id)
-        ).fetchone()
-        if row is None or not row[0]:
-            return np.zeros(0, np.int64)
-        return np.frombuffer(zlib.decompress(row[0]), "<i8")
+        with self.reading() as connection:
+            row = connection.execute(
+                "SELECT members FROM snapshots WHERE repository = ? AND id = ?", (repository, id)
+            ).fetchone()
+        return record.read_members(row[0], id) if row else record.NOTHING
 
     def known_files(self, repository: str) -> Mapping[tuple[str, str], int]:
-        """Keys of the file versions that are here, by path and hash."""
-        return self.memory.known(self.connection, repository)
+        """Keys of the file versions that are here, by path and hash; for those who write."""
+        writer = self._writer()
+        if writer is not None:
+            return self.memory.known(writer, repository)
+        with self.database.connection(
+            write=True
+        ) as connection:  # of runs: only that one tells what others changed
+            return self.memory.known(connection, repository)
 
     def file_rows(self, keys: NDArray[np.int64]) -> list[FileRow]:
-        """File versions by key, in order of key."""
+        """File versions by key, in order of key.
+
+        Raises:
+            IndexDamagedError: one is not there.
+        """
         if not len(keys):
             return []
-        wanted = set(keys.tolist())
-        if len(wanted) < 500:
-            marks = ",".join("?" * len(wanted))
-            rows = self.connection.execute(
-                f"SELECT {_FILE_COLUMNS} FROM files WHERE key IN ({marks}) ORDER BY key", sorted(wanted)
-            )
-        else:
-            rows = self.connection.execute(
-                f"SELECT {_FILE_COLUMNS} FROM files WHERE key BETWEEN ? AND ? ORDER BY key",
-                (int(keys[0]), int(keys[-1])),
-            )
-        return [FileRow._make(row) for row in rows.fetchall() if row[0] in wanted]
+        members = set(keys.tolist())
+        with self.reading() as connection:
+            if len(members) < 500:
+                rows = sorted(select_in(connection, record.FILE_COLUMNS, "files", "key", sorted(members)))
+            else:
+                rows = connection.execute(
+                    f"SELECT {record.FILE_COLUMNS} FROM files WHERE key BETWEEN ? AND ? ORDER BY key",
+                    (int(keys[0]), int(keys[-1])),
+                ).fetchall()
+        return [FileRow._make(row) for row in rows if row[0] in members]
 
     def detail(self, key: int) -> bytes:
-        """What parsing found in a file version, packed."""
-        row = self.connection.execute("SELECT detail FROM files WHERE key = ?", (key,)).fetchone()
+        """What parsing found in a file version, packed.
+
+        Raises:
+            CodeError: it is gone.
+            IndexDamagedError: it is not as it was written.
+        """
+        with self.reading() as connection:
+            row = connection.execute(
+                f"SELECT {record.FILE_COLUMNS}, repository, checksum, detail FROM files WHERE key = ?", (key,)
+            ).fetchone()
         if row is None:
             raise CodeError(f"file version {key} is gone: its snapshot was pruned while it was read")
-        return bytes(row[0])
+        *columns, repository, checksum, detail = row
+        return record.checked_detail(FileRow._make(columns), repository, checksum, detail)
 
     def content(self, hash: str) -> bytes:
-        """A file's text as UTF-8."""
-        row = self.connection.execute("SELECT content FROM blobs WHERE hash = ?", (hash,)).fetchone()
-        return zlib.decompress(row[0]) if row is not None else b""
+        """A file's text as UTF-8.
+
+        Raises:
+            IndexDamagedError: it is not as it was written.
+        """
+        with self.reading() as connection:
+            row = connection.execute("SELECT content FROM blobs WHERE hash = ?", (hash,)).fetchone()
+        return record.unpacked(row[0], f"the content {hash}") if row is not None else b""
 
     def add_contents(self, files: Sequence[tuple[str, Analysed]]) -> None:
         """Keep contents ahead of their file versions, while others are parsed; without those they mean nothing."""
@@ -350,9 +369,9 @@ class CodeStorage:
             self._insert_contents(connection, files)
 
     @staticmethod
-    def _insert_contents(connection: sqlite3.Connection, files: Sequence[tuple[str, Analysed]]) -> None:
-        kept = [(hash, file.content) for hash, file in files if file.content]
-        connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", kept)
+    def _insert_contents(connection: Connection, files: Sequence[tuple[str, Analysed]]) -> None:
+        contents = [(hash, file.content) for hash, file in files if file.content]
+        connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", contents)
         for _, file in files:
             file.content = b""
 
@@ -360,67 +379,70 @@ class CodeStorage:
         """Keep file versions with a segment per leg; their keys, in order."""
         if not batch.files:
             return []
-        with self.transaction() as connection:
-            last = "SELECT key + 1, first_chunk + chunks FROM files ORDER BY key DESC LIMIT 1"  # both ascend
-            key, chunk = connection.execute(last).fetchone() or (1, 1)
-            high = connection.execute(
-                "SELECT coalesce(max(CASE leg WHEN 'files' THEN last END), 0), "
-                "coalesce(max(CASE leg WHEN 'chunks' THEN last END), 0) FROM segments"
-            ).fetchone()
-            key, chunk = max(key, high[0] + 1), max(chunk, high[1] + 1)
-            held = self.shelf.write(connection, batch, key, chunk)
-            try:
-                self._insert(connection, repository, batch.files, key, chunk)
-                self._insert_contents(connection, batch.files)
-            except BaseException:
-                for part in held:
-                    part.discard()
-                raise
-            pairs = [(file.path, hash) for hash, file in batch.files]
-            self.memory.learn(connection, repository, pairs, key)
-        for part in held:
-            part.release()
+        built: list[Built] = []
+        try:
+            with self.transaction() as connection:
+                key, chunk = _next_keys(connection)
+                built = self.shelf.write(connection, batch, key, chunk)
+                try:
+                    self._insert(connection, repository, batch.files, key, chunk)
+                    self._insert_contents(connection, batch.files)
+                except BaseException:
+                    for segment in built:
+                        segment.discard()
+                    raise
+                pairs = [(file.path, hash) for hash, file in batch.files]
+                self.memory.learn(connection, repository, pairs, key)
+        finally:
+            for segment in built:
+                segment.release()
         return list(range(key, key + len(batch.files)))
 
     @staticmethod
     def _insert(
-        connection: sqlite3.Connection,
-        repository: str,
-        files: Sequence[tuple[str, Analysed]],
-        key: int,
-        chunk: int,
+        connection: Connection, repository: str, files: Sequence[tuple[str, Analysed]], key: int, chunk: int
     ) -> None:
         rows = []
         for hash, file in files:
-            rows.append((key, repository, file.path, hash, file.language, file.category, file.encoding,
-                         file.lines, file.size, file.skip, chunk, file.chunks, file.detail))  # fmt: skip
+            row = FileRow(key, file.path, hash, file.language, file.category, file.encoding,
+                          file.lines, file.size, file.skip, chunk, file.chunks)  # fmt: skip
+            rows.append((*row, repository, record.file_checksum(repository, row, file.detail), file.detail))
             key += 1
             chunk += file.chunks
-        connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        marks = ", ".join("?" * (len(FileRow._fields) + 3))
+        connection.executemany(
+            f"INSERT INTO files({record.FILE_COLUMNS}, repository, checksum, detail) VALUES ({marks})", rows
+        )
 
     # vectors
 
     def vectors(self, fingerprint: str, keys: Sequence[int]) -> dict[int, NDArray[np.float16]]:
-        """Embeddings of the chunks of those file versions that have them; each of shape (chunks, dimension)."""
-        found: dict[int, NDArray[np.float16]] = {}
-        for start in range(0, len(keys), _PARAMETERS):
-            some = list(keys[start : start + _PARAMETERS])
-            marks = ",".join("?" * len(some))
-            rows = self.connection.execute(
-                f"SELECT file, vectors FROM embeddings WHERE file IN ({marks}) AND fingerprint = ?",
-                (*some, fingerprint),
+        """Embeddings of the chunks of those file versions that have them; each of shape (chunks, dimension).
+
+        Those that are not as they were written are left out: they are made again.
+        """
+        columns = "file, checksum, vectors"
+        with self.reading() as connection:
+            rows = list(
+                select_in(connection, columns, "embeddings", "file", keys, also=("fingerprint", fingerprint))
             )
-            found.update((key, matrix_of(blob)) for key, blob in rows)
-        return found
+        return {
+            key: record.read_vectors(packed)
+            for key, checksum, packed in rows
+            if record.vectors_checksum(key, fingerprint, packed) == checksum
+        }
 
     def add_vectors(self, fingerprint: str, vectors: Mapping[int, NDArray[np.float16]]) -> None:
-        """Keep embeddings of file versions, each of shape (chunks, dimension)."""
+        """Keep embeddings of file versions, each of shape (chunks, dimension), where this process may write."""
+        if not self.writable:
+            return
+        packed = [(key, record.pack_vectors(matrix)) for key, matrix in vectors.items()]
         with self.transaction() as connection:
             connection.executemany(
-                "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)",
+                "INSERT OR REPLACE INTO embeddings(file, fingerprint, checksum, vectors) VALUES (?, ?, ?, ?)",
                 [
-                    (key, fingerprint, np.int32(v.shape[1]).tobytes() + v.astype("<f2").tobytes())
-                    for key, v in vectors.items()
+                    (key, fingerprint, record.vectors_checksum(key, fingerprint, data), data)
+                    for key, data in packed
                 ],
             )
 
@@ -428,8 +450,7 @@ class CodeStorage:
 
     def prune(self, repository: str, keep: Sequence[str]) -> int:
         """Forget the snapshots of a repository that `keep` does not name, and what only they hold; how many went."""
-        with self._guard:
-            self._snapshots.clear()
+        self.forget()
         with self.writing():
             with self.transaction() as connection:
                 rows = connection.execute(
@@ -439,29 +460,78 @@ class CodeStorage:
                 connection.executemany(
                     "DELETE FROM snapshots WHERE repository = ? AND id = ?", [(repository, id) for id in gone]
                 )
-                connection.execute("CREATE TEMP TABLE live(key INTEGER PRIMARY KEY)")
-                connection.executemany(
-                    "INSERT OR IGNORE INTO live VALUES (?)", ((key,) for key in self._all_members(connection))
-                )
-                connection.execute(
-                    "DELETE FROM files WHERE repository = ? AND key NOT IN (SELECT key FROM live)",
-                    (repository,),
-                )
-                connection.execute("DROP TABLE live")
-                connection.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM files)")
+                forget_unlisted(connection, repository)
                 self.memory.forget()
             self.compact()
-            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.database.checkpoint(force=True)
         return len(gone)
+
+    def forget(self) -> None:
+        """Open snapshots and segments anew: something was removed or repaired."""
+        with self._guard:
+            self._snapshots.clear()
+        self.shelf.forget()
+        self.memory.forget()
 
     def compact(self) -> None:
         """Merge each leg's segments into one, without the rows of file versions that are gone."""
-        self.shelf.merge_all(self, everything=True)
+        self.merge(whole=True)
 
-    @staticmethod
-    def _all_members(connection: sqlite3.Connection) -> set[int]:
-        found: set[int] = set()
-        for (packed,) in connection.execute("SELECT members FROM snapshots WHERE status = 'completed'"):
-            if packed:
-                found.update(np.frombuffer(zlib.decompress(packed), "<i8").tolist())
-        return found
+    def merge(self, *, whole: bool = False) -> None:
+        """Merge the segments of a leg that has many, or all of them; for the run that writes."""
+        for leg in (self.words.files, self.words.chunks):
+            while True:
+                with self.reading() as connection:
+                    merged = self.shelf.due(connection, leg, self.live, whole=whole)
+                if merged is None:
+                    break
+                with self.transaction() as connection:
+                    merging.publish(connection, merged)
+                self.shelf.settle(merged)
+
+    def live(self, connection: Connection, leg: WordLeg) -> NDArray[np.int64]:
+        """Keys of the rows of a leg that a file version has, ascending."""
+        rows = connection.execute("SELECT key, first_chunk, chunks FROM files ORDER BY key").fetchall()
+        try:
+            keys, firsts, counts = np.array(rows, np.int64).reshape(-1, 3).T
+        except (ValueError, TypeError, OverflowError) as error:
+            raise record.damaged(f"the list of files ({error})") from error
+        return keys if leg is self.words.files else ranges(firsts, counts)
+
+
+def _access(folder: Path, *, create: bool) -> Access:
+    """What this process may do with the code index of a folder, which is made where it is to be."""
+    access = schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))
+    if access.whole:
+        return access
+    if not create:
+        raise IndexNotFoundError(
+            f"no code index in {folder}; `sleuth code index PATH` makes one", path=str(folder)
+        )
+    schema.create(folder, CODE_SCHEMA)
+    return schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))
+
+
+def _next_keys(connection: Connection) -> tuple[int, int]:
+    """The first key of a file version, and of a chunk, that was never given."""
+    last = "SELECT key + 1, first_chunk + chunks FROM files ORDER BY key DESC LIMIT 1"  # both ascend
+    key, chunk = connection.execute(last).fetchone() or (1, 1)
+    files, chunks = connection.execute(
+        "SELECT coalesce(max(CASE leg WHEN 'files' THEN last END), 0), "
+        "coalesce(max(CASE leg WHEN 'chunks' THEN last END), 0) FROM segments"
+    ).fetchone()
+    return max(key, files + 1), max(chunk, chunks + 1)
+
+
+def forget_unlisted(connection: Connection, repository: str) -> None:
+    """Remove the file versions of a repository that no completed snapshot lists, and contents of no file version."""
+    members: set[int] = set()
+    for id, packed in connection.execute("SELECT id, members FROM snapshots WHERE status = 'completed'"):
+        members.update(record.read_members(packed, id).tolist())
+    connection.execute("CREATE TEMP TABLE live(key INTEGER PRIMARY KEY)")
+    connection.executemany("INSERT OR IGNORE INTO live VALUES (?)", ((key,) for key in members))
+    connection.execute(
+        "DELETE FROM files WHERE repository = ? AND key NOT IN (SELECT key FROM live)", (repository,)
+    )
+    connection.execute("DROP TABLE live")
+    connection.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM files)")

@@ -54,9 +54,13 @@ class Built:
             self.held.discard()
 
 
-def keep(encoded: Encoded, folder: Path) -> Built:
-    """Write a segment to where it will live: a file, or the record if it is small."""
-    if encoded.size <= INLINE_BYTES:
+def keep(encoded: Encoded, folder: Path, inline_bytes: int | None = None) -> Built:
+    """Write a segment to where it will live: a file, or the record if it is small.
+
+    Args:
+        inline_bytes: the most that counts as small; `INLINE_BYTES` where None.
+    """
+    if encoded.size <= (INLINE_BYTES if inline_bytes is None else inline_bytes):
         return Built(encoded, None)
     held = Held(folder, encoded)
     return Built(replace(encoded, parts=()), held)  # it may wait long for its commit

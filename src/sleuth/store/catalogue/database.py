@@ -148,6 +148,11 @@ class Database:
         with self.connection(write=True) as connection:
             return _checkpoint(connection)
 
+    def relieve(self, connection: Connection) -> None:
+        """Copy the log into the database where it is long, by the writer's connection between two transactions."""
+        if self.log_bytes() > _LOG_BYTES:
+            _checkpoint(connection)
+
     def close(self) -> None:
         """Let go of all connections. Closing twice is fine."""
         self.readers.close()

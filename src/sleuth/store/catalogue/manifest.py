@@ -97,7 +97,8 @@ def _entry(row: tuple[Any, ...]) -> Entry:
         and all(isinstance(number, int) for number in numbers)
     ):
         raise IndexDamagedError(
-            f"the manifest names a segment {entry.name!r} that Sleuth did not write: `sleuth doctor --full` says more"
+            f"the manifest names a segment {entry.name!r} that Sleuth did not write: restore the index from a copy, "
+            "or remove it and index again"
         )
     return entry
 

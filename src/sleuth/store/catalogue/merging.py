@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.building import Built, keep
 from sleuth.store.catalogue.manifest import Entry
 from sleuth.store.legs import Leg, SegmentView, count, unpack
 from sleuth.store.record.layout import Connection
-from sleuth.store.record.scan import ranks_of
 from sleuth.store.scratch import Scratch, trim
 
 RATIO = 2
@@ -111,20 +111,22 @@ def choose(run: Sequence[Entry], views: Mapping[str, SegmentView], *, whole: boo
     return run[slice(*chosen)] if chosen else ()
 
 
-def merge(  # noqa: PLR0917 - what is merged, and where to
-    connection: Connection, leg: Leg, entries: Sequence[Entry], views: Sequence[SegmentView], folder: Path,
-    release: Callable[[], None],
-) -> Merged:  # fmt: skip
-    """Merge adjacent segments as the connection's transaction sees them.
+def merge(
+    leg: Leg,
+    entries: Sequence[Entry],
+    views: Sequence[SegmentView],
+    folder: Path,
+    rank: Callable[[NDArray[np.int64]], NDArray[np.uint32] | None],
+) -> Merged:
+    """Merge adjacent segments as their views see them.
 
     Args:
-        release: called as soon as the connection is no longer needed.
+        rank: gives the tie ranks of the keys that are left.
     """
     masks = [None if view.live is None else unpack(view.live, len(view)) for view in views]
     live = [view.keys if mask is None else view.keys[mask] for view, mask in zip(views, masks, strict=True)]
     keys = np.concatenate(live)
-    ties = ranks_of(connection, keys)
-    release()
+    ties = rank(keys)
     first, last = entries[0].first, entries[-1].last
     if not len(keys):
         return Merged(tuple(entries), first, last, None)
@@ -135,6 +137,23 @@ def merge(  # noqa: PLR0917 - what is merged, and where to
         del data, encoded
         trim()
     return Merged(tuple(entries), first, last, built)
+
+
+def publish(connection: Connection, merged: Merged) -> None:
+    """Name the result in the manifest instead of the inputs, in the open transaction."""
+    manifest.drop(connection, [entry.name for entry in merged.inputs])
+    if merged.built:
+        merged.built.publish(connection)
+
+
+def settle(merged: Merged, folder: Path) -> None:
+    """The commit stands: remove the files of the inputs. Who has mapped them keeps them."""
+    if merged.built:
+        merged.built.release()
+    for entry in merged.inputs:
+        if not entry.inline:
+            segment_files.remove(folder, entry.name)
+    merged.settled.set()
 
 
 class Merges:
@@ -173,9 +192,7 @@ class Merges:
                 merged.settled.set()
                 continue
             applied.append(merged)
-            manifest.drop(connection, names)
-            if merged.built:
-                merged.built.publish(connection)
+            publish(connection, merged)
             manifest.purge_tombstones(connection, path / "segments", merged.first, merged.last)
         return applied
 
@@ -191,14 +208,9 @@ class Merges:
             item.settled.set()
 
     def done(self, merged: Sequence[Merged], path: Path) -> None:
-        """The commit stands: remove the files of the inputs. Who has mapped them keeps them."""
+        """The commit stands."""
         for item in merged:
-            if item.built:
-                item.built.release()
-            for entry in item.inputs:
-                if not entry.inline:
-                    segment_files.remove(path / "segments", entry.name)
-            item.settled.set()
+            settle(item, path / "segments")
 
     # --- the thread
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from sleuth.errors import FormatVersionError, IndexDamagedError, IndexUnsafeError, StoreError
+from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, IndexUnsafeError, StoreError
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.segment_files import sync_folder
-from sleuth.store.disk.files import Names, make_database, make_folder
+from sleuth.store.disk.files import Names, check_parts, make_database, make_folder, make_index
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import Codebooks
 
@@ -35,6 +35,24 @@ class Schema(NamedTuple):
     again: str
 
 
+def folder_at(path: str | os.PathLike[str]) -> Path:
+    """The folder that a path names, if none of its parts leads out of it.
+
+    Raises:
+        ArgumentError: it is no path.
+        IndexUnsafeError: a part is a link or belongs to somebody else.
+    """
+    try:
+        folder = Path(path)
+        os.fsencode(folder)
+    except (TypeError, UnicodeEncodeError):
+        folder = Path("\0")
+    if "\0" in str(folder):
+        raise ArgumentError(f"path must be the path of a folder, as text or a Path, got {path!r}")
+    check_parts(folder)
+    return folder
+
+
 def create(folder: Path, schema: Schema, fill: Callable[[sqlite3.Connection], object] | None = None) -> None:
     """Make an empty database, durably; two processes that do it at once make one.
 
@@ -42,7 +60,7 @@ def create(folder: Path, schema: Schema, fill: Callable[[sqlite3.Connection], ob
         fill: inserts its first rows, in the transaction that makes the tables.
     """
     with record.failing_disk(folder):
-        make_folder(folder)
+        make_index(folder)
         make_folder(folder / schema.names.segments)
     lock = WriterLock(folder / schema.names.lock)
     lock.acquire(_CREATION_SECONDS)

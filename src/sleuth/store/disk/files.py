@@ -175,6 +175,17 @@ def opened_folder(path: Path) -> Iterator[int]:
         os.close(fd)
 
 
+def make_index(path: Path) -> None:
+    """Make an index folder, which tells git to leave it out; one that is there stays as it is."""
+    if path.is_dir():
+        return
+    make_folder(path)
+    with suppress(FileExistsError):
+        fd = open_file(path / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        os.write(fd, b"*\n")
+        os.close(fd)
+
+
 def make_folder(path: Path) -> None:
     """Make a folder that only this user may look into, and the folders above it; one that is there stays as it is."""
     path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)

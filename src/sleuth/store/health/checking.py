@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -14,12 +12,23 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sleuth.errors import IndexDamagedError, StoreError
-from sleuth.store.catalogue import manifest, mark, segment_files, segments
+from sleuth.store.catalogue import manifest, mark
 from sleuth.store.catalogue.lock import read_holder
-from sleuth.store.catalogue.manifest import Entry, SegmentMissingError, Views
+from sleuth.store.catalogue.manifest import Entry, Views
 from sleuth.store.catalogue.schema import log_bytes
-from sleuth.store.catalogue.segments import Opened
 from sleuth.store.health import opening
+from sleuth.store.health.proofs import (
+    READD,
+    REBUILD,
+    Segments,
+    check_coverage,
+    check_orphans,
+    check_segment,
+    check_size,
+    check_structure,
+    open_segment,
+    open_segments,
+)
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import bad_codebooks
 from sleuth.store.record.counters import Counters, Totals
@@ -27,12 +36,8 @@ from sleuth.store.record.layout import ChunkRow, Connection, DocumentRow
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing import Writer
 
-_REBUILD = "sleuth doctor --repair"
-_READD = "sleuth doctor --repair, then add the documents that it names again"
 _ORDER = ("error", "warning", "ok")
 Connections = Callable[[], AbstractContextManager[Connection]]
-_Segments = list[tuple[Entry, Opened | SegmentMissingError | IndexDamagedError]]
-"""By manifest entry, in its order: the segment, or why it does not open."""
 _Row = TypeVar("_Row", DocumentRow, ChunkRow)
 
 
@@ -90,56 +95,29 @@ def check(path: Path, connections: Connections, views: Views, *, full: bool) -> 
     found = []
     try:
         with connections() as connection:
-            opened = _open_segments(connection, views, full=full)
+            opened = open_segments(connection, folder, views.legs, full=full)
             found += list(_check(connection, path, views, opened, noted, full=full))
             connection.let_go()
-            found += list(_check_orphans(connection, folder))
+            found += list(check_orphans(connection, folder))
     except StoreError as error:
-        found.append(Finding("error", "record", str(error), _READD))
+        found.append(Finding("error", "record", str(error), READD))
     return sorted(found, key=lambda finding: _ORDER.index(finding.level))
 
 
-def _open_segments(connection: Connection, views: Views, *, full: bool) -> _Segments:
-    """All segments of the newest version, which the connection's transaction sees from now on.
-
-    A merge may take files away between the look at the manifest and the look at the folder; what is open stays, and
-    what a later manifest still names is lost.
-    """
-    missing: set[str] = set()
-    while True:
-        connection.execute("BEGIN")
-        entries = manifest.entries(connection)
-        opened = [(entry, _open_segment(connection, views, entry, full=full)) for entry in entries]
-        gone = {entry.name for entry, segment in opened if isinstance(segment, SegmentMissingError)}
-        if gone <= missing:
-            return opened
-        missing = gone
-        connection.let_go()
-
-
-def _open_segment(
-    connection: Connection, views: Views, entry: Entry, *, full: bool
-) -> Opened | SegmentMissingError | IndexDamagedError:
-    try:
-        return manifest.open_segment(connection, views.folder, entry, views.legs.get(entry.leg), full=full)
-    except (SegmentMissingError, IndexDamagedError) as error:
-        return error
-
-
 def _check(
-    connection: Connection, path: Path, views: Views, opened: _Segments, noted: int | None, *, full: bool
+    connection: Connection, path: Path, views: Views, opened: Segments, noted: int | None, *, full: bool
 ) -> Iterator[Finding]:
     yield from _check_note(connection, noted)
-    broken = [*_check_structure(connection)] if full else []
+    broken = [*check_structure(connection)] if full else []
     yield from broken
-    yield from _check_size(connection, path)
+    yield from check_size(connection, path / opening.RECORD)
     if not broken:
         yield from _check_state(connection)
         if full:
             yield from _check_rows(connection)
             yield from _check_embeddings(connection)
             if bad := bad_codebooks(connection):
-                yield Finding("error", "record", f"codebooks {bad} are not as they were written", _READD)
+                yield Finding("error", "record", f"codebooks {bad} are not as they were written", READD)
         yield from _check_segments(connection, opened, views, full=full)
 
 
@@ -150,38 +128,17 @@ def _check_note(connection: Connection, noted: int | None) -> Iterator[Finding]:
             "warning",
             "version",
             "the note of the newest version is damaged; nothing is lost by that",
-            _REBUILD,
+            REBUILD,
         )
     elif noted == 0 and version:
         yield Finding(
             "warning",
             "version",
             "the note of the newest version is missing; nothing is lost by that",
-            _REBUILD,
+            REBUILD,
         )
     elif lost := opening.lost(noted, version):
         yield Finding("error", "record", lost, "add the newest documents again, then sleuth doctor --repair")
-
-
-def _check_structure(connection: Connection) -> Iterator[Finding]:
-    told = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
-    if told != ["ok"]:
-        yield Finding("error", "record", f"SQLite's integrity check: {'; '.join(told)}", _READD)
-    if broken := connection.execute("PRAGMA foreign_key_check").fetchall():
-        yield Finding("error", "record", f"{len(broken)} rows refer to rows that are not there", _READD)
-
-
-def _check_size(connection: Connection, path: Path) -> Iterator[Finding]:
-    """The length of the record's file, which SQLite does not mind."""
-    pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    size = (path / opening.RECORD).stat().st_size
-    if size % page or (size > pages * page and not log_bytes(path / opening.RECORD)):
-        yield Finding(
-            "warning",
-            "record",
-            f"its file has {size} bytes, its pages take {pages * page}; no row is in the rest",
-            _REBUILD,
-        )
 
 
 def _check_state(connection: Connection) -> Iterator[Finding]:
@@ -193,7 +150,7 @@ def _check_state(connection: Connection) -> Iterator[Finding]:
         totals.end > counters.next_key
     ):
         yield Finding(
-            "error", "record", f"it counts {counted}, and holds {totals.documents} and {stored}", _READD
+            "error", "record", f"it counts {counted}, and holds {totals.documents} and {stored}", READD
         )
     else:
         yield Finding("ok", "record", f"{counters.documents} documents, {counters.chunks} chunks")
@@ -244,90 +201,30 @@ def _check_rows(connection: Connection) -> Iterator[Finding]:
     bad = bad_documents(connection)
     if bad:
         names = ", ".join(repr(name) for name in list(bad.values())[:5]) + (", ..." if len(bad) > 5 else "")
-        yield Finding(
-            "error", "record", f"{len(bad)} documents are not as they were written: {names}", _READD
-        )
+        yield Finding("error", "record", f"{len(bad)} documents are not as they were written: {names}", READD)
     else:
         yield Finding("ok", "record", "every row is as it was written")
 
 
 def _check_embeddings(connection: Connection) -> Iterator[Finding]:
     if bad := len(record.bad_embeddings(connection)):
-        yield Finding("error", "embeddings", f"{bad} cached vectors are not as they were written", _REBUILD)
+        yield Finding("error", "embeddings", f"{bad} cached vectors are not as they were written", REBUILD)
 
 
 def _check_segments(
-    connection: Connection, opened: _Segments, views: Views, *, full: bool
+    connection: Connection, opened: Segments, views: Views, *, full: bool
 ) -> Iterator[Finding]:
     present = manifest.record_keys(connection, 1, 1 << 62)
     dead = np.fromiter((key for (key,) in connection.execute("SELECT key FROM tombstones")), np.int64)
     for name in sorted({entry.leg for entry, _ in opened} | set(views.legs)):
         keys, faults = [np.zeros(0, np.int64)], 0
         for entry, segment in ((e, s) for e, s in opened if e.leg == name):
-            own, wrong = _check_segment(entry, segment, full=full)
+            own, wrong = check_segment(entry, segment, full=full)
             keys.append(own)
             faults += bool(wrong)
             if wrong:
-                yield Finding("error", name, wrong, _REBUILD)
-        yield from _check_coverage(name, np.concatenate(keys), present, dead, name in views.deferred, faults)
-
-
-def _check_segment(
-    entry: Entry, segment: Opened | SegmentMissingError | IndexDamagedError, *, full: bool
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
-    """The keys of a segment, and what is wrong with it."""
-    nothing = np.zeros(0, np.int64)
-    if isinstance(segment, SegmentMissingError):
-        return nothing, f"segment {entry.name}: its file is missing"
-    if isinstance(segment, IndexDamagedError):
-        return nothing, str(segment)
-    keys = segment.keys
-    if full and (wrong := list(segments.verify(segment))):
-        return keys, f"segment {entry.name}: {', '.join(wrong)} not as written"
-    return keys, ""
-
-
-def _check_coverage(  # noqa: PLR0917 - arrays in the order of the sentence
-    leg: str,
-    keys: np.ndarray[Any, np.dtype[np.int64]],
-    present: np.ndarray[Any, np.dtype[np.int64]],
-    dead: np.ndarray[Any, np.dtype[np.int64]],
-    deferred: bool,
-    faults: int,
-) -> Iterator[Finding]:
-    """Live rows of a leg against the rows of the record: each exactly once."""
-    live = keys[~np.isin(keys, dead)]
-    twice = len(live) - len(np.unique(live))
-    missing, foreign = len(np.setdiff1d(present, live)), len(np.setdiff1d(live, present))
-    if twice or foreign:
-        yield Finding(
-            "error", leg, f"{twice} rows are in two segments, {foreign} are of no document", _REBUILD
-        )
-    if missing and deferred and not faults:
-        yield Finding(
-            "warning", leg, f"{missing} of {len(present)} chunks are not indexed yet", "sleuth index"
-        )
-    elif missing:
-        yield Finding("error", leg, f"{missing} of {len(present)} chunks are in no sound segment", _REBUILD)
-    elif not (twice or foreign or faults):
-        yield Finding("ok", leg, f"every one of {len(present)} chunks is covered exactly once")
-
-
-def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:
-    """Files that nobody was writing and that no manifest since names: a commit may have come in between."""
-    unheld = segment_files.orphans(folder, set()) if folder.is_dir() else []
-    named = {f"{entry.name}{segment_files.SUFFIX}" for entry in manifest.entries(connection)}
-    for path in unheld:
-        if path.name in named or not os.path.lexists(path):
-            continue
-        if segment_files.is_ours(path):
-            message, remedy = "no manifest names this file: a crash left it", "any write removes it"
-        else:
-            message, remedy = (
-                "Sleuth did not write this file, and leaves it alone",
-                f"rm {shlex.quote(str(path))}",
-            )
-        yield Finding("warning", path.name, message, remedy)
+                yield Finding("error", name, wrong, REBUILD)
+        yield from check_coverage(name, np.concatenate(keys), present, dead, name in views.deferred, faults)
 
 
 def repair(path: Path, connections: Connections, writer: Writer, views: Views) -> list[Repair]:
@@ -339,13 +236,13 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
     told = []
     with connections() as connection:
         connection.execute("BEGIN")
-        if broken := list(_check_structure(connection)):
+        if broken := list(check_structure(connection)):
             raise IndexDamagedError(f"{broken[0].message}; {_readable(connection)}", path=str(path))
         bad = bad_documents(connection)
         embeddings = record.bad_embeddings(connection)
         for entry in manifest.entries(connection):
-            segment = _open_segment(connection, views, entry, full=True)
-            if wrong := _check_segment(entry, segment, full=True)[1]:
+            segment = open_segment(connection, views.folder, entry, views.legs, full=True)
+            if wrong := check_segment(entry, segment, full=True)[1]:
                 views.damage[entry.name] = wrong
     if bad:
         writer.repairs.forget_documents(list(bad))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from sleuth.errors import (
-    ArgumentError,
     FormatVersionError,
     IndexDamagedError,
     IndexNotFoundError,
@@ -17,30 +16,12 @@ from sleuth.errors import (
 from sleuth.store.catalogue import mark, schema
 from sleuth.store.catalogue.schema import Access, Schema
 from sleuth.store.catalogue.segment_files import SUFFIX
-from sleuth.store.disk.files import DOCUMENTS, check_parts
+from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 
 RECORD, SEGMENTS, LOCK = DOCUMENTS.record, DOCUMENTS.segments, DOCUMENTS.lock
 _FREE_SHARE = 0.25
-
-
-def folder_at(path: str | os.PathLike[str]) -> Path:
-    """The folder that a path names, if none of its parts leads out of it.
-
-    Raises:
-        ArgumentError: it is no path.
-        IndexUnsafeError: a part is a link or belongs to somebody else.
-    """
-    try:
-        folder = Path(path)
-        os.fsencode(folder)
-    except (TypeError, UnicodeEncodeError):
-        folder = Path("\0")
-    if "\0" in str(folder):
-        raise ArgumentError(f"path must be the path of a folder, as text or a Path, got {path!r}")
-    check_parts(folder)
-    return folder
 
 
 DOCUMENTS_SCHEMA = Schema(

@@ -34,7 +34,15 @@ PAGE = 8192
 MAPPED = 1 << 40
 """Bytes of the record that readers map, at most: rows that lie apart are read in half the time of page by page."""
 
-SCHEMA = """
+MANIFEST = """
+CREATE TABLE segments(
+    name TEXT PRIMARY KEY, leg TEXT NOT NULL, fingerprint TEXT NOT NULL, first INTEGER NOT NULL,
+    last INTEGER NOT NULL, rows INTEGER NOT NULL, bytes INTEGER NOT NULL, checksum INTEGER NOT NULL, inline BLOB
+);
+"""
+"""The table of segments, which is the same in every database of an index folder."""
+
+SCHEMA = f"""
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE state(
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -51,10 +59,7 @@ CREATE TABLE chunks(
     key INTEGER PRIMARY KEY, n INTEGER NOT NULL, page INTEGER, start INTEGER NOT NULL, line INTEGER NOT NULL,
     lines INTEGER NOT NULL, checksum INTEGER NOT NULL, fields TEXT, metadata TEXT, text NOT NULL
 );
-CREATE TABLE segments(
-    name TEXT PRIMARY KEY, leg TEXT NOT NULL, fingerprint TEXT NOT NULL, first INTEGER NOT NULL,
-    last INTEGER NOT NULL, rows INTEGER NOT NULL, bytes INTEGER NOT NULL, checksum INTEGER NOT NULL, inline BLOB
-);
+{MANIFEST.strip()}
 CREATE TABLE tombstones(key INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 CREATE INDEX tombstones_by_generation ON tombstones(generation);
 CREATE TABLE codebooks(book INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, share REAL NOT NULL, symbols BLOB NOT NULL);

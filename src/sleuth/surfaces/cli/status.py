@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from sleuth.errors import IndexNotFoundError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
@@ -12,18 +14,44 @@ from sleuth.surfaces.cli.common import (
     open_index,
     print_json,
 )
+from sleuth.surfaces.cli.places import index_path
 from sleuth.surfaces.cli.terminal import console, say
 
 
 @app.command("status")
 def status(json: JsonOption = False, index: IndexOption = None) -> None:
-    """Show counts, sizes and versions of the index, per leg."""
-    with open_index(index) as engine:
-        found = engine.status()
+    """Show counts, sizes and versions of the indexes of documents and code."""
+    from sleuth.engine.codebase import code_status, has_code
+
+    folder = index_path(index)
+    code = code_status(folder)._asdict() if has_code(folder) else None
+    found: dict[str, Any] | None = None
+    try:
+        with open_index(index) as engine:
+            found = engine.status()
+    except IndexNotFoundError:
+        if code is None:
+            raise
     if json:
-        print_json(found)
-    else:
+        print_json({**(found or {"path": str(folder)}), **({"code": code} if code else {})})
+        return
+    if found:
         print_status(found)
+    if code:
+        print_code(folder, code)
+
+
+def print_code(folder: Path, code: dict[str, int]) -> None:
+    """The status of a code index as a small table."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    facts = Table.grid(padding=(0, 2))
+    facts.add_row("code", escape(str(folder)))
+    for name, value in code.items():
+        facts.add_row(name, human_bytes(value) if name == "bytes" else f"{value:,}")
+    say()
+    console().print(facts)
 
 
 def print_status(found: dict[str, Any]) -> None:

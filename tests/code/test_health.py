@@ -1,0 +1,244 @@
+"""A code index is checked and mended as an index of documents is."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sleuth.code import CodeRetriever, index_path
+from sleuth.code.snapshots import health
+from sleuth.engine import doctor
+from sleuth.engine.codebase import check_code, code_status, open_code, repair_code
+from sleuth.errors import IndexDamagedError, StoreError, UnknownSnapshotError
+from tests.code.conftest import SHOP, Git
+
+
+@pytest.fixture
+def indexed(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An index of two snapshots whose segments are files."""
+    monkeypatch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
+    with open_code(tmp_path / "index", create=True) as storage:
+        git.commit({**SHOP})
+        index_path(storage, git.root)
+        git.commit({"shop/more.py": "def refund(order):\n    return order\n", "binary.bin": "\0\0"})
+        index_path(storage, git.root)
+    return tmp_path / "index"
+
+
+def answers(path: Path) -> list[tuple[str, str]]:
+    """What a few queries find at the newest snapshot."""
+    with open_code(path) as storage:
+        retriever = CodeRetriever(storage, None)
+        (repository,) = storage.repositories()
+        hits = [
+            hit
+            for query in ("refund an order", "price", "where is the cart")
+            for hit in retriever.retrieve(query, repository.id, strategy="keyword")
+        ]
+        return [(hit.file_path, f"{hit.score:.5f}") for hit in hits]
+
+
+def faults(path: Path, *, full: bool = True) -> list[str]:
+    """What a check complains of."""
+    return [f"{f.level} {f.subject}: {f.message}" for f in check_code(path, full=full) if f.level != "ok"]
+
+
+def test_a_sound_index(indexed: Path) -> None:
+    """Nothing is complained of; counts are told."""
+    assert faults(indexed) == []
+    assert len(check_code(indexed, full=True)) == 4
+    status = code_status(indexed)
+    assert (status.repositories, status.snapshots, status.segments) == (1, 2, 4)
+    assert status.files > 2
+    assert status.bytes > 10_000
+
+
+@pytest.mark.parametrize("leg", ["files", "chunks"])
+@pytest.mark.parametrize("damage", ["gone", "cut", "flipped", "foreign"])
+def test_segments_are_rebuilt(indexed: Path, leg: str, damage: str) -> None:
+    """A segment that is missing or damaged is found, and rebuilt from the contents that are kept; answers stay."""
+    before = answers(indexed)
+    assert before
+    victim, other = sorted((indexed / "code").glob(f"{leg}-*.seg"))
+    data = victim.read_bytes()
+    if damage == "gone":
+        victim.unlink()
+    elif damage == "cut":
+        os.truncate(victim, len(data) // 2)
+    elif damage == "flipped":
+        victim.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+    else:
+        victim.write_bytes(other.read_bytes())
+    assert any(f"code {leg}" in fault for fault in faults(indexed))
+    if damage != "flipped":
+        assert faults(indexed, full=False)
+        with pytest.raises(IndexDamagedError, match="sleuth doctor --repair"):
+            answers(indexed)
+    assert [repair.what for repair in repair_code(indexed)] == [f"code {leg}"]
+    assert faults(indexed) == []
+    assert answers(indexed) == before
+
+
+def test_a_file_that_is_lost_names_its_snapshots(indexed: Path, git: Git) -> None:
+    """A damaged row takes the snapshots that list it with it, by name; indexing again restores them."""
+    before = answers(indexed)
+    with sqlite3.connect(indexed / "code.db") as connection:
+        connection.execute("UPDATE files SET detail = detail || x'00' WHERE path = 'shop/more.py'")
+        newest, first = [
+            row[0] for row in connection.execute("SELECT id FROM snapshots ORDER BY serial DESC")
+        ]
+    connection.close()
+    assert any("shop/more.py" in fault for fault in faults(indexed))
+    with pytest.raises(IndexDamagedError, match=r"shop/more\.py is not as it was written"):
+        answers(indexed)
+    assert f"snapshot {newest}" in [repair.what for repair in repair_code(indexed)]
+    assert faults(indexed) == []
+    with open_code(indexed) as storage:
+        (repository,) = storage.repositories()
+        assert storage.snapshot(repository).id == first
+        with pytest.raises(UnknownSnapshotError, match="index it again"):
+            storage.snapshot(repository, newest)
+        assert index_path(storage, git.root).snapshot == newest
+    assert answers(indexed) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE blobs SET content = x'00'",
+        "DELETE FROM blobs",
+        "UPDATE snapshots SET members = x'0102'",
+        "UPDATE snapshots SET members = 'text'",
+        "UPDATE files SET first_chunk = 'x'",
+        "UPDATE files SET detail = 5",
+        "DELETE FROM files",
+        "DELETE FROM segments",
+        "UPDATE segments SET name = '../' || name",
+        "UPDATE segments SET bytes = -1",
+        "UPDATE segments SET fingerprint = 'other'",
+        "DELETE FROM repositories",
+        "DROP TABLE snapshots",
+        "PRAGMA user_version = 3",
+        "PRAGMA user_version = 0",
+    ],
+)
+def test_odd_values_in_the_database(indexed: Path, git: Git, change: str) -> None:
+    """Every use of it answers, or fails with an error of Sleuth's; a repair mends what it finds, or refuses."""
+    with sqlite3.connect(indexed / "code.db") as connection:
+        connection.execute(change)
+    connection.close()
+    for _ in range(2):
+        for use in (answers, faults, code_status):
+            try:
+                use(indexed)
+            except (StoreError, ValueError, UnknownSnapshotError) as error:
+                assert use is not faults
+                assert "unpack" not in str(error) or change == "DELETE FROM repositories"
+    try:
+        repair_code(indexed)
+        assert faults(indexed) == []
+        with open_code(indexed) as storage:
+            index_path(storage, git.root)
+        assert faults(indexed) == []
+        assert answers(indexed)
+    except StoreError as error:
+        assert "index" in str(error)
+
+
+def test_cached_vectors_are_checked(indexed: Path) -> None:
+    """Those that are not as they were written are found, not used, and removed by a repair."""
+    with open_code(indexed) as storage:
+        storage.add_vectors("model", {1: np.ones((2, 4), np.float16), 2: np.ones((1, 4), np.float16)})
+    with sqlite3.connect(indexed / "code.db") as connection:
+        connection.execute("UPDATE embeddings SET vectors = x'0400000001' WHERE file = 1")
+    connection.close()
+    with open_code(indexed) as storage:
+        assert storage.vectors("model", [1, 2]).keys() == {2}
+    assert faults(indexed) == ["error code.db: 1 cached vectors are not as they were written"]
+    assert [repair.what for repair in repair_code(indexed)] == ["embeddings"]
+    assert faults(indexed) == []
+
+
+def test_a_file_that_is_cut_off_under_a_reader(indexed: Path) -> None:
+    """The next use of a snapshot says so, where reading the lost end would kill the process."""
+    with open_code(indexed) as storage:
+        (repository,) = storage.repositories()
+        retriever = CodeRetriever(storage, None)
+        assert retriever.retrieve("price", repository.id, strategy="keyword")
+        for file in (indexed / "code").glob("*.seg"):
+            os.truncate(file, 4096 if file.stat().st_size > 4096 else 1)
+        with pytest.raises(IndexDamagedError, match="was cut off while it was open"):
+            retriever.retrieve("price", repository.id, strategy="keyword")
+
+
+def test_a_read_only_folder_is_served(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search, check and status work where nothing can be written; indexing says that it cannot."""
+    before = answers(indexed)
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
+    files = {path: path.stat().st_mtime_ns for path in indexed.rglob("*") if path.is_file()}
+    assert answers(indexed) == before
+    assert faults(indexed) == []
+    assert code_status(indexed).snapshots == 2
+    with open_code(indexed) as storage:
+        storage.add_vectors("model", {1: np.ones((2, 4), np.float16)})
+        with pytest.raises(StoreError, match="read-only"), storage.writing():
+            pass
+    after = {path: path.stat().st_mtime_ns for path in indexed.rglob("*") if path.is_file()}
+    assert {
+        path: time for path, time in after.items() if "-shm" not in path.name and "-wal" not in path.name
+    } == {path: time for path, time in files.items() if "-shm" not in path.name and "-wal" not in path.name}
+
+
+def test_doctor_and_status_tell_of_code(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`sleuth doctor`, its repair and `sleuth status` cover code, also where there are no documents."""
+    min((indexed / "code").glob("chunks-*.seg")).unlink()
+    subjects = [finding.subject for finding in doctor.index(indexed, full=True) if finding.level == "error"]
+    assert "code chunks" in subjects
+    assert [finding.subject for finding in doctor.mend(indexed)] == ["code chunks"]
+    assert not [finding for finding in doctor.index(indexed, full=True) if finding.level == "error"]
+    from sleuth.surfaces.cli.status import status
+
+    status(json=True, index=indexed)
+    assert json.loads(capsys.readouterr().out)["code"]["snapshots"] == 2
+
+
+def test_a_forked_child_reads_and_writes(indexed: Path, git: Git) -> None:
+    """A child made by fork uses the storage on its own; the parent goes on."""
+    with open_code(indexed) as storage:
+        (repository,) = storage.repositories()
+        count = len(storage.snapshots(repository.id))
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                git.commit({"child.py": "c = 1\n"})
+                index_path(storage, git.root, workers=1)
+                status = 0 if len(storage.snapshots(repository.id)) == count + 1 else 2
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert len(storage.snapshots(repository.id)) == count + 1
+        assert [finding for finding in health.check(storage, full=True) if finding.level != "ok"] == []
+
+
+def test_a_fork_inside_a_run_leaves_it_to_the_parent(tmp_path: Path) -> None:
+    """A child that is made while its parent writes has no part in the run."""
+    with open_code(tmp_path / "index", create=True) as storage, storage.writing():
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with pytest.raises(StoreError), storage.writing(timeout=0.05):
+                    pass
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        storage.add_repository("/a", "")
+        assert len(storage.repositories()) == 1
