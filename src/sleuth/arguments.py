@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from sleuth.errors import ArgumentError
@@ -23,3 +24,27 @@ def check_count(value: Any, argument: str = "k", *, least: int = 0) -> int:
     if number < least:
         raise ArgumentError(f"{argument} must be an int of {least} or more, got {value!r}")
     return number
+
+
+def check_names(
+    names: Iterable[str], known: Collection[str], argument: str = "options", *, others: bool = False
+) -> None:
+    """Refuse names that nothing takes.
+
+    Args:
+        known: the names that are taken.
+        others: further names may be taken too; then only those that look like a misspelt known one are refused.
+
+    Raises:
+        ArgumentError: a name is unknown; gives the nearest known one.
+    """
+    from difflib import get_close_matches
+
+    for name in names:
+        if name in known:
+            continue
+        near = get_close_matches(name, known, 1, 0.8 if others else 0.5)
+        if near or not others:
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            listed = ", ".join(sorted(known)) or "none"
+            raise ArgumentError(f"{argument} must be among {listed}, got {name!r}{hint}")

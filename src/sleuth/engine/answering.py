@@ -161,7 +161,8 @@ class Answering:
             return_mode: "with_items" keeps the passages in the result.
             filter: which passages may answer.
             model: who writes this answer, as of `use_model`.
-            options: reach the hooks; the engine's own takes `legs`, `fusion` and `explain`, as of `retrieve`.
+            options: reach the hooks; one that no hook takes is refused. The engine's own takes `legs`, `fusion` and
+                `explain`, as of `retrieve`.
 
         Returns:
             The answer; an empty query, nothing found and invalid arguments are told in `detail`, not raised.

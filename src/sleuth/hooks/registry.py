@@ -192,7 +192,7 @@ class Morpheus:
                     self._hooks.pop(key, None)
         return removed
 
-    def execute_hook(self, hook_name: str, result: T, *args: Any, rag2f: Any, **options: Any) -> T:
+    def execute_hook(self, hook_name: str, result: T, /, *args: Any, rag2f: Any, **options: Any) -> T:
         """Passes `result` through the hooks of a name.
 
         Args:

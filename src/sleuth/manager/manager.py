@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_names
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.hooks.registry import BUILTIN, Hook, Morpheus
 from sleuth.manager.streaming import SearchStream
@@ -29,6 +29,9 @@ from sleuth.types import Ranking
 
 RETRIEVE = "indiana_jones_retrieve"
 SYNTHESIZE = "indiana_jones_synthesize"
+
+_RESERVED = frozenset({"result", "rag2f", "retrieve_result", "for_synthesize", "kwargs"})
+"""What hooks are given under these names by Sleuth."""
 
 R = TypeVar("R", bound=BaseResult)
 
@@ -97,9 +100,19 @@ class RetrievalManager:
         Raises:
             RetrievalError: a hook failed; `context` holds query, k, and the hook with its plugin.
         """
-        invalid = _check(query, k, return_mode)
+        invalid = _check(query, k, return_mode) or self._check_options(options, RETRIEVE)
         if invalid is not None:
             return RetrieveResult.fail(invalid, query=_as_text(query))
+        return self._retrieve(query, k, return_mode, for_synthesize, _own(options))
+
+    def _retrieve(
+        self,
+        query: str,
+        k: int,
+        return_mode: ReturnMode | str,
+        for_synthesize: bool,
+        options: Mapping[str, Any],
+    ) -> RetrieveResult:
         start = RetrieveResult.success(query=query)
         arguments = (query, k, ReturnMode(return_mode), for_synthesize)
         result = self._run(RETRIEVE, start, arguments, {"query": query, "k": k}, options)
@@ -123,13 +136,12 @@ class RetrievalManager:
         Raises:
             RetrievalError: a hook failed; `context` holds query, k, and the hook with its plugin.
         """
-        invalid = _check(query, k, return_mode)
+        on_text = options.pop("on_text", None)
+        invalid = _check(query, k, return_mode) or self._check_options(options, RETRIEVE, SYNTHESIZE)
         if invalid is not None:
             return SearchResult.fail(invalid, query=_as_text(query))
-        on_text = options.pop("on_text", None)
-        retrieved = self.execute_retrieve(
-            query, k, return_mode=ReturnMode.WITH_ITEMS, for_synthesize=True, **options
-        )
+        options = _own(options)
+        retrieved = self._retrieve(query, k, ReturnMode.WITH_ITEMS, True, options)
         mode = ReturnMode(return_mode)
         if retrieved.is_error():
             items: list[RetrievedItem] | None = [] if mode is ReturnMode.WITH_ITEMS else None
@@ -181,6 +193,27 @@ class RetrievalManager:
         async for piece in self.stream_search(query, k, return_mode, **options):
             yield piece
 
+    def _check_options(self, options: Mapping[str, Any], *calls: str) -> StatusDetail | None:
+        """Say which option is wrong; None where each may reach a hook."""
+        reserved = next((name for name in options if name in _RESERVED), None)
+        if reserved is not None:
+            message = f"options must not be named {', '.join(sorted(_RESERVED))}, got {reserved!r}"
+            return StatusDetail(code=StatusCode.INVALID, message=message)
+        registry = getattr(self.rag2f, "morpheus", None)
+        if not isinstance(registry, Morpheus):
+            return None  # what its hooks take is not known
+        known = {"synthesizer"} if SYNTHESIZE in calls else set()
+        others = False
+        for hook in (hook for call in calls for hook in registry.hooks(call)):
+            known |= hook.accepts or set()
+            if hook.plugin != BUILTIN:  # a synthesize hook finds every option in its `kwargs`
+                others |= hook.accepts is None or hook.name == SYNTHESIZE
+        try:
+            check_names(options, known, others=others)
+        except ArgumentError as error:
+            return StatusDetail(code=StatusCode.INVALID, message=str(error))
+        return None
+
     def _run(
         self,
         name: str,
@@ -215,6 +248,15 @@ class RetrievalManager:
 
 
 IndianaJones = RetrievalManager
+
+
+def _own(value: Any) -> Any:
+    """A copy of dicts, lists and sets in dicts and lists, so that hooks may change it; other values as they are."""
+    if type(value) is dict:
+        return {key: _own(part) for key, part in value.items()}
+    if type(value) is list:
+        return [_own(part) for part in value]
+    return set(value) if type(value) is set else value
 
 
 def install_builtins(

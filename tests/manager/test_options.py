@@ -1,0 +1,101 @@
+"""Options of a call reach the hooks that take them; any other name is refused, with the nearest known one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.arguments import check_names
+from sleuth.errors import ArgumentError
+from sleuth.manager.manager import RETRIEVE, SYNTHESIZE
+from sleuth.results import StatusCode
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Any:
+    with Engine.open(tmp_path / "ix", create=True, embedder="") as opened:
+        opened.add([Document("A zebra is striped.", {"year": year}, id=str(year)) for year in (2020, 2024)])
+        yield opened
+
+
+def calls(engine: Engine, **options: Any) -> list[Any]:
+    """What each way to ask gives for these options."""
+    with engine.stream_search("zebra", **options) as stream:
+        list(stream)
+    return [
+        engine.search("zebra", **options),
+        stream.result,
+        engine.manager.execute_search("zebra", **options),
+        engine.manager.execute_retrieve("zebra", **options),
+    ]
+
+
+def test_a_misspelt_option_is_refused(engine: Engine) -> None:
+    """`fitler=` finds nothing and is named, where it was dropped and gave rows without a filter."""
+    for result in calls(engine, fitler="year:2020"):
+        assert result.is_error()
+        assert result.detail.code == StatusCode.INVALID
+        assert "got 'fitler'; did you mean 'filter'?" in result.detail.message
+    for result in calls(engine, filter="year:2020"):
+        assert result.is_ok()
+
+
+def test_options_of_plugins_are_known(engine: Engine) -> None:
+    """What a hook names is taken; a hook that takes anything gets anything, save what looks like a slip."""
+    taken: list[Any] = []
+    engine.hooks.on(RETRIEVE, lambda result, *_, rag2f, region="none": taken.append(region))
+    assert all(result.is_ok() for result in calls(engine, region="north"))
+    assert set(taken) == {"north"}
+    assert engine.search("zebra", tenant=7).is_error()
+    engine.hooks.on(
+        SYNTHESIZE, lambda result, found, mode, kwargs, *, rag2f: taken.append(kwargs.get("tenant"))
+    )
+    assert engine.search("zebra", tenant=7).is_ok()
+    assert taken[-1] == 7
+    assert engine.search("zebra", filterr="year:2020").is_error()
+
+
+@pytest.mark.parametrize("name", ["result", "rag2f", "retrieve_result", "kwargs"])
+def test_names_of_ours_are_refused(engine: Engine, name: str) -> None:
+    """An option cannot be named as what hooks are given by Sleuth."""
+    for result in calls(engine, **{name: 1}):
+        assert result.is_error()
+        assert f"got {name!r}" in result.detail.message
+
+
+def test_an_option_may_be_named_as_a_parameter_of_the_registry(engine: Engine) -> None:
+    """`hook_name` reaches a hook as any other option."""
+    taken: list[Any] = []
+    engine.hooks.on(RETRIEVE, lambda result, *_, rag2f, hook_name="": taken.append(hook_name))
+    assert all(result.is_ok() for result in calls(engine, hook_name="x"))
+    assert set(taken) == {"x"}
+
+
+def test_hooks_cannot_change_what_the_caller_holds(engine: Engine) -> None:
+    """A filter that a hook empties is emptied for this call alone."""
+
+    def empty(result: Any, *_: Any, rag2f: Any, filter: Any = None) -> None:
+        filter["$and"][0].clear()
+        filter.clear()
+
+    engine.hooks.on(RETRIEVE, empty)
+    wanted = {"$and": [{"year": 2020}, {"year": {"$gte": 2000}}]}
+    calls(engine, filter=wanted)
+    assert wanted == {"$and": [{"year": 2020}, {"year": {"$gte": 2000}}]}
+
+
+def test_names_are_checked_against_the_known_ones() -> None:
+    """The nearest known name is offered; where others may be taken too, only slips are refused."""
+    check_names(["filter", "legs"], {"filter", "legs"})
+    with pytest.raises(
+        ArgumentError, match=r"options must be among filter, legs, got 'leg'; did you mean 'legs'\?"
+    ):
+        check_names(["leg"], {"filter", "legs"})
+    with pytest.raises(ArgumentError, match=r"got 'zzz'$"):
+        check_names(["zzz"], {"filter", "legs"})
+    check_names(["tenant"], {"filter", "legs"}, others=True)
+    with pytest.raises(ArgumentError, match="did you mean 'filter'"):
+        check_names(["fliter"], {"filter", "legs"}, others=True)
