@@ -9,7 +9,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test check build wheel docs bench bench-quality bench-code campaigns filters overflow clean
+.PHONY: help demo test check build wheel docs bench bench-quality bench-code campaigns filters overflow sanitize clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,16 @@ overflow: $(VENV)/.developed ## the tests over kernels that stop where a signed 
 		$(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
 	cd build/overflow && PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest -n 2 tests/code tests/compose tests/dense \
 		tests/filters tests/lexical tests/store tests/text tests/test_engine.py
+
+SANITIZE := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow
+sanitize: $(VENV)/.developed ## 20,000 crafted segments and the tests of kernels, under AddressSanitizer and UBSan
+	rm -rf build/sanitize && mkdir -p build/sanitize
+	git ls-files -z | tar -c --null -T - | tar -x -C build/sanitize
+	cd build/sanitize && CFLAGS="$(SANITIZE) -O1 -g1 -fno-omit-frame-pointer" LDFLAGS="$(SANITIZE)" \
+		$(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
+	cd build/sanitize && LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+		SLEUTH_CRAFTED=4000 PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest -n 2 tests/faults/test_crafted.py tests/code \
+		tests/compose tests/dense tests/filters tests/lexical tests/store tests/text tests/test_engine.py
 
 check: $(VENV)/.developed ## style and types
 	$(BIN)/ruff check .

@@ -161,7 +161,10 @@ def attempt(case: Subject, encoded: segments.Encoded, rng: random.Random) -> str
     except IndexDamagedError:
         return "opening"
     live = None if rng.random() < 0.5 else pack(np.random.default_rng(2).random(len(opened.keys)) < 0.7)
-    view = SegmentView(opened.name, opened.keys, opened.tie_ranks, live, opened.arrays, opened.meta)
+    # Each array in memory of its own: a sanitizer sees what reaches beyond it.
+    arrays = {name: array.copy() for name, array in opened.arrays.items()}
+    ranks = None if opened.tie_ranks is None else opened.tie_ranks.copy()
+    view = SegmentView(opened.name, opened.keys, ranks, live, arrays, opened.meta)
     refused = ""
     steps: list[Callable[[], object]] = [
         lambda: case.use([view, case.sound], rng),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -121,17 +120,62 @@ def test_a_book_of_an_abandoned_transaction_is_forgotten(store: Store) -> None:
     assert faults(store) == []
 
 
-def test_a_damaged_book_is_found(store: Store, tmp_path: Path) -> None:
-    """Without its book, or with another, a text is an error."""
+def filled(store: Store) -> list[str]:
+    """The store closed, with texts that are written with a codebook."""
     texts = prose(400)
     with store.writer() as writer:
         writer.put_passages([f"d{i}" for i in range(len(texts))], texts, [text_hash(text) for text in texts])
+    return texts
+
+
+OWN = "UPDATE codebooks SET symbols = substr(symbols, 1, 4000)"
+COPY = "UPDATE meta SET value = substr(value, 1, 4000) WHERE name = 'codebook 1'"
+
+
+@pytest.mark.parametrize("damage", [OWN, COPY])
+def test_a_book_is_kept_twice(store: Store, damage: str) -> None:
+    """A damaged copy of a codebook costs no text; it is found, and written anew by `repair`."""
+    texts = filled(store)
     with store._connection(write=True) as connection:
-        connection.execute("UPDATE codebooks SET symbols = substr(symbols, 1, 4000)")
+        assert connection.execute(damage).rowcount == 1
     store.close()
     with Store.open(store.path) as again:
         again.attach([SumsLeg()])
-        assert any("codebooks [1]" in fault for fault in faults(again))
+        assert sorted(read(again).values()) == sorted(texts)
+        assert any("a copy of codebook 1" in fault for fault in faults(again))
+        assert "codebooks [1]" in " ".join(repair.why for repair in again.repair())
+        assert faults(again) == []
+        assert sorted(read(again).values()) == sorted(texts)
+
+
+def test_a_zeroed_page_of_a_book_costs_no_text(store: Store) -> None:
+    """Texts are read though SQLite can no longer read the codebook where it lies first."""
+    texts = filled(store)
+    with store._connection(write=True) as connection:
+        (content,) = connection.execute("SELECT symbols FROM codebooks").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    store.compact()
+    store.close()
+    file = store.path / "record.sqlite"
+    data = bytearray(file.read_bytes())
+    page = data.index(content[5000:5050]) // size * size
+    data[page : page + size] = bytes(size)
+    file.write_bytes(data)
+    with Store.open(store.path) as again:
+        again.attach([SumsLeg()])
+        assert sorted(read(again).values()) == sorted(texts)
+
+
+def test_a_lost_book_is_found(store: Store) -> None:
+    """Without any sound copy of its book, a text is an error."""
+    filled(store)
+    with store._connection(write=True) as connection:
+        connection.execute(OWN)
+        connection.execute(COPY)
+    store.close()
+    with Store.open(store.path) as again:
+        again.attach([SumsLeg()])
+        assert any("texts that it wrote cannot be read" in fault for fault in faults(again))
         with pytest.raises(IndexDamagedError, match="a text that cannot be read"):
             read(again)
 

@@ -115,6 +115,14 @@ def test_files_are_checked_on_opening(tmp_path: Path) -> None:
         segment_files.read(tmp_path, first.name, first.size, first.checksum)
 
 
+def test_a_segment_answers_to_its_own_name_alone() -> None:
+    """The bytes of another segment are refused though their checksum is given with them, as in a crafted manifest."""
+    one, two = (encoded(np.arange(1, 5), {"a": np.arange(4) * n}) for n in (1, 2))
+    assert segments.decode(one.name, b"".join(one.parts), one.checksum).name == one.name
+    with pytest.raises(IndexDamagedError, match="the bytes of another segment"):
+        segments.decode(one.name, b"".join(two.parts), two.checksum)
+
+
 def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:
     """A sweep leaves alone what somebody still holds, and finds everything else that no manifest names."""
     held = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sleuth.store.record import layout as record
+from sleuth.store.record.codebook import restore_codebooks
 from sleuth.store.record.counters import Totals
 from sleuth.store.transaction import KeyRange, Transaction
 
 
 class Repairs:
-    """Removes what the record has lost a part of, and counts again."""
+    """Removes what the record has lost a part of, restores codebooks, and counts again."""
 
     def __init__(self, transaction: Transaction, commit: Callable[[], int]) -> None:
         self._transaction = transaction
@@ -32,6 +33,11 @@ class Repairs:
         """Remove cached vectors."""
         with self._transaction.changing() as connection:
             connection.executemany("DELETE FROM embeddings WHERE key = ?", ((key,) for key in keys))
+
+    def restore_codebooks(self) -> list[int]:
+        """Write damaged copies of codebooks anew; the numbers of those codebooks."""
+        with self._transaction.changing() as connection:
+            return restore_codebooks(connection)
 
     def recount(self) -> bool:
         """Make the counters agree with the tables, and commit; whether they were wrong before any repair."""

@@ -116,8 +116,10 @@ def _check(
         if full:
             yield from _check_rows(connection)
             yield from _check_embeddings(connection)
-            if bad := bad_codebooks(connection):
-                yield Finding("error", "record", f"codebooks {bad} are not as they were written", READD)
+            for number, is_left in bad_codebooks(connection).items():
+                rest = "another is sound" if is_left else "texts that it wrote cannot be read"
+                message = f"a copy of codebook {number} is not as it was written; {rest}"
+                yield Finding("error", "record", message, REBUILD if is_left else READD)
         yield from _check_segments(connection, opened, views, full=full)
 
 
@@ -244,6 +246,8 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
             segment = open_segment(connection, views.folder, entry, views.legs, full=True)
             if wrong := check_segment(entry, segment, full=True)[1]:
                 views.damage[entry.name] = wrong
+    if numbers := writer.repairs.restore_codebooks():
+        told.append(Repair("record", f"codebooks {numbers} were damaged: restored from their copies"))
     if bad:
         writer.repairs.forget_documents(list(bad))
         told += [

@@ -1,15 +1,15 @@
 """How are texts kept small in the record?
 
-Texts are written with codebooks (`textcode`) that were learned from texts of this index, each kept in the record for
-ever under a number that begins every text written with it. The first is learned when enough text comes at once; a
-later large batch that is of another kind gets its own. A text that does not get shorter stays as it is.
+Texts are written with codebooks (`textcode`) that were learned from texts of this index. Each is kept in the record for
+ever, twice, under a number that begins every text written with it. The first is learned when enough text comes at once;
+a later large batch that is of another kind gets its own. A text that does not get shorter stays as it is.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -169,8 +169,7 @@ class Codebooks:
         """Keep a codebook, in the open transaction."""
         symbols = learned.symbols
         content = len(symbols).to_bytes(4, "little") + bytes(map(len, symbols)) + b"".join(symbols)
-        values = (learned.number, zlib.crc32(content), learned.share, content)
-        connection.execute("INSERT INTO codebooks VALUES (?, ?, ?, ?)", values)
+        _write(connection, learned.number, learned.share, content)
         self._books[learned.number] = learned.book
         self._learned.append(learned.number)
 
@@ -184,11 +183,11 @@ class Codebooks:
             self._books.pop(self._learned.pop(), None)
 
     def _load(self, connection: sqlite3.Connection, number: int) -> Codebook:
-        found = connection.execute("SELECT symbols FROM codebooks WHERE book = ?", (number,)).fetchone()
-        if found is None:
+        sound = next((content for content in _copies(connection, number) if content is not None), None)
+        if sound is None:
             raise _unreadable(f"there is no codebook {number}")
         try:
-            self._books[number] = book = Codebook(_symbols(found[0]))
+            self._books[number] = book = Codebook(_symbols(sound))
         except ValueError as error:
             raise _unreadable(error) from error
         return book
@@ -198,12 +197,58 @@ def _unreadable(why: object) -> IndexDamagedError:
     return IndexDamagedError(f"the record holds a text that cannot be read ({why})")
 
 
-def bad_codebooks(connection: sqlite3.Connection) -> list[int]:
-    """Numbers of the codebooks that are not as they were written."""
-    found: Iterable[tuple[int, int, bytes]] = connection.execute(
-        "SELECT book, checksum, symbols FROM codebooks"
+def _write(connection: sqlite3.Connection, number: int, share: float, content: bytes) -> None:
+    """Keep both copies of a codebook: without it, no text that is written with it can be read."""
+    checksum = zlib.crc32(content)
+    connection.execute(
+        "INSERT OR REPLACE INTO codebooks VALUES (?, ?, ?, ?)", (number, checksum, share, content)
     )
-    return [book for book, checksum, symbols in found if zlib.crc32(symbols) != checksum]
+    copy = checksum.to_bytes(4, "little") + content
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_copy_name(number), copy))
+
+
+def _copy_name(number: int) -> str:
+    return f"codebook {number}"
+
+
+def _copies(connection: sqlite3.Connection, number: int) -> Iterator[bytes | None]:
+    """The copies of a codebook that there are; None for one that is not as it was written."""
+    own = "SELECT checksum, symbols FROM codebooks WHERE book = ?"
+    copy = "SELECT substr(value, 1, 4), substr(value, 5) FROM meta WHERE name = ?"
+    for query, key in ((own, number), (copy, _copy_name(number))):
+        try:
+            row = connection.execute(query, (key,)).fetchone()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:  # a page of it is damaged
+            yield None
+            continue
+        if row is None:
+            continue
+        checksum, content = row
+        if isinstance(checksum, bytes):
+            checksum = int.from_bytes(checksum, "little")
+        yield content if isinstance(content, bytes) and zlib.crc32(content) == checksum else None
+
+
+def bad_codebooks(connection: sqlite3.Connection) -> dict[int, bool]:
+    """The codebooks that are not as they were written, by number: whether a sound copy is left."""
+    bad = {}
+    for (number,) in connection.execute("SELECT book FROM codebooks").fetchall():
+        copies = list(_copies(connection, number))
+        if None in copies:
+            bad[number] = any(content is not None for content in copies)
+    return bad
+
+
+def restore_codebooks(connection: sqlite3.Connection) -> list[int]:
+    """Write damaged copies anew from the sound ones, in the open transaction; the numbers of the codebooks."""
+    restored = [number for number, is_left in bad_codebooks(connection).items() if is_left]
+    for number in restored:
+        sound = next(content for content in _copies(connection, number) if content is not None)
+        (share,) = connection.execute("SELECT share FROM codebooks WHERE book = ?", (number,)).fetchone()
+        _write(connection, number, share, sound)
+    return restored
 
 
 def _share(book: Codebook, text: str) -> float:
