@@ -15,6 +15,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.parsing.parse import Reference
 from sleuth.code.repository.sources import FolderSource
 from sleuth.code.snapshots.indexing import index_source
@@ -78,7 +79,7 @@ def judge(root: Path, work: Path, sample: int) -> tuple[Counter[str], Counter[fl
             if file.path not in scripts:
                 scripts[file.path] = jedi.Script(path=str(root / file.path), project=project)
             expected = truth(scripts[file.path], reference.line, column, root)
-            ours = snapshot.resolver.resolve(file, reference)
+            ours = resolver_of(snapshot).resolve(file, reference)
             if expected == "unknown":
                 outcome["unknown to jedi"] += 1
                 continue

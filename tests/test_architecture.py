@@ -8,6 +8,8 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from collections.abc import Container, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -54,16 +56,21 @@ def unit(path: Path) -> str:
     return path.relative_to(SRC).with_suffix("").parts[0]
 
 
-def imports(path: Path) -> set[str]:
-    """Rooms of sleuth that a module imports when it runs; names imported for type checking only do not count."""
-    tree = ast.parse(path.read_text("utf8"))
-    guarded = {
+def checked_only(tree: ast.Module) -> set[int]:
+    """The nodes of a module that are for type checking only, by `id`."""
+    return {
         id(child)
         for node in ast.walk(tree)
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for statement in node.body
         for child in ast.walk(statement)
     }
+
+
+def imports(path: Path) -> set[str]:
+    """Rooms of sleuth that a module imports when it runs; names imported for type checking only do not count."""
+    tree = ast.parse(path.read_text("utf8"))
+    guarded = checked_only(tree)
     found = set()
     for node in ast.walk(tree):
         if id(node) in guarded:
@@ -85,7 +92,7 @@ def test_imports_follow_the_layers(path: Path) -> None:
     """A module imports only from the rooms below its own; families never import each other."""
     room = unit(path)
     if room in ALLOWED:
-        assert imports(path) - {room} <= ALLOWED[room]
+        assert imports(path) - {room, "lazy"} <= ALLOWED[room]
     if room == "surfaces":
         assert not imports(path) & INTERNAL
 
@@ -107,6 +114,61 @@ def test_no_import_cycles_between_rooms() -> None:
     for room in sorted(graph):
         if room != "__init__":
             visit(room, ())
+
+
+def module_name(path: Path) -> str:
+    parts = ["sleuth", *path.relative_to(SRC).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def exported() -> dict[str, dict[str, str]]:
+    """The module that defines each name, by package and name."""
+    export = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
+    return {
+        module_name(path): {name: home for home, name in export.findall(path.read_text("utf8"))}
+        for path in SRC.rglob("__init__.pyi")
+    }
+
+
+def modules_imported(path: Path, known: Container[str], homes: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """Modules that a module imports, within functions too; names of packages count as the modules they are from."""
+    tree = ast.parse(path.read_text("utf8"))
+    guarded = checked_only(tree)
+    modules: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in guarded:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sleuth":
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                home = homes.get(node.module, {}).get(alias.name, node.module)
+                modules.add(whole if whole in known else home)
+        elif isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+    return modules
+
+
+def test_modules_form_an_order() -> None:
+    """No chain of imports comes back to where it began, imports within functions included."""
+    paths = {module_name(path): path for path in modules()}
+    homes = exported()
+    graph = {
+        name: {other for other in modules_imported(path, paths, homes) if other in paths and other != name}
+        for name, path in paths.items()
+    }
+    while leaves := [name for name, below in graph.items() if not below & graph.keys()]:
+        for name in leaves:
+            del graph[name]
+    assert graph == {}
+
+
+def test_exported_names_are_defined_where_stubs_say() -> None:
+    """Each name of a package comes from a module of its own room."""
+    for package, names in exported().items():
+        room = ".".join(package.split(".")[:2])
+        for name, home in names.items():
+            assert home.startswith(room), f"{package}.{name}"
+            assert hasattr(import_module(package), name), f"{package}.{name}"
 
 
 def loaded_by(statement: str) -> set[str]:

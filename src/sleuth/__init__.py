@@ -3,63 +3,7 @@
 Names are imported when first used, so that `import sleuth` costs almost nothing.
 """
 
-from typing import TYPE_CHECKING
-
-from sleuth.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
-    from sleuth.code.search.source import SnapshotRetriever as SnapshotRetriever
-    from sleuth.code.snapshots.indexing import index_path as index_path
-    from sleuth.code.snapshots.storage import CodeStorage as CodeStorage
-    from sleuth.compose.fused import FusedRetriever as FusedRetriever
-    from sleuth.engine.codebase import default_embedder as default_embedder
-    from sleuth.engine.codebase import open_code as open_code
-    from sleuth.engine.engine import Engine as Engine
-    from sleuth.engine.search import Fusion as Fusion
-    from sleuth.engine.sources import Sources as Sources
-    from sleuth.engine.sources import open_sources as open_sources
-    from sleuth.errors import ArgumentError as ArgumentError
-    from sleuth.errors import FilterError as FilterError
-    from sleuth.errors import RetrievalError as RetrievalError
-    from sleuth.errors import SleuthError as SleuthError
-    from sleuth.errors import StoreError as StoreError
-    from sleuth.knowledge_base.ranking import KnowledgeBaseRetriever as KnowledgeBaseRetriever
-    from sleuth.types import Chunk as Chunk
-    from sleuth.types import Document as Document
-    from sleuth.types import Explanation as Explanation
-    from sleuth.types import PartReport as PartReport
-    from sleuth.types import Ranking as Ranking
-    from sleuth.types import RetrievedItem as RetrievedItem
-    from sleuth.web.retriever import WebRetriever as WebRetriever
-
-_HOMES = {
-    "ArgumentError": "sleuth.errors",
-    "Chunk": "sleuth.types",
-    "CodeRetriever": "sleuth.code",
-    "CodeStorage": "sleuth.code",
-    "Document": "sleuth.types",
-    "Engine": "sleuth.engine",
-    "Explanation": "sleuth.types",
-    "FilterError": "sleuth.errors",
-    "FusedRetriever": "sleuth.compose",
-    "Fusion": "sleuth.engine",
-    "KnowledgeBaseRetriever": "sleuth.knowledge_base",
-    "PartReport": "sleuth.types",
-    "Ranking": "sleuth.types",
-    "RetrievalError": "sleuth.errors",
-    "RetrievedItem": "sleuth.types",
-    "SleuthError": "sleuth.errors",
-    "SnapshotRetriever": "sleuth.code",
-    "Sources": "sleuth.engine",
-    "StoreError": "sleuth.errors",
-    "WebRetriever": "sleuth.web",
-    "default_embedder": "sleuth.engine",
-    "index_path": "sleuth.code",
-    "open_code": "sleuth.engine",
-    "open_sources": "sleuth.engine",
-}
+from sleuth.lazy import exports_of
 
 __version__ = "0.1.0"
-__all__ = sorted(_HOMES)  # noqa: PLE0605 - the same names, once
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

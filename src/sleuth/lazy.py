@@ -1,33 +1,35 @@
-"""Names of a package that are imported when first used."""
+"""Names that a package exports and imports when they are first used."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 
-def lazy_names(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the `__getattr__` and `__dir__` of a package whose names are imported when first used.
+def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return the `__getattr__`, `__dir__` and `__all__` of a package from its stub, the one list of its names.
 
     Args:
         package: its `__name__`.
-        homes: public name to the module that defines it.
+        file: its `__file__`; the stub lies beside it, as `__init__.pyi`, with a line `from HOME import NAME as NAME`
+            for each name.
     """
+    with open(f"{file.removesuffix('.py')}.pyi", encoding="utf8") as stub:  # noqa: PTH123 - pathlib costs more than the rest
+        lines = map(str.split, stub)
+        homes = {line[-1]: line[1] for line in lines if line[:1] == ["from"]}
     namespace = vars(sys.modules[package])
 
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            names = ", ".join(sorted(homes))
-            raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {names}")
+            known = ", ".join(sorted(homes))
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {known}")
         value = namespace[name] = getattr(import_module(home), name)
         return value
 
     def names() -> list[str]:
         return sorted([*namespace, *homes])
 
-    return find, names
+    return find, names, sorted(homes)

@@ -10,6 +10,7 @@ import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path, repository_map
 from sleuth.code.graph.repomap import page_rank
+from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.walker import GraphWalker
 from sleuth.errors import ArgumentError
 from tests.code.conftest import write
@@ -84,7 +85,7 @@ def resolved(snapshot: Snapshot, path: str) -> dict[str, str]:
     file = snapshot.file(path)
     out: dict[str, str] = {}
     for reference in snapshot.detail(file).references:
-        found = snapshot.resolver.resolve(file, reference)
+        found = resolver_of(snapshot).resolve(file, reference)
         name = f"{reference.qualifier}.{reference.name}".strip(".")
         out[name] = f"{found.definition.file.path}:{found.definition.symbol.qualified}" if found else ""
     return out

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical.postings import GONE, FieldPostings, PostingsWriter, make_slots, tally
+from sleuth.lexical.arrays import Arrays, dictionary
+from sleuth.lexical.merging import merge_field, number_rows
+from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.scoring import K1, B, bm25_norm
 from sleuth.store.legs import Rows, SegmentData, SegmentView
 from sleuth.store.scratch import IN_MEMORY, Scratch
@@ -18,8 +20,6 @@ from sleuth.text.analyzers import get_analyzer
 
 FORMAT = 2
 """Raised when the arrays change."""
-
-Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,6 @@ class LexicalLeg:
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Postings of the live rows of these segments, in order. Memory: that of the dictionary, save for scratch."""
-        from sleuth.lexical.merging import merge_field, number_rows
-
         kept, n = number_rows(segments)
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": n}
@@ -218,11 +216,3 @@ def _store_field(name: str, found: Arrays, arrays: Arrays, meta: dict[str, Any])
     arrays.update({f"{name}.{key}": value for key, value in found.items()})
     lengths = found["lengths"]
     meta[name] = {"total": int(lengths.sum(dtype=np.int64)), "filled": int(np.count_nonzero(lengths))}
-
-
-def dictionary(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> Arrays:
-    """The arrays of these terms, end to end, and where each begins and ends."""
-    if starts[-1] >= GONE:
-        raise ArgumentError(f"a segment must hold less than {GONE} bytes of distinct terms, got {starts[-1]}")
-    short = starts.astype(np.uint32)
-    return {"term_bytes": data, "term_starts": short, "slots": make_slots(data, short)}

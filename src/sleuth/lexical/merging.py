@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical.leg import Arrays, dictionary
+from sleuth.lexical.arrays import Arrays, dictionary
 from sleuth.lexical.postings import GONE, FieldPostings, PostingsWriter, is_dense, sizes_of, tally_segment
 from sleuth.store.legs import SegmentView, unpack
 from sleuth.store.scratch import Growing, Scratch, let_go

@@ -1,1 +1,5 @@
 """What every client of a service needs: addresses, deadlines, retries."""
+
+from sleuth.lazy import exports_of
+
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

@@ -1,8 +1,5 @@
 """What does a vector store hold that lies close to a question?"""
 
-from sleuth.vector_store.chroma import ChromaStore, read_chroma
-from sleuth.vector_store.ranking import VectorStoreRetriever
-from sleuth.vector_store.retriever import Retriever
-from sleuth.vector_store.sleuth import SleuthVectorStore
+from sleuth.lazy import exports_of
 
-__all__ = ["ChromaStore", "Retriever", "SleuthVectorStore", "VectorStoreRetriever", "read_chroma"]
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import check_count
+from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.walker import GraphWalker, describe
 from sleuth.code.search.filters import is_below
 from sleuth.errors import ArgumentError
@@ -122,7 +123,7 @@ class Navigator:
             for reference in detail.references:
                 if reference.name not in names:
                     continue
-                resolved = self._snapshot.resolver.resolve(file, reference)
+                resolved = resolver_of(self._snapshot).resolve(file, reference)
                 target = resolved.definition if resolved is not None else None
                 if wanted is not None and (target is None or (target.file.key, target.index) not in wanted):
                     continue

@@ -54,6 +54,11 @@ class Resolved:
     confidence: float
 
 
+def resolver_of(snapshot: Snapshot) -> Resolver:
+    """Return the resolver of a snapshot, which all threads share."""
+    return snapshot.shared(Resolver)
+
+
 class Resolver:
     """Resolves references at one snapshot; remembers what it looked up. Safe to share between threads."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.parsing.parse import Reference, Symbol
 from sleuth.code.parsing.queries import CONTAINERS
 from sleuth.errors import ArgumentError
@@ -56,7 +57,7 @@ class GraphWalker:
 
     def _described(self, file: FileRow, reference: Reference, name: str) -> dict[str, Any]:
         out: dict[str, Any] = {"name": name, "role": reference.role}
-        resolved = self._snapshot.resolver.resolve(file, reference)
+        resolved = resolver_of(self._snapshot).resolve(file, reference)
         if resolved is not None:
             definition = resolved.definition
             if reference.role == "instantiation" and definition.symbol.kind in ("function", "method"):
@@ -92,7 +93,7 @@ class GraphWalker:
             for reference in detail.references:
                 if reference.name not in names:
                     continue
-                resolved = self._snapshot.resolver.resolve(file, reference)
+                resolved = resolver_of(self._snapshot).resolve(file, reference)
                 if resolved is not None and same(resolved.definition, definition):
                     found.append((file, reference, resolved.confidence))
         return sorted(found, key=lambda use: (use[0].path, use[1].line))

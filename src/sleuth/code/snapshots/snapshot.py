@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,9 @@ from sleuth.errors import ArgumentError
 from sleuth.store.legs import Bitmap, SegmentView, pack
 
 if TYPE_CHECKING:
-    from sleuth.code.graph.resolve import Resolver
     from sleuth.code.snapshots.storage import CodeStorage
 
+T = TypeVar("T")
 _REMEMBERED = 4_096
 
 
@@ -56,6 +56,7 @@ class Snapshot:
     """
 
     def __init__(self, storage: CodeStorage, repository: Repository, info: SnapshotInfo) -> None:
+        self._shared: dict[Callable[[Snapshot], object], object] = {}
         self.storage = storage
         self.repository = repository
         self.info = info
@@ -90,12 +91,12 @@ class Snapshot:
         """Positions of files by the last one to six parts of their folder's path."""
         return Folders(self.files)
 
-    @cached_property
-    def resolver(self) -> Resolver:
-        """Resolves references at this snapshot."""
-        from sleuth.code.graph.resolve import Resolver
-
-        return Resolver(self)
+    def shared(self, make: Callable[[Snapshot], T]) -> T:
+        """Return what `make` makes of this snapshot: made once, and shared by all who ask for it."""
+        value = self._shared.get(make)
+        if value is None:
+            value = self._shared.setdefault(make, make(self))
+        return cast("T", value)
 
     @cached_property
     def folders(self) -> NDArray[np.int64]:

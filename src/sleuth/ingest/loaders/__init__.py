@@ -1,6 +1,5 @@
 """Loaders: which one reads a file of a kind, and how it turns the file into documents."""
 
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.registry import kind_of, load, register_loader
+from sleuth.lazy import exports_of
 
-__all__ = ["FileBytes", "kind_of", "load", "register_loader"]
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

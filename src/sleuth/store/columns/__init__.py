@@ -1,6 +1,5 @@
 """Which rows match a filter, among a million, in a millisecond? Metadata as columns: a leg of the store."""
 
-from sleuth.store.columns.leg import ColumnsLeg
-from sleuth.store.columns.search import ColumnsSearcher, FilterCache
+from sleuth.lazy import exports_of
 
-__all__ = ["ColumnsLeg", "ColumnsSearcher", "FilterCache"]
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

@@ -1,0 +1,20 @@
+from sleuth.files.encodings import decode as decode
+from sleuth.files.encodings import is_binary as is_binary
+from sleuth.files.encodings import marked_encoding as marked_encoding
+from sleuth.files.ignore import IGNORE_FILES as IGNORE_FILES
+from sleuth.files.ignore import MAX_BYTES as MAX_BYTES
+from sleuth.files.ignore import SLEUTH_IGNORE as SLEUTH_IGNORE
+from sleuth.files.ignore import VERSION_CONTROL as VERSION_CONTROL
+from sleuth.files.ignore import Ignores as Ignores
+from sleuth.files.ignore import Rules as Rules
+from sleuth.files.ignore import above as above
+from sleuth.files.kinds import BY_EXTENSION as BY_EXTENSION
+from sleuth.files.kinds import CODE as CODE
+from sleuth.files.kinds import ROWS as ROWS
+from sleuth.files.kinds import kind_of_first_line as kind_of_first_line
+from sleuth.files.kinds import kind_of_name as kind_of_name
+from sleuth.files.tree import IgnoredPaths as IgnoredPaths
+from sleuth.files.tree import files_below as files_below
+from sleuth.files.tree import files_of_worktree as files_of_worktree
+
+__all__: list[str]

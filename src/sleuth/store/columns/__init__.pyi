@@ -1,0 +1,5 @@
+from sleuth.store.columns.leg import ColumnsLeg as ColumnsLeg
+from sleuth.store.columns.search import ColumnsSearcher as ColumnsSearcher
+from sleuth.store.columns.search import FilterCache as FilterCache
+
+__all__: list[str]

@@ -1,0 +1,14 @@
+from sleuth.text.analyzers import get_analyzer as get_analyzer
+from sleuth.text.borders import Outline as Outline
+from sleuth.text.borders import scan_markdown as scan_markdown
+from sleuth.text.borders import scan_rest as scan_rest
+from sleuth.text.chunkers import Chunker as Chunker
+from sleuth.text.clean import clean_text as clean_text
+from sleuth.text.clean import escape_json as escape_json
+from sleuth.text.clean import escape_text as escape_text
+from sleuth.text.snippets import Snippet as Snippet
+from sleuth.text.snippets import snippet as snippet
+from sleuth.text.tokens import TermCounter as TermCounter
+from sleuth.text.tokens import TermTable as TermTable
+
+__all__: list[str]

@@ -1,0 +1,15 @@
+from sleuth.web.batch import asearch_web_batch as asearch_web_batch
+from sleuth.web.batch import search_web_batch as search_web_batch
+from sleuth.web.cache import WebCache as WebCache
+from sleuth.web.combine import fuse as fuse
+from sleuth.web.combine import merge as merge
+from sleuth.web.fetch import Page as Page
+from sleuth.web.fetch import afetch_page as afetch_page
+from sleuth.web.fetch import fetch_page as fetch_page
+from sleuth.web.retriever import WebRetriever as WebRetriever
+from sleuth.web.search import WebSearch as WebSearch
+from sleuth.web.search import asearch_web as asearch_web
+from sleuth.web.search import search_web as search_web
+from sleuth.web.tavily import Hit as Hit
+
+__all__: list[str]
