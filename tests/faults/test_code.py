@@ -1,0 +1,181 @@
+"""A code index outlives kills, full disks and damage as an index of documents does."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeRetriever, index_path
+from sleuth.code.snapshots import health
+from sleuth.engine.codebase import open_code
+from sleuth.errors import CodeError, StoreError
+from tests.faults.proof import ROOT
+from tests.faults.test_damage import extend, flip, truncate, zero
+
+ROUNDS = 6
+CODER = """
+import sys
+from pathlib import Path
+from sleuth.code import index_path
+from sleuth.engine.codebase import open_code
+index, root = map(Path, sys.argv[1:])
+with open_code(index, create=True) as storage:
+    for n in range(10_000):
+        (root / f"m{n % 50}.py").write_text(f"def f{n}(x):\\n    return x + {n}\\n" * 30)
+        print(index_path(storage, root, workers=1).snapshot, flush=True)
+"""
+
+
+def faults(path: Path) -> list[str]:
+    """What a full check complains of."""
+    with open_code(path) as storage:
+        return [
+            f"{f.level} {f.subject}: {f.message}" for f in health.check(storage, full=True) if f.level != "ok"
+        ]
+
+
+def test_kill(tmp_path: Path) -> None:
+    """A run that is killed loses no snapshot that was reported; the next one goes on."""
+    root, index = tmp_path / "root", tmp_path / "index"
+    root.mkdir()
+    rng = random.Random(7)
+    told: set[str] = set()
+    for _ in range(4):
+        command = [sys.executable, "-c", CODER, str(index), str(root)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+            assert process.stdout
+            told.add(process.stdout.readline().strip())
+            time.sleep(rng.random() / 2)
+            process.kill()
+            told |= {line.strip() for line in process.stdout.readlines() if line.endswith("\n")}
+        with open_code(index) as storage:
+            (repository,) = storage.repositories()
+            completed = {info.id for info in storage.snapshots(repository.id) if info.status == "completed"}
+            assert told <= completed
+        assert [fault for fault in faults(index) if "a crash left it" not in fault] == []
+    with open_code(index) as storage:
+        index_path(storage, root)
+    assert faults(index) == []
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of code whose segments are files."""
+    home = tmp_path_factory.mktemp("sound")
+    (home / "root").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
+        with open_code(home / "index", create=True) as storage:
+            for n in range(2):
+                for m in range(40):
+                    text = f"def refill_{m}_{n}(bucket):\n    return bucket + {m}\n\n\nclass Cart{m}:\n    size = {n}\n"
+                    (home / "root" / f"m{m}.py").write_text(text)
+                index_path(storage, home / "root")
+    assert faults(home / "index") == []
+    return home / "index"
+
+
+def answers(path: Path) -> list[tuple[str, str]]:
+    """What queries find at the newest snapshot."""
+    with open_code(path) as storage:
+        (repository,) = storage.repositories()
+        retriever = CodeRetriever(storage, None)
+        return [
+            (hit.file_path, hit.content)
+            for query in ("refill bucket 7", "class Cart12", "size")
+            for hit in retriever.retrieve(query, repository.id, strategy="keyword")
+        ]
+
+
+def use(path: Path) -> tuple[list[tuple[str, str]] | None, list[str]]:
+    """What is answered (None for an error of Sleuth's), and what a full check finds."""
+    try:
+        found = faults(path)
+    except StoreError as error:
+        found = [str(error)]
+    try:
+        return answers(path), found
+    except (StoreError, CodeError, ValueError):
+        return None, found
+
+
+@pytest.mark.parametrize("damage", [flip, truncate, zero, extend])
+@pytest.mark.parametrize("kind", ["code/*.seg", "code.db"])
+def test_damage(
+    sound: Path, tmp_path: Path, damage: Callable[[bytes, random.Random], bytes], kind: str
+) -> None:
+    """Damage is found by a full check; a repaired index answers as before, and a segment's damage costs nothing."""
+    rng = random.Random(f"{damage.__name__} {kind}")
+    whole, none = use(sound)
+    assert whole
+    assert not none
+    for _ in range(ROUNDS):
+        path = tmp_path / "index"
+        shutil.copytree(sound, path)
+        file = rng.choice(sorted(path.glob(kind)))
+        before = file.read_bytes()
+        file.write_bytes(damage(before, rng))
+        _, found = use(path)
+        if not found:
+            assert kind == "code.db", f"{file.name}: not found"
+            assert use(path)[0] in (whole, None)
+        try:
+            with open_code(path) as storage:
+                health.repair(storage)
+        except StoreError:
+            assert kind == "code.db"
+        else:
+            assert [fault for fault in faults(path) if fault.startswith("error")] == []
+            if kind != "code.db":
+                assert answers(path) == whole
+        shutil.rmtree(path)
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """A full disk is an error of Sleuth's that loses no snapshot, and over when there is space again."""
+    disk, root = tmp_path / "disk", tmp_path / "root"
+    disk.mkdir()
+    root.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("mounting a small disk needs root")
+    try:
+        (disk / "ballast").write_bytes(b"\1" * (1 << 20))
+        told: list[str] = []
+        failures = 0
+        rng = random.Random(3)
+        for n in range(400):
+            names = [f"name_{rng.randrange(10**9)}" for _ in range(3000)]
+            (root / f"m{n}.py").write_text("\n".join(f"{name} = '{name}'" for name in names))
+            try:
+                with open_code(disk / "index", create=True) as storage:
+                    told.append(index_path(storage, root, workers=1).snapshot)
+            except StoreError as error:
+                assert "full" in str(error) or "space" in str(error), error
+                failures += 1
+                if failures == 3:
+                    break
+        assert told
+        assert failures == 3
+        os.truncate(disk / "ballast", 0)
+        with open_code(disk / "index") as storage:
+            (repository,) = storage.repositories()
+            completed = {info.id for info in storage.snapshots(repository.id) if info.status == "completed"}
+            assert completed.issuperset(told)
+            shutil.rmtree(root)
+            root.mkdir()
+            (root / "a.py").write_text("a = 1\n")
+            index_path(storage, root, workers=1)
+        assert faults(disk / "index") == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
