@@ -105,7 +105,7 @@ def test_repeats_are_passed_over() -> None:
     """A chosen sentence is not said again in the same words."""
     items = [item("a", "Ice melts in warm water."), item("b", "In warm water ice melts. Ice floats.")]
     chosen = choose(score_sentences("ice melts water", items), 3)
-    assert [sentence.text for sentence in chosen] == ["Ice melts in warm water.", "Ice floats."]
+    assert [one.sentence.text for one in chosen] == ["Ice melts in warm water.", "Ice floats."]
 
 
 def test_scripts_without_spaces() -> None:

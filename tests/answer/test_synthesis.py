@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sleuth.answer import EXTRACTIVE_NOTE, REFUSAL, ExtractiveSynthesizer, LLMSynthesizer
-from sleuth.answer.synthesis import trim_pieces
+from sleuth.answer.extract import claims
+from sleuth.answer.synthesis import DISAGREEMENT, trim_pieces
 from sleuth.errors import ArgumentError
 from sleuth.types import RetrievedItem
 from tests.answer.conftest import Scripted, item
@@ -111,3 +112,45 @@ def test_arguments() -> None:
         ExtractiveSynthesizer(sentences=0)
     with pytest.raises(ArgumentError, match="budget must be an int of 1 or more, got -5"):
         LLMSynthesizer(Scripted(), budget=-5)
+
+
+def test_sources_that_disagree() -> None:
+    """Statements that differ in a number stand side by side, the newest first, and the result says so."""
+    items = [
+        item("old", "The upload limit is 10 MB per file.", 2.0, modified=100.0),
+        item("new", "The upload limit is 50 MB per file.", 1.5, modified=200.0),
+        item("same", "The upload limit is 10 MB for each file.", 1.0, modified=50.0),
+    ]
+    result = ExtractiveSynthesizer().synthesize("What is the upload limit?", items)
+    assert result.response.splitlines()[1:4] == [
+        f"- {DISAGREEMENT}",
+        "  - The upload limit is 50 MB per file. [1]",
+        "  - The upload limit is 10 MB per file. [2][3]",
+    ]
+    assert result.extra["disagreement"] is True
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Tokens are refilled every 10 s.", "Tokens are refilled every 20 s."),
+        ("Keys are shown in logs.", "Keys are not shown in logs."),
+        ("The owner of the key is Alice.", "The owner of the key is Bob."),
+    ],
+)
+def test_claims(one: str, other: str) -> None:
+    """Numbers, negations and names tell statements apart that share their other words."""
+    assert claims(one) != claims(other)
+    assert claims(one) == claims(one.replace("are", "were").replace("is", "was"))
+
+
+def test_code_stays_code() -> None:
+    """What a colon announces is quoted below it, in lines of its own."""
+    passage = item("a", "To install it, run:\n\n```console\n$ pip install sleuth\n```\n", 1.0)
+    result = ExtractiveSynthesizer().synthesize("how do I install it", [passage])
+    assert result.response.splitlines()[1:] == [
+        "- To install it, run: [1]",
+        "  ```console",
+        "  $ pip install sleuth",
+        "  ```",
+    ]

@@ -1,6 +1,6 @@
-"""Choose the sentences of passages that answer a question best.
+"""Choose the parts of passages that answer a question best.
 
-Measured, not guessed: `benchmarks/sentence_choice.py` and the table in `docs/answers.md`.
+Measured by `benchmarks/sentence_choice.py` and `benchmarks/answers.py`; the tables are in `docs/answers.md`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from sleuth.answer.sentences import FENCES, Span, split_sentences
+from sleuth.answer.parts import Kind, Part, answer_parts, code_part
+from sleuth.answer.questions import question_type, suits
 from sleuth.protocols import Embedder
 from sleuth.types import RetrievedItem
 
@@ -23,6 +24,11 @@ NEAR = 0.25
 20 evidence sentences of Climate-FEVER lie above it, and every sentence about climate lies below it for a
 question about bread.
 """
+
+
+_NUMBER = re.compile(r"[-+]?\d[\d.,:]*(?:\s?(?:%|[kKMGT]i?B?\b|ms\b|s\b|[a-zA-Z]{1,12}\b))?")
+_NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot|nothing)\b|n't\b", re.IGNORECASE)
+_NAME = re.compile(r"(?<![.!?:] )(?<!^)\b[A-Z][\w'-]+")
 
 
 def plain_words(text: str) -> list[str]:
@@ -43,24 +49,29 @@ class Weights:
         pairs: what two words that follow each other in the question too are worth, in their mean idf.
         meaning: what a cosine of 1 with the question is worth, in scores of the best sentence, where there is
             an embedder.
+        form: what a part is worth that has the form which the question asks for (`questions.py`), in scores of the
+            best sentence.
     """
 
     k1: float = 1.2
     b: float = 0.75
-    passage: float = 0.5
+    passage: float = 1.2
     pairs: float = 0.3
     meaning: float = 1.0
+    form: float = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence and where it stands.
+    """A part of a passage, a sentence for the most, and where it stands.
 
     Attributes:
         item: its passage, by place in the ranking, from 0.
         start, end: characters in the passage's text, half open.
+        text: what it says, without markup.
         score: higher is better.
         words: how many words of the question it holds.
+        kind: sentence, list, table or code.
     """
 
     item: int
@@ -69,6 +80,7 @@ class Sentence:
     text: str
     score: float
     words: int
+    kind: Kind = "sentence"
 
 
 def score_sentences(
@@ -90,32 +102,52 @@ def score_sentences(
             one.
     """
     use = weights or Weights()
-    spans = [(place, span) for place, item in enumerate(items) for span in prose(item.text)]
-    texts = [items[place].text[start:end] for place, (start, end) in spans]
+    kind = question_type(question)
+    parts = [
+        (place, part)
+        for place, item in enumerate(items)
+        for part in _parts(item)
+        if part.kind != "code" or kind == "steps"
+    ]
+    # Code that follows a colon answers by what is said above it.
+    texts = [part.text.split("\n", 1)[0] if part.kind == "code" else part.text for _, part in parts]
     terms = [list(analyze(text)) for text in texts]
     question_terms = list(analyze(question))
     words = score_words(question_terms, terms, use)
-    best = max(words, default=0.0)
+    best = max(words, default=0.0) or 1.0
     prior = passage_priors(items)
     meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
+
+    def score(number: int, place: int, part: Part) -> float:
+        extra = (
+            use.passage * prior[place]
+            + use.meaning * meaning[number]
+            + use.form * suits(kind, part, question)
+        )
+        return words[number] + best * extra
+
     ranked = [
         Sentence(
             place,
-            start,
-            end,
-            texts[number],
-            words[number] + (best or 1.0) * (use.passage * prior[place] + use.meaning * meaning[number]),
+            part.start,
+            part.end,
+            part.text,
+            score(number, place, part),
             len(set(question_terms) & set(terms[number])),
+            part.kind,
         )
-        for number, (place, (start, end)) in enumerate(spans)
+        for number, (place, part) in enumerate(parts)
         if words[number] > 0 or meaning[number] >= NEAR
     ]
     return sorted(ranked, key=lambda sentence: (-sentence.score, sentence.item, sentence.start))
 
 
-def prose(text: str) -> list[Span]:
-    """Return the sentences of a text, without fenced code: a piece of code answers nothing by itself."""
-    return [(start, end) for start, end in split_sentences(text) if not text.startswith(FENCES, start, end)]
+def _parts(item: RetrievedItem) -> list[Part]:
+    """Return the parts of a passage; a definition of code is one part."""
+    signature = item.metadata.get("signature")
+    if item.metadata.get("source_type") == "code" and isinstance(signature, str) and signature:
+        return [code_part(item.text, signature)]
+    return answer_parts(item.text)
 
 
 def score_words(question_terms: Sequence[str], terms: Sequence[Sequence[str]], use: Weights) -> list[float]:
@@ -161,19 +193,67 @@ def passage_priors(items: Sequence[RetrievedItem]) -> list[float]:
     return [1 - place / len(items) for place in range(len(items))]
 
 
-def choose(sentences: Sequence[Sentence], count: int, *, analyze: Analyze = plain_words) -> list[Sentence]:
-    """Return the first `count` sentences, without those that repeat most words of an earlier one."""
-    chosen: list[Sentence] = []
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A chosen part, and the parts that say the same or contradict it.
+
+    Attributes:
+        sentence: the part as it is quoted.
+        agreeing: parts of other passages that say the same, down to every number, negation and name.
+        differing: parts that use mostly the same words and differ in a number, a negation or a name.
+    """
+
+    sentence: Sentence
+    agreeing: tuple[Sentence, ...] = ()
+    differing: tuple[Sentence, ...] = ()
+
+
+def choose(sentences: Sequence[Sentence], count: int, *, analyze: Analyze = plain_words) -> list[Statement]:
+    """Return the best `count` parts as statements; a part that repeats most words of a better one joins it.
+
+    Args:
+        sentences: best first.
+    """
+    chosen: list[Statement] = []
     seen: list[frozenset[str]] = []
     for sentence in sentences:
         own = frozenset(analyze(sentence.text))
-        if any(len(own & other) > 0.7 * min(len(own), len(other)) for other in seen):
-            continue
-        chosen.append(sentence)
-        seen.append(own)
-        if len(chosen) == count:
-            break
+        twin = next((i for i, other in enumerate(seen) if _is_repeat(own, other)), None)
+        if twin is not None:
+            chosen[twin] = _joined(chosen[twin], sentence)
+        elif len(chosen) < count:
+            chosen.append(Statement(sentence))
+            seen.append(own)
     return chosen
+
+
+def _is_repeat(own: frozenset[str], other: frozenset[str]) -> bool:
+    return len(own & other) > 0.7 * min(len(own), len(other))
+
+
+def _joined(statement: Statement, sentence: Sentence) -> Statement:
+    """Return the statement with a part that says the same or differs; what overlaps in one passage is dropped."""
+    if sentence.item == statement.sentence.item:
+        return statement
+    if claims(sentence.text) == claims(statement.sentence.text):
+        return replace(statement, agreeing=(*statement.agreeing, sentence))
+    if _same_shape(sentence.text, statement.sentence.text):
+        return replace(statement, differing=(*statement.differing, sentence))
+    return statement
+
+
+def claims(text: str) -> frozenset[str]:
+    """Return what two texts must share to say the same: numbers with their units, negations and names."""
+    numbers = {"".join(number.split()).casefold() for number in _NUMBER.findall(text)}
+    negations = {"not" for _ in _NEGATION.findall(text)}
+    names = {name.casefold() for name in _NAME.findall(text)}
+    return frozenset(numbers | negations | names)
+
+
+def _same_shape(a: str, b: str) -> bool:
+    """Return whether two sentences say the same thing but for their claims: the words around those agree."""
+    rest_a, rest_b = (frozenset(plain_words(_NUMBER.sub(" ", _NEGATION.sub(" ", text)))) for text in (a, b))
+    return len(rest_a & rest_b) >= 0.7 * max(len(rest_a), len(rest_b), 1)
 
 
 def _idf(question_terms: Counter[str], terms: Sequence[Sequence[str]]) -> dict[str, float]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from sleuth.answer.citations import Citation, CitationReport, check_citations
 from sleuth.answer.context import Order, Passage, assemble
-from sleuth.answer.extract import Analyze, choose, plain_words, score_sentences
+from sleuth.answer.evidence import DEFAULT, WORDS_ONLY, Rarity, weigh_evidence
+from sleuth.answer.extract import Analyze, Sentence, Statement, choose, plain_words, score_sentences
 from sleuth.answer.prompt import REFUSAL, build_prompt
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.arguments import check_count
@@ -17,6 +18,12 @@ from sleuth.text.clean import clean_text
 from sleuth.types import RetrievedItem
 
 EXTRACTIVE_NOTE = "No language model is configured. These sentences answer best:"
+
+DISAGREEMENT = "The sources disagree:"
+"""Stands above statements that differ in a number, a negation or a name, newest source first."""
+
+DECLINE = 0.5
+"""Probability of an answer below which a question is declined."""
 
 OnText = Callable[[str], None]
 
@@ -73,44 +80,107 @@ class LLMSynthesizer:
 
 
 class ExtractiveSynthesizer:
-    """No model: the sentences of the passages that answer best, each with its citation.
+    """No model: the parts of the passages that answer best, each with its citations.
 
     Args:
-        sentences: at most so many.
+        sentences: parts to quote at most.
         analyze: text to terms; the analyzer that the passages were found with is best.
         embedder: adds what sentences mean to which words they hold; a local one, since it sees every
             sentence.
+        rarity: idf of terms in the corpus; with it, questions that the passages do not cover are declined.
     """
 
     def __init__(
-        self, *, sentences: int = 3, analyze: Analyze = plain_words, embedder: Embedder | None = None
+        self,
+        *,
+        sentences: int = 3,
+        analyze: Analyze = plain_words,
+        embedder: Embedder | None = None,
+        rarity: Rarity | None = None,
     ) -> None:
         self.sentences = check_count(sentences, "sentences", least=1)
         self.analyze = analyze
         self.embedder = embedder
+        self.rarity = rarity
 
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
     ) -> SearchResult:
-        """Return the sentences that answer best; say so if none shares a word with the question."""
+        """Return the parts that answer best; decline if the passages do not cover the question."""
+        evidence = self._evidence(question, items)
+        if evidence is not None and evidence < DECLINE:
+            return _refuse("extractive", on_text, evidence=evidence)
         ranked = score_sentences(question, items, analyze=self.analyze, embedder=self.embedder)
-        chosen = choose(ranked, self.sentences, analyze=self.analyze)
-        if not chosen:
-            return _refuse("extractive", on_text)
-        places = list(dict.fromkeys(sentence.item for sentence in chosen))
-        numbers = {place: number for number, place in enumerate(places, 1)}
-        passages = [Passage(numbers[place], items[place].text, (items[place],)) for place in places]
-        quoted = [(" ".join(clean_text(sentence.text).split()), sentence.item) for sentence in chosen]
-        lines = [f"- {text} [{numbers[place]}]" for text, place in quoted]
-        pieces = [EXTRACTIVE_NOTE, *(f"\n{line}" for line in lines)]
+        statements = choose(ranked, self.sentences, analyze=self.analyze)
+        if not statements:
+            return _refuse("extractive", on_text, evidence=evidence)
+        answer = _Quotation(items, statements)
         if on_text is not None:
-            for piece in pieces:
+            for piece in answer.pieces:
                 on_text(piece)
-        # Not read out of the response: a source has numbers in brackets of its own.
-        report = CitationReport(
-            tuple(Citation(numbers[place], (items[place].id,), text, 1.0) for text, place in quoted)
+        result = _result("extractive", "".join(answer.pieces), answer.passages, answer.report, answered=True)
+        result.extra["disagreement"] = any(statement.differing for statement in statements)
+        if evidence is not None:
+            result.extra["evidence"] = round(evidence, 3)
+        return result
+
+    def _evidence(self, question: str, items: Sequence[RetrievedItem]) -> float | None:
+        """Return the probability that the passages answer the question; None if nothing tells how rare words are."""
+        if self.rarity is None:
+            return None
+        evidence = weigh_evidence(
+            question, items, analyze=self.analyze, rarity=self.rarity, embedder=self.embedder
         )
-        return _result("extractive", "".join(pieces), passages, report, answered=True)
+        return (DEFAULT if self.embedder is not None else WORDS_ONLY).probability(evidence)
+
+
+class _Quotation:
+    """Statements written out, with the passages that they cite, numbered in order of first use."""
+
+    def __init__(self, items: Sequence[RetrievedItem], statements: Sequence[Statement]) -> None:
+        self._items = items
+        self._numbers: dict[int, int] = {}
+        self._citations: list[Citation] = []
+        self.pieces = [EXTRACTIVE_NOTE]
+        for statement in statements:
+            self._add(statement)
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The cited passages."""
+        items = self._items
+        return [Passage(number, items[i].text, (items[i],)) for i, number in self._numbers.items()]
+
+    @property
+    def report(self) -> CitationReport:
+        """The citations. They are not read out of the response: a source has numbers in brackets of its own."""
+        return CitationReport(tuple(self._citations))
+
+    def _add(self, statement: Statement) -> None:
+        if not statement.differing:
+            self.pieces.append(f"\n- {self._quote(statement.sentence, statement.agreeing)}")
+            return
+        self.pieces.append(f"\n- {DISAGREEMENT}")
+        sides = [(statement.sentence, statement.agreeing), *((other, ()) for other in statement.differing)]
+        for sentence, agreeing in sorted(sides, key=lambda side: _age(self._items[side[0].item])):
+            self.pieces.append(f"\n  - {self._quote(sentence, agreeing, indent=4)}")
+
+    def _quote(self, sentence: Sentence, agreeing: Sequence[Sentence] = (), *, indent: int = 2) -> str:
+        """Return a part with its citations; what follows its first line stays in lines, as code must."""
+        first, _, rest = clean_text(sentence.text).partition("\n")
+        marks = []
+        for source in (sentence, *agreeing):
+            number = self._numbers.setdefault(source.item, len(self._numbers) + 1)
+            marks.append(f"[{number}]")
+            self._citations.append(Citation(number, (self._items[source.item].id,), source.text, 1.0))
+        lines = "".join(f"\n{' ' * indent}{line}".rstrip() for line in rest.split("\n")) if rest else ""
+        return f"{first} {''.join(dict.fromkeys(marks))}{lines}"
+
+
+def _age(item: RetrievedItem) -> float:
+    """Return a key that sorts the newest source first; those without a time come last."""
+    modified = item.metadata.get("modified")
+    return -float(modified) if isinstance(modified, int | float) else 0.0
 
 
 def trim_pieces(pieces: Iterable[str]) -> Iterator[str]:
@@ -135,10 +205,13 @@ def _result(
     )
 
 
-def _refuse(kind: str, on_text: OnText | None) -> SearchResult:
+def _refuse(kind: str, on_text: OnText | None, *, evidence: float | None = None) -> SearchResult:
     if on_text is not None:
         on_text(REFUSAL)
-    return SearchResult.success(response=REFUSAL, extra=_extra(kind, False, (), CitationReport()))
+    extra = _extra(kind, False, (), CitationReport())
+    if evidence is not None:
+        extra["evidence"] = round(evidence, 3)
+    return SearchResult.success(response=REFUSAL, extra=extra)
 
 
 def _extra(kind: str, answered: bool, passages: Sequence[Passage], report: CitationReport) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.engine.embedders import is_cheap
 
 if TYPE_CHECKING:
+    from sleuth.answer.evidence import Rarity
     from sleuth.filters import Filter
     from sleuth.hooks.registry import Morpheus, PluginInfo
     from sleuth.manager.manager import RetrievalManager, Synthesizer
@@ -47,6 +48,8 @@ class Answering:
         def embedder(self) -> Embedder | None: ...
 
     _model: Model = None
+    _rarity: Rarity | None = None
+    """Tells how rare words are in the corpus; without it, no question is declined for weak evidence."""
     _retrieve_options: Sequence[str] = ("filter", "legs", "fusion", "explain")
     """Keywords of a search that `retrieve` takes."""
 
@@ -136,7 +139,11 @@ class Answering:
 
         # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
         embedder = self.embedder if is_cheap(self.embedder) else None
-        return ExtractiveSynthesizer(analyze=get_analyzer(self.settings.analyzer).tokens, embedder=embedder)
+        return ExtractiveSynthesizer(
+            analyze=get_analyzer(self.settings.analyzer).tokens,
+            embedder=embedder,
+            rarity=self._rarity,
+        )
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
         """The window of at most `width` characters that shows best why a passage matches, with its matches."""

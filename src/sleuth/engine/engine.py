@@ -370,6 +370,14 @@ class Engine(Answering):
         check_legs([leg], searchers.legs)
         return getattr(searchers, leg)
 
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""
+        worth: dict[str, float] = self.searcher("lexical").idf(terms)
+        return worth
+
+    def _rarity(self, terms: Iterable[str]) -> dict[str, float]:
+        return self.idf(terms)
+
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
         with self._store.reader() as snapshot:

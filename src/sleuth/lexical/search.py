@@ -170,6 +170,15 @@ class LexicalSearcher:
             found.setdefault(field, {})[token] = times
         return found
 
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return BM25's idf of each term, in the field where most rows hold it; that of no rows for unknown terms."""
+        n = max((statistics.n for statistics in self.statistics.values()), default=0)
+        worth = {term: scoring.bm25_idf(0, n) for term in terms}
+        held = {name: dict.fromkeys(worth, 1.0) for name in self.leg.fields} if worth else {}
+        for _, _, token, _, entry in self._weigh(held, "bm25", None):
+            worth[token] = min(worth[token], entry.bm25)
+        return worth
+
     def explain(
         self,
         query: str | Terms,

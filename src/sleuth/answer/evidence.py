@@ -1,0 +1,192 @@
+"""Evidence: how well passages cover a question, so that an answer can be declined.
+
+Measured by `benchmarks/answers.py`; the table is in `docs/answers.md`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sleuth.answer.sentences import split_sentences
+from sleuth.protocols import Embedder
+from sleuth.types import RetrievedItem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Analyze = Callable[[str], Sequence[str]]
+Rarity = Callable[[Iterable[str]], Mapping[str, float]]
+"""Terms to what each is worth: its idf in the corpus, the largest for a term that the corpus does not hold."""
+
+RELATED = 0.2
+"""Cosine of two words below which they have nothing to do with each other, in WordLlama's vectors."""
+
+RIVALS = 3
+"""Passages with which the best one is compared."""
+
+_IDENTIFIER = re.compile(r"([a-z0-9])(?=[A-Z])|[_./]+(?=\w)")
+"""Where the words of an identifier or a path meet."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for the best passage as an answer. Each value lies in 0 to 1.
+
+    Attributes:
+        passage: share of the question's idf that the passage and its title hold. A word that is missing counts by its
+            nearest word of the passage, where an embedder compares words.
+        sentence: the same for the best sentence of the passage, without the title.
+        meaning: cosine of the question with the sentence nearest to it; 0 without an embedder.
+        lead: by how much the best passage beats the mean of the next three, as a share of its score, times `passage`:
+            in a small corpus, a passage leads that has little to do with the question.
+    """
+
+    passage: float = 0.0
+    sentence: float = 0.0
+    meaning: float = 0.0
+    lead: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A logistic model of "the passages answer this question", over `Evidence`.
+
+    Attributes:
+        passage, sentence, meaning, lead: weight of each value.
+        bias: its constant: at a probability of .5, a question is declined.
+    """
+
+    passage: float
+    sentence: float
+    meaning: float
+    lead: float
+    bias: float
+
+    def probability(self, evidence: Evidence) -> float:
+        """Return how likely the passages answer the question, 0 to 1."""
+        logit = (
+            self.bias
+            + self.passage * evidence.passage
+            + self.sentence * evidence.sentence
+            + self.meaning * evidence.meaning
+            + self.lead * evidence.lead
+        )
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+
+
+def weigh_evidence(
+    question: str,
+    items: Sequence[RetrievedItem],
+    *,
+    analyze: Analyze,
+    rarity: Rarity,
+    embedder: Embedder | None = None,
+) -> Evidence:
+    """Measure how well the best of `items` covers the question.
+
+    Args:
+        items: passages, best first.
+        analyze: text to terms, as the passages were indexed.
+        rarity: idf of terms in the corpus.
+        embedder: compares words that differ; a local one, since it sees every word of the passage.
+    """
+    words = question_words(question, analyze)
+    if not items or not words:
+        return Evidence()
+    idf = rarity(words)
+    weights = {term: idf.get(term, 0.0) for term in words}
+    total = sum(weights.values()) or 1.0
+    heading, text = readable(items[0])
+    title = set(analyze(heading))
+    sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
+    covers = _coverage(words, sentences, analyze, embedder)
+    passage = sum(
+        weight * max(float(term in title), *(cover[term] for cover in covers))
+        for term, weight in weights.items()
+    )
+    sentence = max(sum(weight * cover[term] for term, weight in weights.items()) for cover in covers)
+    share = passage / total
+    return Evidence(share, sentence / total, _meaning(question, sentences, embedder), share * _lead(items))
+
+
+def readable(item: RetrievedItem) -> tuple[str, str]:
+    """Return title and text of a passage as words; of code, its path and its text with identifiers cut into words."""
+    if item.metadata.get("source_type") != "code":
+        return str(item.metadata.get("title") or ""), item.text
+    heading = f"{item.metadata.get('path', '')} {item.metadata.get('symbol', '')}"
+    heading, words = (_IDENTIFIER.sub(r"\1 ", text) for text in (heading, item.text))
+    return heading, f"{item.text}\n\n{words}"
+
+
+def question_words(question: str, analyze: Analyze) -> dict[str, str]:
+    """Return the terms of a question, each with the word that it comes from; stop words have no terms."""
+    words: dict[str, str] = {}
+    for word in _WORD.findall(question):
+        for term in analyze(word):
+            words.setdefault(term, word.lower())
+    return words
+
+
+def _coverage(
+    words: Mapping[str, str], sentences: Sequence[str], analyze: Analyze, embedder: Embedder | None
+) -> list[dict[str, float]]:
+    """Return for each sentence how far it holds each term, 0 to 1."""
+    held = [set(analyze(sentence)) for sentence in sentences]
+    covers = [{term: 1.0 if term in terms else 0.0 for term in words} for terms in held]
+    if embedder is None:
+        return covers
+    import numpy as np
+
+    missing = [term for term in words if not all(term in terms for terms in held)]
+    tokens = [list(dict.fromkeys(_WORD.findall(sentence.lower()))) for sentence in sentences]
+    vocabulary = list(dict.fromkeys(token for sentence in tokens for token in sentence))
+    if not missing or not vocabulary:
+        return covers
+    asked = _unit(embedder.embed_documents([words[term] for term in missing]))
+    near = asked @ _unit(embedder.embed_documents(vocabulary)).T
+    near = np.clip((near - RELATED) / (1 - RELATED), 0.0, 1.0)
+    column = {token: i for i, token in enumerate(vocabulary)}
+    for cover, sentence in zip(covers, tokens, strict=True):
+        columns = [column[token] for token in sentence]
+        if columns:
+            for term, value in zip(missing, near[:, columns].max(axis=1).tolist(), strict=True):
+                cover[term] = max(cover[term], value)
+    return covers
+
+
+def _meaning(question: str, sentences: Sequence[str], embedder: Embedder | None) -> float:
+    if embedder is None:
+        return 0.0
+    near = _unit(embedder.embed_documents(list(sentences))) @ _unit([embedder.embed_query(question)]).T
+    return max(0.0, float(near.max()))
+
+
+def _unit(rows: Any) -> NDArray[np.float32]:
+    """Return the rows scaled to length 1, shape (n, dimension); a row of zeros stays."""
+    import numpy as np
+
+    matrix: NDArray[np.float32] = np.array(rows, np.float32)
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    norms[norms == 0] = 1
+    matrix /= norms
+    return matrix
+
+
+def _lead(items: Sequence[RetrievedItem]) -> float:
+    scores = [item.score or 0.0 for item in items[: RIVALS + 1]]
+    if scores[0] <= 0:
+        return 0.0
+    return min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0]))
+
+
+DEFAULT = Threshold(passage=2.8, sentence=2.4, meaning=4.5, lead=7.5, bias=-5.99)
+"""With an embedder that compares words."""
+WORDS_ONLY = Threshold(passage=2.2, sentence=3.0, meaning=0.0, lead=8.8, bias=-3.51)
+"""Without one."""

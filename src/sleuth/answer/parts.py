@@ -1,0 +1,278 @@
+"""Parts of a passage that can stand alone as an answer.
+
+A part is a sentence, a list item, a row of a table with the names of its columns, or a block of code. What ends with
+a colon takes the list, code or table that follows it along. Headings, anchors, link definitions and pictures are left
+out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sleuth.answer.sentences import split_sentences
+
+Kind = Literal["sentence", "list", "table", "code"]
+BlockKind = Literal["prose", "item", "row", "code", "skip"]
+
+LONGEST = 600
+"""Characters of what follows a colon, at most."""
+
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]|[ \t]*={3,}[ \t]*$|[ \t]*-{3,}[ \t]*$|[ \t]*[~^\"'`*+#]{4,}[ \t]*$")
+_ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
+_RULE = re.compile(r"[ \t]*\|?[ \t:|+=-]*-[ \t:|+=-]*\|?[ \t]*$")
+_NOISE = re.compile(
+    r"[ \t]*(?:<a\s[^>]*(?:name|id)=[^>]*>(?:</a>)?|\[[^\]]+\]:\s*\S+.*|!\[[^\]]*\]\([^)]*\)|<[^>]+>|"
+    r"\.\.\s[\w-]+::.*|\.\.\s_.*|:\w[\w-]*:.*)[ \t]*$"
+)
+_UNDERLINE = re.compile(r"[ \t]*([=\-~^\"'`*+#])\1{2,}[ \t]*$")
+_LINES: dict[BlockKind, re.Pattern[str]] = {
+    "skip": re.compile(f"{_HEADING.pattern}|{_NOISE.pattern}"),
+    "row": _ROW,
+}
+"""Blocks of a single line."""
+_LINK = re.compile(r"!?\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
+_REFERENCE = re.compile(r":[\w:+-]+:`~?([^`<]+?)(?:\s*<[^`]*>)?`")
+_STARS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
+_UNDERSCORES = re.compile(r"(?<![\w\"'(.])(?:_([a-z]+)_|(__?)(?=[^\s_])([^_]*\s[^_]*)(?<=\S)\2)(?![\w\"'(.])")
+"""Not around identifiers: `__init__` is one, and so is what stands in quotes or before a parenthesis."""
+_TAG = re.compile(
+    r"</?(?:a|abbr|b|br|code|dd|details|div|dl|dt|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|s|small|span|strong|sub|summary|sup|"
+    r"table|tbody|td|th|thead|tr|tt|u|ul|var)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_DOCSTRING = re.compile(r'"""(.*?)"""|\'\'\'(.*?)\'\'\'|/\*\*(.*?)\*/', re.DOTALL)
+_COMMENT = re.compile(r"[ \t]*(?://|#|--)")
+_COMMENT_SIGN = re.compile(r"^[ \t]*(?:///?!?|#+|--+|\*)?[ \t]?")
+_LITERAL = re.compile(r"    |\t|[ ]*>>> |[ ]+\$ |[ ]+\S+[ ]+::=")
+"""How indented code, a session, a command or a rule of a grammar begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a passage.
+
+    Attributes:
+        start, end: characters of the passage, half open.
+        text: what it says, without markup; code as it stands.
+        kind: what it is.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines that belong together: `start` and `end` are characters of the passage."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    indent: int = 0
+
+
+def answer_parts(text: str) -> list[Part]:
+    """Return the parts of a passage, in order.
+
+    Prose is cut into sentences. A sentence that an end of the passage cuts off is left out if there are other parts:
+    overlapping passages hold it whole.
+    """
+    blocks = list(_blocks(text))
+    parts: list[Part] = []
+    header: list[str] = []
+    announced = 0
+    for place, block in enumerate(blocks):
+        body = text[block.start : block.end]
+        if block.kind == "row":
+            cells = _cells(body)
+            if place and blocks[place - 1].kind == "row" and header:
+                if not _RULE.match(body):
+                    parts.append(Part(block.start, block.end, _row(header, cells), "table"))
+            else:
+                header = cells
+        elif block.kind == "code":
+            if block.start < announced:
+                continue
+            parts.append(Part(block.start, block.end, body.strip("\n"), "code"))
+        elif block.kind in ("prose", "item"):
+            parts += _sentences(text, block, blocks[place + 1 :])
+            announced = parts[-1].end if parts else 0
+    whole = [part for part in parts if not _is_fragment(text, part)]
+    return whole or parts
+
+
+def code_part(text: str, signature: str) -> Part:
+    """Return a definition as one part: its signature, and the first sentence of its documentation."""
+    documentation = _documentation(text)
+    sentences = split_sentences(documentation)
+    first = plain(documentation[slice(*sentences[0])]) if sentences else ""
+    name = " ".join(signature.split()).rstrip(" :{")
+    return Part(0, len(text), f"`{name}`: {first}" if first else f"`{name}`", "sentence")
+
+
+def _documentation(text: str) -> str:
+    """Return a definition's docstring or the comment above it, without comment signs; "" if there is none."""
+    if match := _DOCSTRING.search(text):
+        return "\n".join(_COMMENT_SIGN.sub("", line) for line in match[match.lastindex or 0].splitlines())
+    lines = text.strip().splitlines()
+    comments = list(lines[: next((i for i, line in enumerate(lines) if not _COMMENT.match(line)), 0)])
+    return "\n".join(_COMMENT_SIGN.sub("", line) for line in comments)
+
+
+def plain(text: str) -> str:
+    """Return a sentence in one line without Markdown's, reStructuredText's and HTML's markup; code keeps its ticks."""
+    pieces = re.split(r"(``[^`]+``|`[^`\n]+`)", _REFERENCE.sub(r"`\1`", text))
+    for i in range(0, len(pieces), 2):
+        piece = _LINK.sub(r"\1", pieces[i])
+        piece = _UNDERSCORES.sub(lambda match: match[1] or match[3], _STARS.sub(r"\2", piece))
+        pieces[i] = _TAG.sub("", piece)
+    line = " ".join("".join(pieces).replace("``", "`").split())
+    return re.sub(r"^(?:[-*+•]|\d{1,3}[.)]|>)\s+", "", line)
+
+
+def _sentences(text: str, block: _Block, after: list[_Block]) -> Iterator[Part]:
+    kind: Kind = "list" if block.kind == "item" else "sentence"
+    spans = split_sentences(text[block.start : block.end])
+    for number, (first, last) in enumerate(spans):
+        start, end = block.start + first, block.start + last
+        sentence = plain(text[start:end])
+        if not any(char.isalnum() for char in sentence):
+            continue
+        if number == len(spans) - 1 and sentence.endswith(":"):
+            follows = list(_following(text, block, after))
+            if follows:
+                last_block = follows[-1]
+                shown = "\n".join(_shown(text, part) for part in follows)
+                yield Part(start, last_block.end, f"{sentence}\n{shown}", _kind_of(last_block))
+                continue
+        yield Part(start, end, sentence, kind)
+
+
+def _kind_of(block: _Block) -> Kind:
+    kinds: dict[str, Kind] = {"item": "list", "row": "table", "code": "code"}
+    return kinds.get(block.kind, "sentence")
+
+
+def _following(text: str, block: _Block, after: list[_Block]) -> Iterator[_Block]:
+    """Yield the blocks of one kind that a colon announces, until they are too long."""
+    room = LONGEST
+    kind = ""
+    for other in after:
+        if other.kind in ("prose", "skip") or (kind and other.kind != kind):
+            return
+        if block.kind == "item" and other.kind == "item" and other.indent <= block.indent:
+            return
+        room -= other.end - other.start
+        if room < 0 and kind:
+            return
+        kind = other.kind
+        yield other
+        if kind == "code":
+            return
+
+
+def _shown(text: str, block: _Block) -> str:
+    body = text[block.start : block.end]
+    if block.kind == "item":
+        return f"- {plain(body)}"
+    return body.strip("\n")
+
+
+def _is_fragment(text: str, part: Part) -> bool:
+    """Return whether a sentence is cut off by an end of the passage."""
+    if part.kind != "sentence":
+        return False
+    begins = part.text[:1]
+    if not text[: part.start].strip() and (begins.islower() or begins in ",;)]"):
+        return True
+    ended = part.text.rstrip("\"'”’)]*_` ")[-1:]
+    return not text[part.end :].strip() and ended.isalnum() and len(text) > LONGEST
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Yield the blocks of a passage, blank lines left out."""
+    spans = list(_lines(text))
+    lines = [text[start:end] for start, end in spans]
+    place = 0
+    while place < len(lines):
+        if not lines[place].strip():
+            place += 1
+            continue
+        kind, after = _block_at(lines, place)
+        indent = len(lines[place]) - len(lines[place].lstrip())
+        yield _Block(kind, spans[place][0], spans[after - 1][1], indent)
+        place = after
+
+
+def _block_at(lines: list[str], place: int) -> tuple[BlockKind, int]:
+    """Return the kind of the block that begins at a line, and the line after its last."""
+    line, after = lines[place], place + 1
+    if fence := _FENCE.match(line):
+        closing = next(
+            (i for i in range(after, len(lines)) if lines[i].strip().startswith(fence[1])), len(lines)
+        )
+        return "code", min(closing + 1, len(lines))
+    if simple := next((kind for kind, pattern in _LINES.items() if pattern.match(line)), None):
+        return simple, after
+    if item := _ITEM.match(line):
+        return "item", _while(lines, after, lambda i: _continues(lines[i], len(item[1])))
+    if _is_indented(line) and (place == 0 or not lines[place - 1].strip()):
+        return "code", _while(lines, after, lambda i: _goes_on(lines, i))
+    after = _while(lines, after, lambda i: _is_prose(lines[i]))
+    if after == place + 1 < len(lines) and _UNDERLINE.match(lines[after]):
+        return "skip", after + 1
+    return "prose", after
+
+
+def _while(lines: list[str], place: int, holds: Callable[[int], bool]) -> int:
+    """Return the first line from `place` on for which this does not hold."""
+    while place < len(lines) and holds(place):
+        place += 1
+    return place
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for line in text.splitlines(keepends=True):
+        yield start, start + len(line.rstrip("\r\n"))
+        start += len(line)
+
+
+def _is_indented(line: str) -> bool:
+    return _LITERAL.match(line) is not None
+
+
+def _goes_on(lines: list[str], place: int) -> bool:
+    """Return whether indented code goes on at this line: indented, or a blank line before an indented one."""
+    if lines[place].strip():
+        return _is_indented(lines[place])
+    return place + 1 < len(lines) and _is_indented(lines[place + 1])
+
+
+def _continues(line: str, indent: int) -> bool:
+    """Return whether a line belongs to the list item above it."""
+    return _is_prose(line) and len(line) - len(line.lstrip()) >= min(indent + 1, 1)
+
+
+def _is_prose(line: str) -> bool:
+    starts = (_FENCE, _HEADING, _NOISE, _ROW, _ITEM, _UNDERLINE)
+    return bool(line.strip()) and not any(pattern.match(line) for pattern in starts)
+
+
+def _cells(line: str) -> list[str]:
+    return [plain(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def _row(header: list[str], cells: list[str]) -> str:
+    """Name each cell of a row by its column."""
+    named = [
+        f"{name}: {cell}" if name else cell for name, cell in zip(header, cells, strict=False) if cell.strip()
+    ]
+    return "; ".join(named)

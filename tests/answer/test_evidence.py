@@ -1,0 +1,103 @@
+"""Evidence for an answer, and declining without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.answer.evidence import DEFAULT, WORDS_ONLY, Evidence, question_words, weigh_evidence
+from sleuth.answer.extract import plain_words
+from sleuth.testing.ollama import embed
+from tests.answer.conftest import item
+
+ITEMS = [
+    item("a", "Tokens are refilled every second. The colour is blue.", 2.0, title="Limits"),
+    item("b", "A bucket holds ten tokens.", 1.0),
+]
+
+
+def even(terms: Iterable[str]) -> dict[str, float]:
+    return dict.fromkeys(terms, 1.0)
+
+
+def test_shares_of_the_question() -> None:
+    """The passage counts whole with its title, a sentence alone, and the lead over the next three passages."""
+    evidence = weigh_evidence("limits tokens blue zebra", ITEMS, analyze=plain_words, rarity=even)
+    assert (evidence.passage, evidence.sentence, evidence.meaning) == (0.75, 0.25, 0.0)
+    assert evidence.lead == pytest.approx(0.75 * (1 - 1 / 6))
+
+
+def test_rare_words_count_more() -> None:
+    """A missing word takes away its idf."""
+    evidence = weigh_evidence(
+        "tokens zebra", ITEMS, analyze=plain_words, rarity=lambda terms: {"tokens": 1.0, "zebra": 3.0}
+    )
+    assert evidence.passage == 0.25
+
+
+def test_identifiers_are_words() -> None:
+    """Code covers a question by the words of its identifiers and of its path."""
+    code = item(
+        "c",
+        "def refillBucket(max_tokens): ...",
+        1.0,
+        source_type="code",
+        path="src/rate_limit.py",
+        symbol="x",
+    )
+    evidence = weigh_evidence("refill bucket tokens limit", [code], analyze=plain_words, rarity=even)
+    assert evidence.passage == 1.0
+
+
+class Embedder:
+    """An embedder for which "filled" is close to "refilled"."""
+
+    fingerprint = "close"
+
+    def embed_query(self, text: str) -> list[float]:
+        return embed(text)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [embed("refilled" if text == "filled" else text) for text in texts]
+
+
+def test_near_words_count() -> None:
+    """With an embedder, a missing word counts by its nearest word of the passage."""
+    without = weigh_evidence("filled", ITEMS, analyze=plain_words, rarity=even)
+    with_words = weigh_evidence("filled", ITEMS, analyze=plain_words, rarity=even, embedder=Embedder())
+    assert without.passage == 0.0
+    assert with_words.passage == pytest.approx(1.0)
+
+
+def test_nothing_to_weigh() -> None:
+    """No passages and no words are no evidence, and both thresholds decline it."""
+    assert weigh_evidence("", ITEMS, analyze=plain_words, rarity=even) == Evidence()
+    assert weigh_evidence("tokens", [], analyze=plain_words, rarity=even) == Evidence()
+    assert max(DEFAULT.probability(Evidence()), WORDS_ONLY.probability(Evidence())) < 0.05
+    assert question_words("What is it?", plain_words) == {"what": "what", "is": "is", "it": "it"}
+
+
+@pytest.mark.parametrize("embedder", ["wordllama", ""])
+def test_an_engine_declines(tmp_path: Path, embedder: str) -> None:
+    """A question that the documents cover is answered; one about something else is declined, with its evidence."""
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        engine.add(
+            [
+                Document(
+                    "The bucket is refilled every second. It holds fifty tokens.", {"source": "limits.md"}
+                ),
+                Document("Keys are rotated every month by the owner of the project.", {"source": "keys.md"}),
+                Document("Cats sleep most of the day.", {"source": "cats.md"}),
+            ]
+        )
+        answered = engine.search("How often is the bucket refilled?")
+        assert answered.extra["answered"] is True
+        assert answered.extra["evidence"] > 0.5
+        for question in ("What is the capital of France?", "Who owns the cats of Paris?"):
+            declined = engine.search(question)
+            assert declined.extra.get("answered", False) is False
+            assert declined.extra.get("evidence", 0.0) < 0.5
+            assert declined.used_source_ids == []

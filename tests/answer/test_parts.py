@@ -1,0 +1,121 @@
+"""Parts of a passage that can stand alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.answer.parts import answer_parts, code_part, plain
+
+GUIDE = """# Install
+
+To install, run this command:
+
+```console
+$ pip install sleuth
+```
+
+| command | what it does |
+|---|---|
+| `sleuth index` | reads **files** |
+| `sleuth ask` | an [answer](docs/answers.md) that cites |
+
+<a name="limits"></a>
+Limits are:
+
+- 10 MB a file
+- 50 files a *day*
+
+[link]: https://example.org
+"""
+
+
+def texts(passage: str) -> list[str]:
+    return [part.text for part in answer_parts(passage)]
+
+
+def test_a_colon_takes_what_follows_along() -> None:
+    """A sentence that ends with a colon holds the code or the list below it; the code stays as it is."""
+    assert texts(GUIDE)[0] == "To install, run this command:\n```console\n$ pip install sleuth\n```"
+    assert "Limits are:\n- 10 MB a file\n- 50 files a day" in texts(GUIDE)
+
+
+def test_rows_name_their_columns() -> None:
+    """A row of a table says what each of its cells is."""
+    assert "command: `sleuth index`; what it does: reads files" in texts(GUIDE)
+    assert [part.kind for part in answer_parts(GUIDE)].count("table") == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# A heading",
+        "Title\n=====",
+        '<a name="x"></a>',
+        "[1]: http://x.org",
+        "![logo](logo.png)",
+        ".. image:: x",
+    ],
+)
+def test_what_is_no_answer(line: str) -> None:
+    """Headings, anchors, link definitions and pictures are no parts."""
+    assert texts(f"{line}\n\nIce melts.") == ["Ice melts."]
+
+
+def test_cut_sentences_are_left_out() -> None:
+    """A passage that begins in the middle of a sentence gives its whole sentences, if it has any."""
+    assert texts("and so on. Ice melts.") == ["Ice melts."]
+    assert texts("and so on.") == ["and so on."]
+
+
+@pytest.mark.parametrize(
+    ("marked", "expected"),
+    [
+        ("**Bold** and _soft_ and `a_b*c`.", "Bold and soft and `a_b*c`."),
+        ("See [the guide](x.md#a) now.", "See the guide now."),
+        ("Use :func:`os.path.join` here.", "Use `os.path.join` here."),
+        ("A snake_case_name stays, 2 * 3 * 4 too.", "A snake_case_name stays, 2 * 3 * 4 too."),
+        ("- An item", "An item"),
+        ("In [10, 20] ms of bucket[2].", "In [10, 20] ms of bucket[2]."),
+        ("<b>Bold</b> words", "Bold words"),
+        ('Define "__bool__()" or __len__ on <lambda>.', 'Define "__bool__()" or __len__ on <lambda>.'),
+    ],
+)
+def test_markup_is_stripped(marked: str, expected: str) -> None:
+    """Markup of Markdown, reStructuredText and HTML is left out of a sentence; code and brackets stay."""
+    assert plain(marked) == expected
+
+
+@given(st.text("ab .:\n-*|`#=>12", max_size=80))
+def test_places_are_true_and_in_order(passage: str) -> None:
+    """Every part lies in its passage, and parts come in order; no passage breaks the reader."""
+    parts = answer_parts(passage)
+    assert all(0 <= part.start < part.end <= len(passage) for part in parts)
+    assert [part.start for part in parts] == sorted(part.start for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "signature", "expected"),
+    [
+        (
+            'def wait(self, timeout=None):\n    """Wait for the barrier. Then go on."""\n    pass',
+            "def wait(self, timeout=None):",
+            "`def wait(self, timeout=None)`: Wait for the barrier.",
+        ),
+        (
+            "// Parse reads one line.\n// It is quick.\nfunc Parse(s string) int {",
+            "func Parse(s string) int {",
+            "`func Parse(s string) int`: Parse reads one line.",
+        ),
+        (
+            "/**\n * Adds two numbers.\n */\nint add(int a)",
+            "int add(int a)",
+            "`int add(int a)`: Adds two numbers.",
+        ),
+        ("def bare():\n    return 1", "def bare():", "`def bare()`"),
+    ],
+)
+def test_code_answers_by_its_signature(text: str, signature: str, expected: str) -> None:
+    """A definition is quoted by its signature and the first sentence of its documentation."""
+    assert code_part(text, signature).text == expected
