@@ -31,8 +31,7 @@ def extension(name: str, source: Path, *include_dirs: Path, level: str = "-O3") 
 def kernel(path: Path) -> Extension:
     """Return the module of one .pyx file."""
     name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
-    folders = [folder for folder in (path.parent, path.parent / "treesitter") if folder.is_dir()]
-    return extension(name, path, *folders)
+    return extension(name, path, path.parent)
 
 
 def kernels() -> list[Extension]:

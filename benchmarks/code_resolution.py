@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from sleuth.code.graph.resolve import resolver_of
-from sleuth.code.parsing.parse import Reference
+from sleuth.code.parsing.detail import Reference
 from sleuth.code.repository.sources import FolderSource
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.code.snapshots.record import FileRow

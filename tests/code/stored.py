@@ -23,7 +23,7 @@ QUERIES = (
     "how is a card charged", "PaymentProcessor", "newest order", "Refund.add", "see shop/models.py", "f", "A.f",
     "def newest_order(orders):", "server listens on a port", "README payment docs", "class extends B",
 )  # fmt: skip
-_ENDINGS = {
+ENDINGS = {
     "python": "py", "javascript": "js", "typescript": "ts", "tsx": "tsx", "go": "go", "rust": "rs", "java": "java",
     "c": "c", "cpp": "cpp", "csharp": "cs", "ruby": "rb", "php": "php", "kotlin": "kt", "scala": "scala", "bash": "sh",
 }  # fmt: skip
@@ -46,7 +46,7 @@ def fixture(root: Path) -> None:
             source.replace("f", "é"),
             source.replace("A", "self"),
         )
-        write(root, {f"all/v{n}/{language}.{_ENDINGS[language]}": text for n, text in enumerate(variants)})
+        write(root, {f"all/v{n}/{language}.{ENDINGS[language]}": text for n, text in enumerate(variants)})
     write(
         root,
         {

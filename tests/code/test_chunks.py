@@ -6,14 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.parsing.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk, cut_text
-from sleuth.code.parsing.parse import LineIndex, parse_source
+from sleuth.code.parsing.analyse import analyse
+from sleuth.code.parsing.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk
+from sleuth.code.parsing.detail import Detail
+from sleuth.code.parsing.parse import parse_source
 from tests.code.conftest import SHOP
 from tests.code.test_parse import SOURCES
 
 
 def chunks_of(source: str, language: str = "python") -> list[Chunk]:
     return parse_source(source.encode(), language, "x").chunks
+
+
+def chunks_of_text(text: str) -> list[Chunk]:
+    data = text.encode()
+    return Detail.read(analyse("x.md", data).detail, data, "x.md").chunks
 
 
 def check(source: str, chunks: list[Chunk]) -> None:
@@ -65,8 +72,7 @@ def test_every_language_is_cut(language: str) -> None:
 def test_the_shop_is_cut_without_loss() -> None:
     """Text without a grammar keeps its lines too."""
     for text in SHOP.values():
-        data = text.encode()
-        check(text, cut_text(data, LineIndex(data)))
+        check(text, chunks_of_text(text))
 
 
 def test_a_small_class_is_one_chunk() -> None:
@@ -112,7 +118,6 @@ def test_module_level_code_is_kept() -> None:
 def test_headings_begin_pieces_of_text() -> None:
     """A long text is cut where its sections begin."""
     text = "".join(f"# Part {i}\n\nWords.\nMore words.\n\n" for i in range(40))
-    data = text.encode()
-    chunks = cut_text(data, LineIndex(data))
+    chunks = chunks_of_text(text)
     assert len(chunks) > 2
     assert all(text.split("\n")[c.start - 1].startswith("# Part") for c in chunks)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # ruff: noqa: E501 - sources of other languages, a line each
 import zlib
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.code.parsing.analyse import analyse, is_minified
+from sleuth.code.parsing.detail import Detail
+from sleuth.code.parsing.grammars import PURPOSES, grammar, query_text
 from sleuth.code.parsing.imports import imports_of
+from sleuth.code.parsing.kinds import ROLE_OF_CAPTURE
 from sleuth.code.parsing.labels import category_of
-from sleuth.code.parsing.languages import LANGUAGES, grammar, language_of, languages_named
-from sleuth.code.parsing.parse import Detail, LineIndex, parse_source
-from sleuth.code.parsing.patterns import compile_patterns, read_patterns
-from sleuth.code.parsing.queries import CAPTURES
-from sleuth.code.parsing.syntax import cut_lines, pack_rows, unpack_rows
+from sleuth.code.parsing.languages import LANGUAGES, language_of, languages_named
+from sleuth.code.parsing.lines import LineIndex
+from sleuth.code.parsing.parse import parse_source
+from sleuth.code.parsing.tables import Tables, pack_tables, unpack_tables
 from sleuth.errors import ArgumentError, CodeError
 
 SOURCES = {
@@ -51,8 +55,15 @@ def test_definitions_and_references(language: str) -> None:
 
 @pytest.mark.parametrize("language", [n for n, v in LANGUAGES.items() if v.package])
 def test_queries_compile(language: str) -> None:
-    """Every language with a grammar has a query that fits the installed grammar."""
-    assert grammar(language) is grammar(language)
+    """Every language with a grammar has queries of each purpose that fit the installed grammar."""
+    assert all(query_text(language, purpose) for purpose in PURPOSES)
+    subjects = {pattern.subject for pattern in grammar(language).patterns}
+    assert {"import", "reference.call"} < subjects
+    assert any(subject.startswith("definition.") for subject in subjects)
+    assert all(
+        s in ROLE_OF_CAPTURE or s.partition(".")[0] in ("definition", "doc", "import", "wrapper")
+        for s in subjects
+    )
 
 
 def test_a_python_class_in_full() -> None:
@@ -204,7 +215,7 @@ def test_no_nesting_is_too_deep(language: str) -> None:
 
 
 def test_every_pattern_is_found_by_its_own_words() -> None:
-    """Anchors, absent fields, alternatives and predicates of the patterns mean what they mean to tree-sitter."""
+    """Anchors, absent fields, alternatives and predicates of the patterns find what they are written for."""
     go = parse_source(b"package m\ntype T struct{ B; c C; *D }\n", "go")
     assert [r.name for r in go.references if r.role == "inheritance"] == ["B", "D"]
     ruby = parse_source(
@@ -221,11 +232,26 @@ def test_every_pattern_is_found_by_its_own_words() -> None:
     assert [(r.name, r.role) for r in kotlin.references] == [("g", "call"), ("h", "reference")]
 
 
-def test_a_pattern_that_the_grammar_cannot_have_is_said() -> None:
-    """A node that the installed grammar does not know names itself and what to do."""
-    made = grammar("python")
-    with pytest.raises(CodeError, match="no node 'klass'"):
-        compile_patterns(read_patterns("(klass) @name"), made.symbol, made.field, CAPTURES)
+def test_a_query_that_the_grammar_cannot_have_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A node that the installed grammar does not know names the grammar and what to do."""
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "definitions.scm").write_text("(klass name: (_) @name) @definition.class\n")
+    monkeypatch.setattr("sleuth.code.parsing.grammars._QUERIES", tmp_path)
+    with pytest.raises(CodeError, match=r"tree-sitter-python does not fit .*klass.* pip install"):
+        grammar.__wrapped__("python")
+
+
+def test_a_pattern_says_what_it_finds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A pattern without a capture of a known meaning is refused, and quoted."""
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "definitions.scm").write_text(
+        "(class_definition name: (_) @name) @definition.klass\n"
+    )
+    monkeypatch.setattr("sleuth.code.parsing.grammars._QUERIES", tmp_path)
+    with pytest.raises(CodeError, match=r"definition\.klass"):
+        grammar.__wrapped__("python")
 
 
 @given(st.text(alphabet="ab\n\r", max_size=60))
@@ -236,20 +262,35 @@ def test_lines_are_those_that_newlines_end(text: str) -> None:
     expected = source.split(b"\n")[: len(index)]
     assert [source[index.start(n) : index.stop(n)] for n in range(1, len(index) + 1)] == expected
     assert not is_minified(text)
-    spans = np.array([(a, b) for a in range(1, len(index) + 1) for b in (a, len(index))], np.int32)
-    for a, b in spans.tolist():
-        (found,) = cut_lines(source, np.array([(a, b)], np.int32))
-        assert found == source[index.start(a) : index.stop(b)].decode()
+    for first in range(1, len(index) + 1):
+        for last in (first, len(index)):
+            assert index.cut(first, last) == source[index.start(first) : index.stop(last)].decode()
+    assert index.lines_of(np.arange(len(source), dtype=np.int32)).tolist() == [
+        index.line(byte) for byte in range(len(source))
+    ]
 
 
-@given(st.lists(st.lists(st.integers(-(1 << 31), (1 << 31) - 1), min_size=3, max_size=3), max_size=20))
-def test_tables_survive_packing(rows: list[list[int]]) -> None:
-    """Any numbers of 32 bits are read back as they were, and cut bytes are refused."""
-    table = np.array(rows, np.int32).reshape(-1, 3)
-    packed = pack_rows(table)
-    found, end = unpack_rows(packed, 0, len(rows), 3)
-    assert found.tolist() == rows
-    assert end == len(packed)
-    if rows:
-        with pytest.raises(ValueError, match="whole"):
-            unpack_rows(packed[:-1], 0, len(rows), 3)
+NUMBERS = st.integers(-(1 << 31), (1 << 31) - 1)
+
+
+@given(st.lists(st.lists(NUMBERS, min_size=30, max_size=30), max_size=20), st.booleans())
+def test_tables_survive_packing(rows: list[list[int]], sound: bool) -> None:
+    """Any numbers of 32 bits are read back as they were."""
+    table = np.array(rows, np.int32).reshape(-1, 30)
+    tables = Tables(table[:, :15], table[:3, 15:22], table[:, 22:26], table[1:, 26:], sound)
+    unpacked, language = unpack_tables(pack_tables(tables, 7))
+    assert (unpacked.sound, language) == (sound, 7)
+    assert all(a.tolist() == b.tolist() for a, b in zip(unpacked[:4], tables[:4], strict=True))
+
+
+@given(st.integers(min_value=0), st.binary(max_size=3))
+def test_damaged_tables_are_refused(at: int, instead: bytes) -> None:
+    """Bytes that were cut or changed are read as tables of some shape or refused, with what to do."""
+    packed = bytearray(parse_source(b"class A:\n    def f(self): return g(1)\n", "python").pack())
+    at %= len(packed)
+    packed[at : at + len(instead) + 1] = instead
+    with suppress(CodeError):
+        tables, _ = unpack_tables(bytes(packed))
+        assert [table.shape[1] for table in tables[:4]] == [15, 7, 4, 4]
+    with pytest.raises(CodeError, match="index again"):
+        unpack_tables(bytes(packed[: len(packed) // 2]))

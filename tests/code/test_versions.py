@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, index_path
+from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
 from sleuth.code.snapshots.diff import compare
-from sleuth.code.snapshots.record import MAX_BYTES, TOO_LARGE
 from sleuth.engine.codebase import open_code
 from sleuth.errors import CodeError, UnknownSnapshotError
 from tests.code.conftest import SHOP, Git, write

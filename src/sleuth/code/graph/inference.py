@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sleuth.code.parsing.queries import CONTAINERS
+from sleuth.code.parsing.kinds import CONTAINERS
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow

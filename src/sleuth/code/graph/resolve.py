@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from sleuth.code.graph.inference import type_of
 from sleuth.code.graph.modules import files_of, nearest
-from sleuth.code.parsing.parse import Reference
-from sleuth.code.parsing.queries import CONTAINERS
+from sleuth.code.parsing.detail import Reference
+from sleuth.code.parsing.kinds import CONTAINERS
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.imports import Import

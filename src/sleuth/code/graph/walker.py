@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sleuth.code.graph.resolve import resolver_of
-from sleuth.code.parsing.parse import Reference, Symbol
-from sleuth.code.parsing.queries import CONTAINERS
+from sleuth.code.parsing.detail import Reference, Symbol
+from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -1,24 +1,21 @@
-"""What is kept of one file? Runs in worker threads: parsing and compression work without the interpreter's lock."""
+"""What is kept of one file: its language and encoding, its text, and what parsing finds in it."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from types import TracebackType
+from typing import NamedTuple
 
-import numpy as np
-
-from sleuth.code.parsing.chunks import KINDS_OF_CHUNKS, cut_text
+from sleuth.code.parsing.facts import Facts, Source, facts_of
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import LANGUAGES, language_of, language_of_first_line
-from sleuth.code.parsing.parse import Detail, Facts, LineIndex, facts_of, no_tables, trees_of
-from sleuth.code.parsing.syntax import cut_lines
-from sleuth.code.snapshots.record import MAX_BYTES, TOO_LARGE
+from sleuth.code.parsing.limits import IN_PLACE_SECONDS, MAX_BYTES, TOO_LARGE, is_suspicious
+from sleuth.code.parsing.lines import LineIndex
+from sleuth.code.parsing.parse import SlowParseError
+from sleuth.code.parsing.workers import Workers
 from sleuth.files.encodings import decode, is_binary
-
-if TYPE_CHECKING:
-    from sleuth.code.parsing.syntax import Tree
 
 _MINIFIED_LINE = 5_000
 _MINIFIED_MEAN = 400
@@ -35,6 +32,7 @@ class Analysed:
         texts: what is searched of the whole file, by field.
         chunk_texts: what is searched of each chunk, by field.
         chunks: how many there are, once their texts are counted and gone.
+        failure: why it was not parsed though its language has a grammar, "" otherwise; it is searched as plain text.
     """
 
     path: str
@@ -49,40 +47,85 @@ class Analysed:
     texts: dict[str, str]
     chunk_texts: dict[str, list[str]]
     chunks: int = 0
+    failure: str = ""
 
 
 class _Readable(NamedTuple):
     """A file that is not skipped.
 
     Attributes:
-        source: its text as UTF-8.
-        grammar: the language that it is parsed as, "" for none.
+        source: its text, with the language that it is parsed as.
     """
 
-    path: str
     language: str
     category: str
     encoding: str
     size: int
     text: str
-    source: bytes
-    grammar: str
+    source: Source
+
+
+class Analyser:
+    """Takes files apart: in this process, or in several."""
+
+    def __init__(self, workers: int = 1, *, many: bool = False) -> None:
+        """Make ready; nothing is started before it is needed.
+
+        Args:
+            workers: processes that parse at once.
+            many: whether there are enough files for them; else files are parsed here, and only those that may take
+                much time or memory in a process that can be killed.
+        """
+        self._in_place = workers < 2 or not many
+        self._workers = Workers(1 if self._in_place else workers)
+
+    def close(self) -> None:
+        """End the processes. Closing twice is fine."""
+        self._workers.close()
+
+    def __enter__(self) -> Analyser:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def analyse(self, path: str, content: bytes) -> Analysed:
+        """Take a file apart. Never fails over what the file holds: what cannot be used is skipped with a reason."""
+        return self.begin([(path, content)])()[0]
+
+    def begin(self, files: Sequence[tuple[str, bytes]]) -> Callable[[], list[Analysed]]:
+        """Begin a batch, given as paths and contents; what is returned waits for its files, in order."""
+        looked = [_look_at(path, content) for path, content in files]
+        sources = [file.source for file in looked if isinstance(file, _Readable) and file.source.language]
+        begun = None if self._in_place or not sources else self._workers.submit(sources)
+
+        def finish() -> list[Analysed]:
+            parsed = iter(begun.result() if begun is not None else map(self._parse, sources))
+            return [
+                file
+                if isinstance(file, Analysed)
+                else _analysed(file, next(parsed) if file.source.language else facts_of(file.source))
+                for file in looked
+            ]
+
+        return finish
+
+    def _parse(self, source: Source) -> Facts:
+        content = zlib.compress(source.text, 1)
+        if not is_suspicious(source.text, content):
+            try:
+                return facts_of(source, content, IN_PLACE_SECONDS)
+            except (SlowParseError, MemoryError, RecursionError):
+                pass
+        return self._workers.submit([source]).result()[0]
 
 
 def analyse(path: str, content: bytes) -> Analysed:
-    """Take a file apart. Never fails over what the file holds: what cannot be used is skipped with a reason."""
-    return analyse_many([(path, content)])[0]
-
-
-def analyse_many(files: Sequence[tuple[str, bytes]]) -> list[Analysed]:
-    """`analyse` over a batch, which is parsed at once: what a worker is given."""
-    looked = [_look_at(path, content) for path, content in files]
-    parsed = [file for file in looked if isinstance(file, _Readable) and file.grammar]
-    trees = iter(trees_of([(file.source, file.grammar) for file in parsed]))
-    return [
-        file if isinstance(file, Analysed) else _take_apart(file, next(trees) if file.grammar else None)
-        for file in looked
-    ]
+    """Take one file apart, as `Analyser.analyse` does."""
+    with Analyser() as analyser:
+        return analyser.analyse(path, content)
 
 
 def _look_at(path: str, content: bytes) -> Analysed | _Readable:
@@ -90,44 +133,43 @@ def _look_at(path: str, content: bytes) -> Analysed | _Readable:
     name = language.name if language else ""
     category = category_of(path, name or None, content)
     if len(content) > MAX_BYTES:
-        return Analysed(path, name, category, "", 0, 0, TOO_LARGE, b"", b"", {}, {})
-    text, encoding = (None, "") if is_binary(content) else decode(content)
-    if text is None or is_minified(text):
-        kept, skip = (category, "binary") if text is None else ("generated", "minified")
-        return Analysed(path, name, kept, encoding, 0, len(content), skip, b"", b"", {}, {})
+        return skipped(path, TOO_LARGE, language=name, category=category)
+    if is_binary(content):
+        return skipped(path, "binary", language=name, category=category, size=len(content))
+    text, encoding = decode(content)
+    if is_minified(text):
+        return skipped(
+            path, "minified", language=name, category="generated", encoding=encoding, size=len(content)
+        )
     source = content if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
     grammar = name if name and LANGUAGES[name].package and source.strip() else ""
     if grammar == "c" and path.endswith(".h") and _looks_like_cpp(source):
         grammar = "cpp"
-    return _Readable(path, name, category, encoding, len(content), text, source, grammar)
+    return _Readable(name, category, encoding, len(content), text, Source(path, source, grammar))
 
 
-def _take_apart(file: _Readable, tree: Tree | None) -> Analysed:
-    source = file.source
-    facts = facts_of(tree, source, file.grammar, file.path) if tree is not None else _facts_of_text(file)
+def skipped(
+    path: str, reason: str, *, language: str, category: str, encoding: str = "", size: int = 0
+) -> Analysed:
+    """Return a file that has no chunks, and why."""
+    return Analysed(path, language, category, encoding, 0, size, reason, b"", b"", {}, {})
+
+
+def _analysed(file: _Readable, facts: Facts) -> Analysed:
+    path, text, _ = file.source
+    lines = LineIndex(text)
     texts = {
         "body": file.text,
-        "path": file.path.rpartition(".")[0] or file.path,
+        "path": path.rpartition(".")[0] or path,
         "names": facts.names,
         "defines": facts.defines,
         "uses": facts.uses,
     }
-    chunk_texts = {"body": cut_lines(source, facts.spans), "symbol": facts.symbols}
-    lines = source.count(b"\n") + (bool(source) and not source.endswith(b"\n"))
+    bodies = [lines.cut(first, last) for first, last, *_ in facts.chunks.tolist()]
     return Analysed(
-        file.path, file.language, file.category, file.encoding, lines, file.size, "", zlib.compress(source, 1),
-        facts.packed, texts, chunk_texts,
+        path, file.language, file.category, file.encoding, len(lines), file.size, "", facts.content, facts.packed,
+        texts, {"body": bodies, "symbol": facts.symbols}, failure=facts.failure,
     )  # fmt: skip
-
-
-def _facts_of_text(file: _Readable) -> Facts:
-    """Of a file that is not parsed: its chunks."""
-    chunks = cut_text(file.source, LineIndex(file.source))
-    spans = [(c.start, c.end, c.symbol, KINDS_OF_CHUNKS.index(c.kind)) for c in chunks]
-    a, b, c, _ = no_tables()
-    table = np.array(spans, np.int32).reshape(-1, 4)
-    detail = Detail(file.source, "", file.path, (a, b, c, table), [])
-    return Facts(detail.pack(), "", "", "", [""] * len(spans), table)
 
 
 def _looks_like_cpp(source: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Where is a file cut into pieces that each say one thing?
+"""Where a file is cut into pieces that each say one thing.
 
 A definition is a chunk, with the comment and decorators before it. A long container becomes its own outline (all of it
 that is no member) and its members; a long body is cut where statements begin; what stands between definitions is
@@ -7,10 +7,19 @@ kept as module-level code. Chunks are whole lines, do not overlap, and leave out
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.parsing.lines import LineIndex
+from sleuth.code.parsing.tables import ChunkRow, Table, table_of
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.parse import LineIndex
+    from tree_sitter import Node
+
+    from sleuth.code.parsing.definitions import Definition
 
 WHOLE_LINES = 80
 """A definition up to this long is one chunk."""
@@ -19,9 +28,12 @@ CONTAINER_LINES = 24
 PART_LINES = 50
 """Pieces of what is longer hold about this many lines."""
 
-
-KINDS_OF_CHUNKS = ("definition", "outline", "part", "module", "text")
-"""By number in `cutting.h`, which cuts what was parsed; what was not is cut here."""
+CHUNK_KINDS: Final = ("definition", "outline", "part", "module", "text")
+"""What a chunk can be, by number."""
+_DEFINITION, _OUTLINE, _PART, _MODULE, _TEXT = range(len(CHUNK_KINDS))
+_MOST_NESTED = 100
+_SAYS_SOMETHING: Final = re.compile(rb"[A-Za-z0-9\xc3-\xe1\xe4-\xef]")
+"""Letters or digits; of other scripts too, but not their punctuation."""
 
 
 class Chunk(NamedTuple):
@@ -39,45 +51,137 @@ class Chunk(NamedTuple):
     kind: str
 
 
-def cut_text(source: bytes, lines: LineIndex) -> list[Chunk]:
-    """The chunks of a text by its layout: sections, then paragraphs, packed to about `PART_LINES` lines."""
+def cut_text(lines: LineIndex) -> Table:
+    """Return the chunks of a text by its layout: sections, then paragraphs, packed to about `PART_LINES` lines."""
     borders = []
     blank = True
     for line in range(1, len(lines) + 1):
-        text = source[lines.start(line) : lines.stop(line)]
+        text = lines.source[lines.start(line) : lines.stop(line)]
         if text.strip() and text[:1] not in b" \t)}]" and (blank or text.startswith(b"#")):
             borders.append(line)
         blank = not text.strip()
-    return [
-        Chunk(a, b, -1, "text")
-        for first, last in _pack(1, len(lines), borders)
-        for a, b in _trim(first, last, source, lines)
-    ]
+    parts = (_trimmed(lines, first, last) for first, last in _packed(1, len(lines), borders))
+    return table_of([ChunkRow(*part, -1, _TEXT) for part in parts if part is not None], ChunkRow)
 
 
-def _trim(first: int, last: int, source: bytes, lines: LineIndex) -> list[tuple[int, int]]:
-    """The lines without blank ones at either end; none where all are blank."""
-    while first <= last and not source[lines.start(first) : lines.stop(first)].strip():
+def cut_definitions(root: Node, definitions: Sequence[Definition], lines: LineIndex) -> Table:
+    """Return the chunks of a parsed file.
+
+    Args:
+        definitions: in order of start, containers first.
+    """
+    cutter = _Cutter(root, definitions, lines)
+    cutter.cut_region(1, len(lines), -1, 0)
+    return table_of(cutter.chunks, ChunkRow)
+
+
+class _Cutter:
+    """Cuts one file, from its first line to its last."""
+
+    def __init__(self, root: Node, definitions: Sequence[Definition], lines: LineIndex) -> None:
+        self.root = root
+        self.definitions = definitions
+        self.lines = lines
+        self.members = _members(definitions)
+        self.chunks: list[ChunkRow] = []
+
+    def cut_region(self, first: int, last: int, owner: int, nested: int) -> None:
+        """Cut the lines of a definition, or with -1 of the file, around and inside its members."""
+        at = first
+        for i in self.members.get(owner, ()):
+            definition = self.definitions[i]
+            start, end = max(definition.first, at), min(definition.last, last)
+            if end < start:
+                continue
+            self._cut_between(at, start - 1, owner)
+            container = definition.kind in CONTAINERS and i in self.members and nested < _MOST_NESTED
+            if end - start < (CONTAINER_LINES if container else WHOLE_LINES):
+                self.chunks.append(ChunkRow(start, end, i, _DEFINITION))
+            elif container:
+                self.cut_region(start, end, i, nested + 1)
+            else:
+                self._cut_parts(start, end, i, _PART, definition.node)
+            at = end + 1
+        self._cut_between(at, last, owner)
+
+    def _cut_between(self, first: int, last: int, owner: int) -> None:
+        kind = _MODULE if owner < 0 else _OUTLINE
+        if last - first < WHOLE_LINES:
+            self._keep(first, last, owner, kind)
+        else:
+            self._cut_parts(
+                first, last, owner, kind, self.root if owner < 0 else self.definitions[owner].node
+            )
+
+    def _cut_parts(self, first: int, last: int, owner: int, kind: int, node: Node) -> None:
+        for start, end in _packed(first, last, _statement_lines(node, first, last)):
+            self._keep(start, end, owner, kind)
+
+    def _keep(self, first: int, last: int, owner: int, kind: int) -> None:
+        part = _trimmed(self.lines, first, last)
+        if part is None:
+            return
+        start, end = part
+        if kind == _OUTLINE and self.chunks and self.chunks[-1].end < start:
+            text = self.lines.source[self.lines.start(start) : self.lines.stop(end)]
+            if not _SAYS_SOMETHING.search(text):  # a closing bracket goes with what it closes
+                self.chunks[-1] = self.chunks[-1]._replace(end=end)
+                return
+        self.chunks.append(ChunkRow(start, end, owner, kind))
+
+
+def _members(definitions: Sequence[Definition]) -> dict[int, list[int]]:
+    """Return by container its members, with -1 those of the file; what stands inside a function is none."""
+    members: dict[int, list[int]] = defaultdict(list)
+    opaque: list[bool] = []
+    for i, definition in enumerate(definitions):
+        parent = definition.parent
+        hidden = parent >= 0 and (opaque[parent] or definitions[parent].kind not in CONTAINERS)
+        opaque.append(hidden)
+        if not hidden and definition.kind not in ("constant", "attribute"):
+            members[parent].append(i)
+    return dict(members)
+
+
+def _statement_lines(node: Node, first: int, last: int) -> list[int]:
+    """Return the lines where statements of a node begin, deeper only where a statement is long itself; ascending."""
+    borders: list[int] = []
+    waiting = [iter(node.named_children)]
+    while waiting:
+        child = next(waiting[-1], None)
+        if child is None:
+            waiting.pop()
+            continue
+        start, end = child.start_point.row + 1, child.end_point.row + 1
+        if end < first or start > last:
+            continue
+        if start > first:
+            borders.append(start)
+        if min(end, last) - max(start, first) >= PART_LINES:
+            waiting.append(iter(child.named_children))
+    return borders
+
+
+def _trimmed(lines: LineIndex, first: int, last: int) -> tuple[int, int] | None:
+    """Return the lines without blank ones at either end; None where all are blank."""
+    while first <= last and not lines.text(first):
         first += 1
-    while last >= first and not source[lines.start(last) : lines.stop(last)].strip():
+    while last >= first and not lines.text(last):
         last -= 1
-    return [(first, last)] if first <= last else []
+    return (first, last) if first <= last else None
 
 
-def _pack(first: int, last: int, borders: list[int]) -> list[tuple[int, int]]:
-    """Ranges of about `PART_LINES` lines that begin at borders, or where there are none at every such line."""
-    out = []
-    inside = [b for b in borders if first < b <= last]
+def _packed(first: int, last: int, borders: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of about `PART_LINES` lines that begin at borders, or where there are none at every such line."""
     at = first
     i = 0
     while last - at + 1 > PART_LINES:
         best = 0
-        while i < len(inside) and inside[i] <= at + PART_LINES:
-            best = inside[i]
+        while i < len(borders) and borders[i] <= at + PART_LINES:
+            best = borders[i]
             i += 1
         if best <= at:
             best = at + PART_LINES
-        out.append((at, best - 1))
+        yield at, best - 1
         at = best
-    out.append((at, last))
-    return out
+    yield at, last

@@ -1,12 +1,9 @@
-"""What kind of code is this: a test, an entry point, a data schema, generated, vendored?"""
+"""What kind of code a definition or a file is: a test, an entry point, a data schema, generated, vendored."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sleuth.code.parsing.parse import Symbol
+from typing import Protocol
 
 CATEGORIES = ("code", "test", "docs", "config", "generated")
 
@@ -38,7 +35,7 @@ _ENDPOINT = re.compile(
     rb"|#\[\w*(?:::)?(?:get|post|put|patch|delete|route)\("
 )
 _RUST_TEST = re.compile(rb"#\[(?:\w+::)*(?:test|rstest|test_case|bench)\b")
-_GTEST = re.compile(rb"(?:\b|_)TEST(?:_\w+)?\s*\(\s*$")
+_GTEST = re.compile(rb"(?:\b|_)TEST(?:_\w+)?\s*\(\s*\w+\s*,\s*$")
 _PUB = re.compile(rb"^\s*pub\b", re.M)
 _SCHEMA_BASE = re.compile(
     r"\b(?:BaseModel|TypedDict|NamedTuple|models\.Model|Schema|Struct|Serializer|Message)\b"
@@ -48,6 +45,18 @@ _SCHEMA_HEAD = re.compile(
     rb"|#\[derive\([^\]]*\b(?:Serialize|Deserialize)\b"
 )
 _NODES = {"type": "type_definition", "constant": "constant_definition", "attribute": "attribute_definition"}
+
+
+class Container(Protocol):
+    """What labels depend on of the definition around another."""
+
+    kind: str
+    name: str
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its own labels."""
+        ...
 
 
 def category_of(path: str, language: str | None, head: bytes = b"") -> str:
@@ -75,13 +84,13 @@ def is_vendored(path: str) -> bool:
 
 
 def labels_of(  # noqa: PLR0917 - facts of one definition
-    kind: str, name: str, language: str, path: str, head: bytes, outer: Symbol | None, signature: str
+    kind: str, name: str, language: str, path: str, head: bytes, outer: Container | None, signature: str
 ) -> tuple[str, ...]:
     """The labels of a definition: its node kind first, then what it is for.
 
     Args:
         head: the bytes from its first decorator to its name.
-        outer: the symbol that contains it.
+        outer: the definition that contains it.
     """
     found = [_NODES.get(kind, f"{kind}_definition")]
     if is_public(name, language, head, outer):
@@ -107,7 +116,7 @@ def labels_of(  # noqa: PLR0917 - facts of one definition
 
 
 def is_public(  # noqa: PLR0911 - one custom per language
-    name: str, language: str, head: bytes, outer: Symbol | None
+    name: str, language: str, head: bytes, outer: Container | None
 ) -> bool:
     """Whether other modules may use it, by the customs of the language."""
     if outer is not None and outer.kind in ("function", "method"):

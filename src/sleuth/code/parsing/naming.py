@@ -1,11 +1,12 @@
-"""What is a definition called, and what does a used text name? Where `naming.h` finds that a name is not plain."""
+"""What definitions are called, and text cleaned for people."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from typing import Final, NamedTuple
 
-from sleuth.code.parsing.queries import CONTAINERS, KINDS
+from sleuth.code.parsing.kinds import CONTAINERS, KINDS
+from sleuth.code.parsing.tables import DefinitionRow
 
 _METHOD_HOLDERS = CONTAINERS - {"module"}
 _SEPARATORS = re.compile(r"\.|::|->|\\|\?\.")
@@ -13,80 +14,81 @@ _OPERATOR = re.compile(
     r"((?:\w+(?:<[^<>]*>)?::)*)operator\b\s*(?:(\(\s*\)|[^\w\s(][^\w(]*)|([^(]+?)\s*(?:\(.*)?$)", re.S
 )
 """What stands before `operator` in a name of C++, and the sign or the type after it."""
-_TEST = re.compile(r"(\w+)\s*,\s*(\w+)")
-"""What stands between the brackets of `TEST(Suite, Name)`."""
 _GENERIC = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _MAX_QUALIFIER = 80
 
 
-def name_of(
-    source: bytes, language: str, row: Sequence[int], outer: tuple[str, str, str]
-) -> tuple[str, str, str]:
-    """Kind, name and qualified name of a definition inside `outer`, which is told by the same.
+_MAX_NAME: Final = 120
+_MAX_QUALIFIED: Final = 300
 
-    Args:
-        row: of the table of definitions.
-    """
-    kind = KINDS[row[0]]
-    at = row[2] + row[4]
-    name = source[at : at + row[5]].decode("utf-8", "replace")
+
+class Name(NamedTuple):
+    """What a definition is called: its kind, its name, and its name joined to its containers with dots."""
+
+    kind: str
+    name: str
+    qualified: str
+
+
+OUTSIDE: Final = Name("", "", "")
+"""What stands around the definitions at a file's top."""
+
+
+def name_of(source: bytes, language: str, row: DefinitionRow, outer: Name) -> Name:
+    """Return what a definition inside `outer` is called."""
+    kind = KINDS[row.kind]
+    name = source[row.start + row.name : row.start + row.name + row.name_size].decode("utf-8", "replace")
     scope = ""
-    operator = _OPERATOR.match(name) if language == "cpp" and "operator" in name else None
-    test = _TEST.fullmatch(name) if language == "cpp" and "," in name else None
-    if operator is not None:
-        scope = ".".join(p for p in _SEPARATORS.split(_GENERIC.sub("", operator[1])) if p)
-        name = f"operator{operator[2].strip() if operator[2] else f' {operator[3]}'}"
-    elif language == "bash":
-        pass  # `log::info` is one word there
-    elif test is not None:
-        kind, scope, name = "method", test[1], test[2]
-    elif not name.isidentifier() or name in ("prototype", "self"):
-        whole = name.strip("\"'`@")
-        parts = [
-            p for p in _SEPARATORS.split(_GENERIC.sub("", whole)) if p and p not in ("prototype", "self")
-        ]
-        name = parts[-1] if parts else whole
-        scope = ".".join(parts[:-1])
+    if not name.isidentifier() or name in ("prototype", "self"):
+        scope, name = _split_name(name, language)
+    if row.scope_size:
+        scope = source[row.start + row.scope : row.start + row.scope + row.scope_size].decode(
+            "utf-8", "replace"
+        )
     if kind == "function":
-        in_module = outer[0] == "module" and language == "ruby"
-        if outer[0] in _METHOD_HOLDERS or in_module or (scope and language == "cpp"):
+        in_module = outer.kind == "module" and language == "ruby"
+        if outer.kind in _METHOD_HOLDERS or in_module or (scope and language == "cpp"):
             kind = "method"
-    if row[14]:
-        at = row[2] + row[13]
-        words = re.findall(rb"\w+", source[at : at + row[14]].split(b"[")[0])
-        scope = words[-1].decode() if words else ""
-    return kind, name[:120], ".".join([p for p in (outer[2], scope, name) if p])[:300]
+    return Name(
+        kind, name[:_MAX_NAME], ".".join([p for p in (outer.qualified, scope, name) if p])[:_MAX_QUALIFIED]
+    )
+
+
+def _split_name(name: str, language: str) -> tuple[str, str]:
+    """Return what stands before a name, joined with dots, and the name itself."""
+    operator = _OPERATOR.match(name) if language == "cpp" and "operator" in name else None
+    if operator is not None:
+        parts = [part for part in _SEPARATORS.split(_GENERIC.sub("", operator[1])) if part]
+        sign = operator[2].strip() if operator[2] else f" {operator[3]}"
+        return ".".join(parts), f"operator{sign}"
+    if language == "bash":
+        return "", name  # `log::info` is one word there
+    whole = name.strip("\"'`@")
+    parts = [
+        part
+        for part in _SEPARATORS.split(_GENERIC.sub("", whole))
+        if part and part not in ("prototype", "self")
+    ]
+    return (".".join(parts[:-1]), parts[-1]) if parts else ("", whole)
 
 
 _MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?!?|#|--)?\s?|\*/\s*$")
 
 
 def clean_comment(text: list[str]) -> str:
-    """Comment lines without their marks; attributes and decorators left out."""
-    kept = [_MARKS.sub("", line).strip() for line in text if not line.startswith(("#[", "@"))]
-    return "\n".join(kept).strip()
+    """Return comment lines without their marks; attributes and decorators are left out."""
+    lines = [_MARKS.sub("", line).strip() for line in text if not line.startswith(("#[", "@"))]
+    return "\n".join(lines).strip()
 
 
 def clean_doc(text: bytes) -> str:
-    """A string literal's text, without quotes and common indentation."""
+    """Return a string literal's text, without quotes and common indentation."""
     import inspect
 
     doc = text.decode("utf-8", "replace").lstrip("rRuUbBfF").strip("\"'")
     return inspect.cleandoc(doc).strip()
 
 
-def used_name(text: bytes) -> tuple[str, str]:
-    """The last part of a used name and what stands before it; "" where the text names nothing."""
-    whole = short_text(text) if len(text) <= _MAX_QUALIFIER else short_text(text[-_MAX_QUALIFIER:])
-    whole = _GENERIC.sub("", whole) if "<" in whole else whole
-    separators = list(_SEPARATORS.finditer(whole))
-    last = separators[-1] if separators else None
-    if last is None:
-        return (whole, "") if whole.isidentifier() or (whole.isprintable() and " " not in whole) else ("", "")
-    name = whole[last.end() :].strip()
-    return (name, whole[: last.start()].strip()) if name.replace("_", "a").isalnum() else ("", "")
-
-
 def short_text(text: bytes) -> str:
-    """The end of a text, on one line."""
+    """Return the end of a text, on one line."""
     return " ".join(text[-_MAX_QUALIFIER:].decode("utf-8", "replace").split())

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
 from sleuth.code.repository import git
 from sleuth.code.repository.objects import Objects
 from sleuth.code.snapshots.memory import Recall
-from sleuth.code.snapshots.record import MAX_BYTES, TOO_LARGE
 from sleuth.errors import ArgumentError, CodeError
 from sleuth.files.ignore import IGNORE_FILES, SLEUTH_IGNORE
 from sleuth.files.tree import IgnoredPaths, files_below, files_of_worktree

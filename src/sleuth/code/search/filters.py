@@ -15,7 +15,7 @@ from sleuth.errors import FilterError
 from sleuth.filters import And, Compare, Filter, Not, all_of, matches
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.parse import Detail
+    from sleuth.code.parsing.detail import Detail
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 

@@ -1,7 +1,7 @@
-"""How does a version of a repository become a snapshot?
+"""How a version of a repository becomes a snapshot.
 
-Files whose path and content are known cost nothing. The rest are taken apart in worker threads, which parse without the
-interpreter's lock, and committed in batches; then the snapshot is, in one transaction.
+Files whose path and content are known cost nothing. The rest are taken apart, in worker processes where they are many,
+and committed in batches; then the snapshot is, in one transaction.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sleuth.code.parsing.analyse import Analysed, analyse_many
+from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import language_of
 from sleuth.code.repository.sources import DiskSource, Listed, Source, Version, source_at
@@ -28,10 +27,8 @@ from sleuth.code.snapshots.storage import CodeStorage
 _BATCH_BYTES = 400_000
 _COMMIT_FILES = 4_000
 _COUNTED_AT_ONCE = 50
-_ALONE = 4
-"""Fewer new files than this are not worth starting workers."""
-_FEW = 32
-"""So many new files are begun in order of size, so that no large one is the last."""
+_MANY = 200
+"""New files from which on starting processes costs less than they save."""
 
 
 @dataclass(slots=True)
@@ -42,7 +39,8 @@ class IndexReport:
         repository, snapshot: their ids; `names` are the branches and tags of the snapshot.
         files: listed by the snapshot; `added` of them were new to the index.
         chunks: of the new files.
-        skipped: (path, reason) of files that are not searched.
+        skipped: (path, reason) of files that are not searched; also of those that this run could not parse and that
+            are searched as plain text.
         seconds: wall time.
     """
 
@@ -77,7 +75,7 @@ def index_path(
         revision: a commit, branch or tag; read from git, the worktree is not touched.
         changed: absolute paths: only they may differ from the last run of this storage object. Others are not looked at
             then, except where that could miss something (`sources.DiskSource.listing_after`).
-        workers: threads that parse; one per core where None.
+        workers: processes that parse where many files are new; one per core where None.
         progress: called with (files done, files to do).
         timeout: seconds to wait for another run.
 
@@ -119,7 +117,7 @@ def index_source(
             with storage.transaction() as connection:
                 keys += storage.add_files(repository.id, batch)
                 storage.complete(repository.id, version.id, version.names, np.array(keys, np.int64))
-                report.skipped = storage.skipped(repository.id, keys)
+                report.skipped += storage.skipped(repository.id, keys)
                 if isinstance(source, DiskSource):
                     keep_times(connection, repository.id, before, source.seen)
         except BaseException as error:
@@ -160,65 +158,52 @@ def _analyse_new(
     pending = [(file, hash) for file, hash in new if not file.skip]
     batch = storage.shelf.batch()
     batch.add([(hash, _unread(file)) for file, hash in new if file.skip])
-    found: list[tuple[str, Analysed]] = []
+    waiting: list[tuple[str, Analysed]] = []
     done = 0
-    for some in _analysed(source, pending, workers or os.cpu_count() or 1):
-        found += some
-        done += len(some)
-        if len(found) >= _COUNTED_AT_ONCE or done == len(pending):
-            batch.add(found)
-            if done < len(pending):
-                storage.add_contents(found)
-            found = []
-        if len(batch.files) >= _COMMIT_FILES:
-            report.chunks += batch.chunks
-            keys += storage.add_files(report.repository, batch)
-            batch = storage.shelf.batch()
-        if progress is not None:
-            progress(done, len(pending))
+    count = workers or os.cpu_count() or 1
+    with Analyser(count, many=len(pending) >= _MANY) as analyser:
+        for some in _analysed(source, pending, analyser, ahead=2 * count):
+            waiting += some
+            done += len(some)
+            report.skipped += [(file.path, file.failure) for _, file in some if file.failure]
+            if len(waiting) >= _COUNTED_AT_ONCE or done == len(pending):
+                batch.add(waiting)
+                if done < len(pending):
+                    storage.add_contents(waiting)
+                waiting = []
+            if len(batch.files) >= _COMMIT_FILES:
+                report.chunks += batch.chunks
+                keys += storage.add_files(report.repository, batch)
+                batch = storage.shelf.batch()
+            if progress is not None:
+                progress(done, len(pending))
     report.chunks += batch.chunks
     return keys, batch
 
 
 def _unread(file: Listed) -> Analysed:
-    """A file that is listed and not read."""
+    """Return a file that is listed and not read."""
     language = language_of(file.path)
     name = language.name if language else ""
-    return Analysed(
-        file.path, name, category_of(file.path, name or None), "", 0, 0, file.skip, b"", b"", {}, {}
-    )
+    return skipped(file.path, file.skip, language=name, category=category_of(file.path, name or None))
 
 
 def _analysed(
-    source: Source, pending: Sequence[tuple[Listed, str]], workers: int
+    source: Source, pending: Sequence[tuple[Listed, str]], analyser: Analyser, ahead: int
 ) -> Iterator[list[tuple[str, Analysed]]]:
-    """Files taken apart, in order; a bounded number of batches is under way at once."""
-    if workers < 2 or len(pending) < _ALONE:
-        for hashes, files in _batches(source, pending):
-            yield list(zip(hashes, analyse_many(files), strict=True))
-        return
-    with ThreadPoolExecutor(workers, "sleuth-parse") as executor:
-        if len(pending) <= _FEW:
-            few = list(_batches(source, pending, most=1))
-            sizes = [len(files[0][1]) for _, files in few]
-            order = sorted(range(len(few)), key=sizes.__getitem__, reverse=True)
-            begun = {i: executor.submit(analyse_many, few[i][1]) for i in order}
-            for i, (hashes, _) in enumerate(few):
-                yield list(zip(hashes, begun[i].result(), strict=True))
-            return
-        waiting: deque[tuple[list[str], Future[list[Analysed]]]] = deque()
-        for hashes, files in _batches(source, pending, most=max(1, len(pending) // (4 * workers))):
-            waiting.append((hashes, executor.submit(analyse_many, files)))
-            if len(waiting) > 2 * workers:
-                first, result = waiting.popleft()
-                yield list(zip(first, result.result(), strict=True))
-        while waiting:
-            first, result = waiting.popleft()
-            yield list(zip(first, result.result(), strict=True))
+    """Yield files taken apart, in order; at most `ahead` batches are begun before the first is done."""
+    begun: deque[tuple[list[str], Callable[[], list[Analysed]]]] = deque()
+    for hashes, files in _batches(source, pending, most=max(1, len(pending) // (2 * ahead))):
+        begun.append((hashes, analyser.begin(files)))
+        if len(begun) > ahead:
+            first, finish = begun.popleft()
+            yield list(zip(first, finish(), strict=True))
+    for hashes, finish in begun:
+        yield list(zip(hashes, finish(), strict=True))
 
 
 def _batches(
-    source: Source, pending: Sequence[tuple[Listed, str]], most: int = 1_000
+    source: Source, pending: Sequence[tuple[Listed, str]], most: int
 ) -> Iterator[tuple[list[str], list[tuple[str, bytes]]]]:
     """What a worker is given at once: so many bytes, and at most so many files."""
     hashes: list[str] = []

@@ -14,11 +14,7 @@ from sleuth.store.catalogue.schema import Schema
 from sleuth.store.disk.files import CODE
 from sleuth.store.record.layout import MANIFEST
 
-MAX_BYTES = 2_000_000
-TOO_LARGE = f"larger than {MAX_BYTES} bytes"
-"""Why larger files are listed and not searched."""
-
-FORMAT = 4
+FORMAT = 5
 SCHEMA = f"""
 CREATE TABLE repositories(
     id TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE, url TEXT NOT NULL, created REAL NOT NULL

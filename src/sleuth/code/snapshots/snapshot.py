@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.graph.places import Endings, Folders, Modules
+from sleuth.code.parsing.detail import Detail, Symbol
 from sleuth.code.parsing.labels import CATEGORIES
-from sleuth.code.parsing.parse import Detail, LineIndex, Symbol
+from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.search.words import WordLeg, WordSearcher
 from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo
 from sleuth.code.snapshots.shelf import ranges

@@ -1,0 +1,289 @@
+"""The definitions of a file: their names, extents, containers and documentation, from what the queries captured."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from sleuth.code.parsing.grammars import Pattern
+from sleuth.code.parsing.kinds import CONTAINERS, KINDS, PRECEDENCE, YIELDING
+from sleuth.code.parsing.tables import DefinitionRow, Table, table_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from sleuth.code.parsing.lines import LineIndex
+
+    Match = dict[str, list[Node]]
+    """The nodes of one match, by capture."""
+
+_MOST_COMMENT_LINES = 80
+_RANK = {kind: rank for rank, kind in enumerate(PRECEDENCE)}
+
+
+class Span(NamedTuple):
+    """Bytes `start` to `end`."""
+
+    start: int
+    end: int
+
+    @classmethod
+    def of(cls, node: Node) -> Span:
+        """Return the bytes of a node."""
+        return cls(node.start_byte, node.end_byte)
+
+
+_NOWHERE = Span(0, 0)
+
+
+@dataclass(slots=True)
+class Definition:
+    """A definition while its file is taken apart.
+
+    Attributes:
+        own: the bytes of its node; `start` and `end` have its wrappers too.
+        body: where its body begins, -1 where it has none.
+        parent: position of its container, -1 where it has none.
+        first, last: lines, with the comment before it.
+    """
+
+    kind: str
+    node: Node
+    own: Span
+    name: Span
+    scope: Span
+    body: int
+    start: int
+    end: int
+    parent: int = -1
+    first: int = 0
+    last: int = 0
+    doc: Span = _NOWHERE
+
+
+def definition_table(definitions: Sequence[Definition], lines: LineIndex) -> Table:
+    """Return definitions as rows of `DefinitionRow`."""
+    rows = [
+        (
+            KINDS.index(d.kind), d.start, d.end, d.own.start, d.name.start, d.name.end - d.name.start, d.first, 0,
+            d.last, d.parent, d.body, d.doc.start, d.doc.end - d.doc.start, d.scope.start, d.scope.end - d.scope.start,
+        )
+        for d in definitions
+    ]  # fmt: skip
+    table = table_of(rows, DefinitionRow)
+    column = dict(zip(DefinitionRow._fields, table.T, strict=True))
+    column["line"][:] = lines.lines_of(column["name"])
+    start = column["start"]
+    column["head"] -= start
+    column["name"] -= start
+    for place, present in (
+        (column["body"], column["body"] >= 0),
+        (column["doc"], column["doc_size"] > 0),
+        (column["scope"], column["scope_size"] > 0),
+    ):
+        place[present] -= start[present]
+    return table
+
+
+def definitions_of(
+    matches: Iterable[tuple[Pattern, Match]],
+    wrappers: Iterable[Match],
+    docs: Iterable[Match],
+    lines: LineIndex,
+    comment: str,
+) -> list[Definition]:
+    """Return the definitions in order of start, containers first.
+
+    Args:
+        matches: of the patterns that define something.
+        wrappers, docs: of the patterns for those.
+        comment: what opens a line comment, "" where nothing does.
+    """
+    by_node: dict[Span, list[Definition]] = defaultdict(list)
+    for pattern, match in matches:
+        definition = _definition(pattern, match, lines)
+        by_node[definition.own].append(definition)
+    chosen = [definition for group in by_node.values() for definition in _unique(group)]
+    around = _wrappers(wrappers)
+    for definition in chosen:
+        _extend(definition, around, lines)
+    chosen = _without_repeated_types(chosen, lines.source)
+    chosen.sort(key=lambda d: (d.start, -d.end, d.own.start, d.name.start))
+    _nest(chosen)
+    _add_lines(chosen, lines, comment.encode())
+    _add_docs(chosen, docs)
+    return chosen
+
+
+def _definition(pattern: Pattern, match: Match, lines: LineIndex) -> Definition:
+    node = match[pattern.subject][0]
+    own = Span.of(node)
+    name = match["name"][0] if "name" in match else _declared(match["declarator"][0])
+    body = match["body"][0].start_byte if "body" in match else -1
+    scope = Span.of(match["scope"][0]) if "scope" in match else _NOWHERE
+    end = own.end
+    if pattern.to_the_end:
+        body, end = own.end, lines.size
+    return Definition(
+        pattern.subject.partition(".")[2], node, own, Span.of(name), scope, body, own.start, end
+    )
+
+
+def _declared(declarator: Node) -> Node:
+    """Return the name inside a declarator of C, such as `f` in `**f(int)`."""
+    while declarator.type != "operator_cast":
+        inner = declarator.child_by_field_name("declarator")
+        if inner is None and declarator.type == "reference_declarator":
+            inner = declarator.named_children[-1] if declarator.named_children else None
+        if inner is None:
+            break
+        declarator = inner
+    return declarator
+
+
+def _unique(group: list[Definition]) -> list[Definition]:
+    """Return what one node defines: its strongest kind, or each of its names."""
+    strong = [definition for definition in group if definition.kind not in YIELDING]
+    if strong:
+        return [min(strong, key=lambda d: (_RANK[d.kind], -d.body))]
+    return list({definition.name: definition for definition in group}.values())
+
+
+class _Wrapper(NamedTuple):
+    """The span around a definition.
+
+    Attributes:
+        sole: whether it wraps nothing else.
+    """
+
+    span: Span
+    sole: bool
+
+
+def _wrappers(matches: Iterable[Match]) -> dict[Span, _Wrapper]:
+    """Return by what they wrap first the wrappers."""
+    wrapped: dict[Span, set[Span]] = defaultdict(set)
+    for match in matches:
+        wrapped[Span.of(match["wrapper"][0])].add(Span.of(match["wrapped"][0]))
+    return {
+        min(inner): _Wrapper(outer, len(inner) == 1)
+        for outer, inner in wrapped.items()
+        if min(inner) != outer
+    }
+
+
+def _extend(definition: Definition, wrappers: dict[Span, _Wrapper], lines: LineIndex) -> None:
+    """Add its wrappers; the first of several definitions has the beginning of their wrapper only, on its own line."""
+    inner, sole = definition.own, True
+    while (wrapper := wrappers.get(inner)) is not None:
+        sole = sole and wrapper.sole
+        if not sole and lines.line(wrapper.span.start) != lines.line(definition.own.start):
+            return
+        definition.start = wrapper.span.start
+        if sole:
+            definition.end = max(definition.end, wrapper.span.end)
+        inner = wrapper.span
+
+
+def _without_repeated_types(definitions: list[Definition], source: bytes) -> list[Definition]:
+    """Drop the type that `typedef struct S {} S` defines beside `S` itself."""
+    types = {source[slice(*d.name)]: d for d in definitions if d.kind == "type"}
+    if not types:
+        return definitions
+    repeated = set()
+    for definition in definitions:
+        same = types.get(source[slice(*definition.name)])
+        if (
+            same is not None
+            and definition.kind in CONTAINERS
+            and same.own.start <= definition.own.start < same.own.end
+        ):
+            definition.start, definition.end = same.start, same.end
+            repeated.add(id(same))
+    return [definition for definition in definitions if id(definition) not in repeated]
+
+
+def _nest(definitions: list[Definition]) -> None:
+    """Find the container of each; they come in order of start, longer first."""
+    top = -1
+    for i, definition in enumerate(definitions):
+        while top >= 0 and definitions[top].end < definition.end:
+            top = definitions[top].parent
+        around = top
+        while around >= 0 and _stands_beside(definition, definitions[around]):
+            around = definitions[around].parent
+        definition.parent = around
+        top = i
+
+
+def _stands_beside(definition: Definition, other: Definition) -> bool:
+    """Whether it does not stand in what is around it: a type's name does not contain the type, nor a name of a
+    declaration its other names.
+    """
+    if other.end <= definition.start:
+        return True
+    if other.kind == "type":
+        return definition.kind in CONTAINERS
+    both_yield = other.kind in YIELDING and definition.kind in YIELDING
+    return both_yield and (other.start, other.end) == (definition.start, definition.end)
+
+
+def _add_lines(definitions: list[Definition], lines: LineIndex, comment: bytes) -> None:
+    before: dict[int, Definition] = {}
+    for definition in definitions:
+        sibling = before.get(definition.parent)
+        taken = sibling.last if sibling is not None and sibling.end <= definition.start else 0
+        definition.first = _first_line(lines, definition.start, comment, taken)
+        definition.last = lines.line(max(definition.end - 1, definition.start))
+        before[definition.parent] = definition
+
+
+def _first_line(lines: LineIndex, start: int, comment: bytes, taken: int) -> int:
+    """Return the line where the comment before a definition begins.
+
+    Args:
+        start: byte of the definition.
+        comment: what opens a line comment.
+        taken: no line up to this one belongs to it.
+    """
+    line = first = lines.line(start)
+    if line < 2 or lines.source[lines.start(line) : start].strip():
+        return line
+    while first > taken + 1 and line - first < _MOST_COMMENT_LINES:
+        text = lines.text(first - 1)
+        if comment == b"//" and text.endswith(b"*/"):
+            opened = lines.source.rfind(b"/*", 0, lines.stop(first - 1))
+            opens = lines.line(opened) if opened >= 0 else 0
+            if opens <= taken or not lines.text(opens).startswith(b"/*"):
+                break
+            first = opens
+        elif _is_comment(text, comment):
+            first -= 1
+        else:
+            break
+    return first
+
+
+def _is_comment(text: bytes, comment: bytes) -> bool:
+    """Whether a line is a comment, an attribute or a decorator."""
+    if text.startswith((b"#!", b"#include")):
+        return False
+    return text.startswith((b"///", b"#[", b"@")) or (bool(comment) and text.startswith(comment))
+
+
+def _add_docs(definitions: list[Definition], docs: Iterable[Match]) -> None:
+    """Give each string to the innermost definition around it; the first of a definition counts."""
+    spans = sorted(Span.of(match["doc"][0]) for match in docs)
+    if not spans or not definitions:
+        return
+    at = 0
+    for span in spans:
+        while at < len(definitions) and definitions[at].start <= span.start:
+            at += 1
+        owner = at - 1
+        while owner >= 0 and definitions[owner].end < span.end:
+            owner = definitions[owner].parent
+        if owner >= 0 and not definitions[owner].doc.end:
+            definitions[owner].doc = span

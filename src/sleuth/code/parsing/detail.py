@@ -1,0 +1,331 @@
+r"""What is known of one file: its symbols, references, imports and chunks, read out of its tables and its text.
+
+Names, signatures, docs and labels are read when somebody asks.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from itertools import starmap
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from sleuth.code.parsing.chunks import CHUNK_KINDS, Chunk
+from sleuth.code.parsing.imports import Import, imported_names, imports_of
+from sleuth.code.parsing.kinds import CONTAINERS, KINDS, ROLES
+from sleuth.code.parsing.labels import labels_of
+from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.parsing.naming import OUTSIDE, Name, clean_comment, clean_doc, name_of, short_text
+from sleuth.code.parsing.tables import (
+    ChunkRow,
+    DefinitionRow,
+    ImportRow,
+    ReferenceRow,
+    Table,
+    Tables,
+    pack_tables,
+    unpack_tables,
+)
+
+_SCRIPTS: Final = ("javascript", "typescript", "tsx")
+_BEFORE: Final = {
+    "rust": re.compile(rb"^[ \t]*#\[[^\n]*\n?", re.M),
+    **dict.fromkeys(_SCRIPTS, re.compile(rb"^[ \t]*@[^\n]*\n?", re.M)),
+}
+"""Attributes that stand beside what they are about."""
+_MAX_SIGNATURE: Final = 300
+_LAST_LINE: Final = 1 << 31
+_NAME = DefinitionRow._fields.index("name")
+_NAME_SIZE = DefinitionRow._fields.index("name_size")
+_START = DefinitionRow._fields.index("start")
+_PARENT = DefinitionRow._fields.index("parent")
+_USED = ReferenceRow._fields.index("name")
+_USED_SIZE = ReferenceRow._fields.index("name_size")
+_CHUNK_SYMBOL = ChunkRow._fields.index("symbol")
+_LANGUAGE_NAMES: Final = ("", *LANGUAGES)
+
+
+class Symbol:
+    """A definition.
+
+    Attributes:
+        name: as written; `qualified` joins it to its containers with dots.
+        kind: class, interface, struct, enum, trait, impl, module, function, method, property, constant, attribute,
+            type or macro.
+        start, end: lines, 1-based, inclusive; decorators and the comment before it belong to it.
+        line: where its name stands.
+        parent: position of its container in the list of symbols, -1 where it has none.
+    """
+
+    __slots__ = ("_at", "_detail", "_labels", "end", "kind", "line", "name", "parent", "qualified", "start")
+
+    def __init__(self, detail: Detail, at: int, row: DefinitionRow, name: Name) -> None:
+        self._detail = detail
+        self._at = at
+        self._labels: tuple[str, ...] | None = None
+        self.start, self.line, self.end, self.parent = row.first, row.line, row.last, row.parent
+        self.kind, self.name, self.qualified = name
+
+    def __repr__(self) -> str:
+        return f"Symbol({self.kind} {self.qualified}, lines {self.start} to {self.end})"
+
+    @property
+    def signature(self) -> str:
+        """The head of the definition on one line, at most 300 characters."""
+        return self._detail.signature(self._at)
+
+    @property
+    def doc(self) -> str:
+        """Its docstring or the comment before it, without comment marks."""
+        return self._detail.doc(self._at)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What kind of code this is, for people and filters."""
+        if self._labels is None:
+            chain = [self._at]
+            symbols = self._detail.symbols
+            while (above := symbols[chain[-1]].parent) >= 0 and symbols[above]._labels is None:
+                chain.append(above)
+            for at in reversed(chain):
+                symbols[at]._labels = self._detail.labels(at)
+        return self._labels or ()
+
+
+class Reference(NamedTuple):
+    """A name that is used.
+
+    Attributes:
+        name: the last part, such as `charge`; `qualifier` is what stands before it, such as `stripe` or `self`.
+        role: call, instantiation, inheritance, import or reference.
+        symbol: position of the definition it stands in, -1 at the file's top.
+    """
+
+    name: str
+    qualifier: str
+    role: str
+    line: int
+    symbol: int
+
+
+class Detail:
+    """What parsing found in a file.
+
+    Attributes:
+        source: the file's text as UTF-8.
+        language: the one whose grammar was used, "" for none.
+        sound: False where the tree holds errors.
+    """
+
+    def __init__(self, source: bytes, language: str, path: str, tables: Tables) -> None:
+        self.source = source
+        self.language = language
+        self.path = path
+        self.sound = tables.sound
+        self._tables = tables
+
+    def pack(self) -> bytes:
+        """Return what is kept beside the text; read back by `read`."""
+        return pack_tables(self._tables, _LANGUAGE_NAMES.index(self.language))
+
+    @classmethod
+    def read(cls, packed: bytes, source: bytes, path: str) -> Detail:
+        """Return the detail that was packed, with the text that was parsed.
+
+        Raises:
+            CodeError: the bytes are damaged.
+        """
+        tables, language = unpack_tables(packed)
+        return cls(source, _LANGUAGE_NAMES[language], path, tables)
+
+    # definitions
+
+    @cached_property
+    def _rows(self) -> list[DefinitionRow]:
+        return list(starmap(DefinitionRow, self._tables.definitions.tolist()))
+
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """Definitions, in order of place, containers first."""
+        return [
+            Symbol(self, at, row, name)
+            for at, (row, name) in enumerate(zip(self._rows, self.names, strict=True))
+        ]
+
+    @cached_property
+    def names(self) -> list[Name]:
+        """What each definition is called."""
+        names: list[Name] = []
+        for row in self._rows:
+            outer = names[row.parent] if row.parent >= 0 else OUTSIDE
+            names.append(name_of(self.source, self.language, row, outer))
+        return names
+
+    def symbols_named(self, name: str) -> list[tuple[int, Symbol]]:
+        """Return the definitions of a name, with their positions; the others are not looked into."""
+        if "symbols" in self.__dict__:
+            return [(at, symbol) for at, symbol in enumerate(self.symbols) if symbol.name == name]
+        text = name.encode()
+        table = self._tables.definitions
+        starts, sizes = table[:, _START] + table[:, _NAME], table[:, _NAME_SIZE]
+        named = []
+        for at in np.flatnonzero(sizes >= len(text)).tolist():
+            start = int(starts[at])
+            if text in self.source[start : start + int(sizes[at])]:
+                symbol = self._symbol(at)
+                if symbol.name == name:
+                    named.append((at, symbol))
+        return named
+
+    def _symbol(self, at: int) -> Symbol:
+        """Return one definition, without the names of the others."""
+        table = self._tables.definitions
+        chain = [at]
+        while (parent := int(table[chain[-1], _PARENT])) >= 0:
+            chain.append(parent)
+        name = OUTSIDE
+        for place in reversed(chain):
+            row = DefinitionRow(*table[place].tolist())
+            name = name_of(self.source, self.language, row, name)
+        return Symbol(self, at, row, name)
+
+    def text(self, start: int, end: int) -> str:
+        """Return the text of bytes `start` to `end`."""
+        return self.source[start:end].decode("utf-8", "replace")
+
+    def signature(self, at: int) -> str:
+        """Return `Symbol.signature`."""
+        row = self._rows[at]
+        start = row.start + row.head
+        end = row.start + row.body if row.body >= 0 else row.end
+        text = self.source[start : min(end, start + 4 * _MAX_SIGNATURE)]
+        if row.body < 0:
+            text = text.split(b"{" if KINDS[row.kind] in CONTAINERS else b"\n", 1)[0]
+        return " ".join(text.decode("utf-8", "replace").split()).rstrip("{:= ")[:_MAX_SIGNATURE]
+
+    def doc(self, at: int) -> str:
+        """Return `Symbol.doc`."""
+        row = self._rows[at]
+        if row.doc_size:
+            start = row.start + row.doc
+            return clean_doc(self.source[start : start + row.doc_size])
+        begins = self.source.rfind(b"\n", 0, row.start) + 1
+        lines = self.source[self._begins(row) : begins].split(b"\n")[:-1]
+        return clean_comment([line.strip().decode("utf-8", "replace") for line in lines])
+
+    def _begins(self, row: DefinitionRow) -> int:
+        """Return the byte where the comment before a definition begins, or else its line."""
+        starts = self.source.rfind(b"\n", 0, row.start) + 1
+        line = row.line - self.source.count(b"\n", row.start, row.start + row.name)
+        for _ in range(line - row.first):
+            starts = self.source.rfind(b"\n", 0, starts - 1) + 1
+        return starts
+
+    def labels(self, at: int) -> tuple[str, ...]:
+        """Return `Symbol.labels`, where those of its containers are known."""
+        symbol = self.symbols[at]
+        outer = self.symbols[symbol.parent] if symbol.parent >= 0 else None
+        row = self._rows[self._declared_with(at)]
+        head = self._attributes(row) + self.source[row.start : row.start + row.name]
+        return labels_of(symbol.kind, symbol.name, self.language, self.path, head, outer, symbol.signature)
+
+    def _declared_with(self, at: int) -> int:
+        """Return the first of the constants that one statement of JavaScript declares: it has the words before them."""
+        rows = self._rows
+        while (
+            self.language in _SCRIPTS
+            and at
+            and KINDS[rows[at].kind] == "constant"
+            and rows[at - 1].parent == rows[at].parent
+            and self.source[max(0, rows[at].start - 80) : rows[at].start].rstrip().endswith(b",")
+        ):
+            at -= 1
+        return at
+
+    def _attributes(self, row: DefinitionRow) -> bytes:
+        """Return the attributes or decorators before a definition, where they are no part of it, a line each."""
+        mark = _BEFORE.get(self.language)
+        if mark is None:
+            return b""
+        return b"".join(mark.findall(self.source, self._begins(row), row.start))
+
+    # references
+
+    @cached_property
+    def references(self) -> list[Reference]:
+        """Used names, in order of line."""
+        return self.references_between(1, _LAST_LINE)
+
+    def references_between(self, first: int, last: int) -> list[Reference]:
+        """Return those in lines `first` to `last`, in order of line."""
+        references = [
+            self._reference(row)
+            for row in starmap(ReferenceRow, self._tables.references.tolist())
+            if first <= row.line <= last
+        ]
+        for row, items in zip(self._import_rows, self._imported, strict=True):
+            if first <= row.line <= last:
+                for item in items:
+                    module = item.module if item.name else ""
+                    references.append(
+                        Reference(item.name or item.module, module, "import", row.line, row.symbol)
+                    )
+        return sorted(references, key=lambda reference: (reference.line, _ORDER[reference.role]))
+
+    def _reference(self, row: ReferenceRow) -> Reference:
+        before = row.name - row.qualifier
+        qualifier = (
+            short_text(self.source[before : before + row.qualifier_size]) if row.qualifier_size else ""
+        )
+        return Reference(
+            self.text(row.name, row.name + row.name_size), qualifier, ROLES[row.role], row.line, row.symbol
+        )
+
+    def used_names(self) -> str:
+        """Return the names that are used or imported, a space between."""
+        source = self.source
+        starts = self._tables.references[:, _USED]
+        ends = starts + self._tables.references[:, _USED_SIZE]
+        used = b" ".join([source[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+        statements = [source[row.start : row.end] for row in self._import_rows]
+        return " ".join([used.decode("utf-8", "replace"), *imported_names(statements, self.language)])
+
+    # imports and chunks
+
+    @cached_property
+    def _import_rows(self) -> list[ImportRow]:
+        return list(starmap(ImportRow, self._tables.imports.tolist()))
+
+    @cached_property
+    def _imported(self) -> list[list[Import]]:
+        return [imports_of(self.text(row.start, row.end), self.language) for row in self._import_rows]
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        """What imports bring in, in order of place."""
+        return [
+            item._replace(line=row.line)
+            for row, items in zip(self._import_rows, self._imported, strict=True)
+            for item in items
+        ]
+
+    @property
+    def chunk_table(self) -> Table:
+        """Rows of `ChunkRow`, shape (n, 4)."""
+        return self._tables.chunks
+
+    def chunk_symbols(self) -> list[int]:
+        """Return the position of the definition that each chunk is or stands in, -1 for none."""
+        symbols: list[int] = self._tables.chunks[:, _CHUNK_SYMBOL].tolist()
+        return symbols
+
+    @cached_property
+    def chunks(self) -> list[Chunk]:
+        """Where it is cut, in order of lines."""
+        rows = starmap(ChunkRow, self._tables.chunks.tolist())
+        return [Chunk(row.start, row.end, row.symbol, CHUNK_KINDS[row.kind]) for row in rows]
+
+
+_ORDER: Final = {role: rank for rank, role in enumerate((*ROLES, "import"))}

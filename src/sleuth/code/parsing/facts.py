@@ -1,0 +1,82 @@
+"""What is kept and searched of one source, as it travels between processes."""
+
+from __future__ import annotations
+
+import zlib
+from typing import NamedTuple
+
+from sleuth.code.parsing.chunks import cut_text
+from sleuth.code.parsing.detail import Detail
+from sleuth.code.parsing.lines import LineIndex
+from sleuth.code.parsing.parse import tables_of
+from sleuth.code.parsing.tables import Table, empty_tables
+
+
+class Source(NamedTuple):
+    """A text that is to be taken apart.
+
+    Attributes:
+        text: UTF-8.
+        language: the one it is parsed as, "" for none.
+    """
+
+    path: str
+    text: bytes
+    language: str
+
+
+class Facts(NamedTuple):
+    """What was found in a source.
+
+    Attributes:
+        content: the text, compressed.
+        packed: read by `Detail.read`.
+        names: of definitions without attributes; `defines` has those too, `uses` has names that are used or imported.
+        symbols: the qualified name of the definition that each chunk is or stands in, or "".
+        chunks: rows of `ChunkRow`, shape (n, 4).
+        failure: why it was not parsed though it has a language; "" otherwise.
+    """
+
+    content: bytes
+    packed: bytes
+    names: str
+    defines: str
+    uses: str
+    symbols: list[str]
+    chunks: Table
+    failure: str = ""
+
+
+def facts_of(source: Source, content: bytes | None = None, seconds: float | None = None) -> Facts:
+    """Return the facts of a source; of one without a language, its chunks.
+
+    Args:
+        content: the text compressed, where that is known.
+        seconds: of CPU time that parsing may take, None for any.
+
+    Raises:
+        SlowParseError: it took longer.
+    """
+    if not source.language:
+        return facts_of_text(source)
+    tables = tables_of(source.text, source.language, seconds)
+    detail = Detail(source.text, source.language, source.path, tables)
+    names = detail.names
+    symbols = [names[at].qualified if at >= 0 else "" for at in detail.chunk_symbols()]
+    return Facts(
+        zlib.compress(source.text, 1) if content is None else content,
+        detail.pack(),
+        " ".join([name.name for name in names if name.kind != "attribute"]),
+        " ".join([name.name for name in names]),
+        detail.used_names(),
+        symbols,
+        detail.chunk_table,
+    )
+
+
+def facts_of_text(source: Source, failure: str = "") -> Facts:
+    """Return the facts of a source that is not parsed: where its layout cuts it."""
+    chunks = cut_text(LineIndex(source.text))
+    detail = Detail(source.text, "", source.path, empty_tables()._replace(chunks=chunks))
+    content = zlib.compress(source.text, 1)
+    return Facts(content, detail.pack(), "", "", "", [""] * len(chunks), chunks, failure)

@@ -1,0 +1,118 @@
+"""Grammars of languages with their queries, loaded when a file first needs them.
+
+The queries of a language are files of `queries/LANGUAGE`: `definitions.scm`, `references.scm` and `imports.scm`, in
+tree-sitter's query language. A first line `; inherits: ecma, jsx` puts the queries of other folders before them. The
+captures have one meaning in every language:
+
+- `@definition.KIND`: the node of a definition; `@name` is its name and `@scope` what the name belongs to, such as a
+  receiver. Where C hides the name, `@declarator` is what it is inside of. `@body` is where its signature ends. After
+  `(#set! reaches "end of file")` what follows the definition stands in it.
+- `@wrapper` around `@wrapped`: what belongs to a definition, such as decorators or `export`.
+- `@doc`: a string that documents the definition it stands in.
+- `@reference.call`, `.instantiation`, `.inheritance`, `.type`, `.value`: a use of `@name`, which stands after
+  `@qualifier`.
+- `@import`: a whole import statement, read by `sleuth.code.parsing.imports`.
+
+A capture whose name begins with `_` serves the predicates of its pattern.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sleuth.code.parsing.kinds import KINDS, ROLE_OF_CAPTURE
+from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.errors import CodeError
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+PURPOSES: Final = ("definitions", "references", "imports")
+_QUERIES: Final = Path(__file__).parent / "queries"
+_INHERITS: Final = re.compile(r"; inherits: ([\w, ]+)\n")
+_CAPTURE: Final = re.compile(r"@([\w.]+)")
+_SUBJECTS: Final = ("import", "doc", "wrapper", *(f"definition.{kind}" for kind in KINDS), *ROLE_OF_CAPTURE)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One pattern of a query.
+
+    Attributes:
+        subject: the capture that says what it finds, such as `definition.class` or `import`.
+        to_the_end: whether what follows a definition stands in it.
+    """
+
+    subject: str
+    to_the_end: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A language that files can be parsed in. Safe to share between threads.
+
+    Attributes:
+        name: in `LANGUAGES`.
+        query: of all purposes.
+        patterns: of the query, by number.
+    """
+
+    name: str
+    language: tree_sitter.Language
+    query: tree_sitter.Query
+    patterns: tuple[Pattern, ...]
+
+
+@cache
+def grammar(name: str) -> Grammar:
+    """Return the grammar of a language that has one.
+
+    Raises:
+        CodeError: the installed grammar does not fit the queries, or tree-sitter does not read it.
+    """
+    import tree_sitter
+
+    package = LANGUAGES[name].package
+    entry = getattr(importlib.import_module(package), LANGUAGES[name].entry)
+    text = "".join(query_text(name, purpose) for purpose in PURPOSES)
+    try:
+        language = tree_sitter.Language(entry())
+        query = tree_sitter.Query(language, text)
+    except ValueError as error:
+        installed = package.replace("_", "-")
+        raise CodeError(
+            f"the installed {installed} does not fit the queries for {name} ({error}); "
+            f"install the one this version is made for: pip install --upgrade sleuth {installed}"
+        ) from error
+    patterns = tuple(_pattern(query, number, text) for number in range(query.pattern_count))
+    for subject in _SUBJECTS:
+        if subject in ROLE_OF_CAPTURE and any(pattern.subject == subject for pattern in patterns):
+            query.disable_capture(
+                subject
+            )  # the pattern's number says it; a node for each use would cost time
+    return Grammar(name, language, query, patterns)
+
+
+def query_text(language: str, purpose: str) -> str:
+    """Return the query of a language for a purpose, with those it inherits before it; "" where it has none."""
+    path = _QUERIES / language / f"{purpose}.scm"
+    if not path.is_file():
+        return ""
+    text = path.read_text("utf-8")
+    inherited = _INHERITS.match(text)
+    names = inherited[1].split(",") if inherited else ()
+    return "".join(query_text(name.strip(), purpose) for name in names) + text
+
+
+def _pattern(query: tree_sitter.Query, number: int, text: str) -> Pattern:
+    source = text.encode()[query.start_byte_for_pattern(number) : query.end_byte_for_pattern(number)]
+    captures = _CAPTURE.findall(re.sub(r"(?m);.*$", "", source.decode()))
+    subjects = [capture for capture in captures if capture in _SUBJECTS]
+    if len(subjects) != 1:
+        raise CodeError(f"a pattern must have one of the captures {_SUBJECTS}, got {source.decode()!r}")
+    return Pattern(subjects[0], query.pattern_settings(number).get("reaches") == "end of file")

@@ -1,0 +1,34 @@
+"""The kinds of definitions and the roles of references, with the numbers that the tables hold."""
+
+from __future__ import annotations
+
+from typing import Final
+
+KINDS: Final = (
+    "class", "interface", "struct", "enum", "trait", "impl", "module", "function", "method", "property", "macro",
+    "constant", "attribute", "type",
+)  # fmt: skip
+"""What a definition can be, by number."""
+
+CONTAINERS: Final = frozenset(KINDS[: KINDS.index("function")])
+"""The kinds that hold members."""
+
+YIELDING: Final = frozenset({"constant", "attribute", "type"})
+"""The kinds that give way to another definition of the same text: `const f = () => {}` is a function."""
+
+PRECEDENCE: Final = (
+    "enum", "class", "interface", "struct", "trait", "impl", "module", "method", "function", "property", "macro",
+)  # fmt: skip
+"""The first of these wins where several patterns define the same text: `enum class` is an enum."""
+
+ROLES: Final = ("inheritance", "instantiation", "call", "reference")
+"""What a reference can do, by number; the first of these wins where several patterns find the same name."""
+
+ROLE_OF_CAPTURE: Final = {
+    "reference.inheritance": "inheritance",
+    "reference.instantiation": "instantiation",
+    "reference.call": "call",
+    "reference.type": "reference",
+    "reference.value": "reference",
+}
+"""The role that each capture of a query stands for."""

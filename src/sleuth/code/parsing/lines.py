@@ -1,0 +1,56 @@
+r"""Lines of a source: those that `\n` ends, numbered from 1."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NEWLINE = 10
+
+
+class LineIndex:
+    """Byte offsets to lines and back.
+
+    Attributes:
+        newlines: bytes that end lines, shape (n,).
+        starts: the first byte of each line.
+    """
+
+    __slots__ = ("newlines", "size", "source", "starts")
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.size = len(source)
+        self.newlines: NDArray[np.int64] = np.flatnonzero(np.frombuffer(source, np.uint8) == _NEWLINE)
+        self.starts: list[int] = [0, *(self.newlines + 1).tolist()]
+
+    def line(self, byte: int) -> int:
+        """Return the line of a byte, 1-based."""
+        return bisect_right(self.starts, byte)
+
+    def lines_of(self, places: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the line of each byte, 1-based; shape (n,)."""
+        return np.searchsorted(self.newlines, places) + 1
+
+    def start(self, line: int) -> int:
+        """Return the first byte of a line."""
+        return self.starts[line - 1]
+
+    def stop(self, line: int) -> int:
+        """Return one past the last byte of a line, its newline left out."""
+        return self.starts[line] - 1 if line < len(self.starts) else self.size
+
+    def text(self, line: int) -> bytes:
+        """Return a line without blanks at either end."""
+        starts = self.starts
+        return self.source[starts[line - 1] : starts[line] if line < len(starts) else self.size].strip()
+
+    def cut(self, first: int, last: int) -> str:
+        """Return lines `first` to `last`, without the newline after the last."""
+        return self.source[self.start(first) : self.stop(last)].decode("utf-8", "surrogatepass")
+
+    def __len__(self) -> int:
+        last = len(self.starts)
+        return last - 1 if self.starts[-1] == self.size else last

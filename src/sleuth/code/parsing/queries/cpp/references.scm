@@ -1,0 +1,31 @@
+(base_class_clause [
+  (type_identifier) @name
+  (qualified_identifier scope: (_)? @qualifier name: (type_identifier) @name)
+  (qualified_identifier scope: (_)? @qualifier name: (template_type name: (_) @name))
+  (template_type name: (_) @name)
+]) @reference.inheritance
+
+(call_expression function: (identifier) @name) @reference.call
+(call_expression function: (field_expression argument: (_) @qualifier field: (field_identifier) @name)) @reference.call
+(call_expression function: (qualified_identifier scope: (_)? @qualifier name: [
+  (identifier) @name
+  (template_function name: (_) @name)
+  (qualified_identifier name: (identifier) @name)
+  (qualified_identifier name: (template_function name: (_) @name))
+])) @reference.call
+(call_expression function: (template_function name: (identifier) @name)) @reference.call
+(new_expression type: [
+  (type_identifier) @name
+  (qualified_identifier scope: (_)? @qualifier name: (type_identifier) @name)
+  (template_type name: (_) @name)
+]) @reference.instantiation
+
+(parameter_declaration type: (type_identifier) @name) @reference.type
+(declaration type: (type_identifier) @name) @reference.type
+(declaration type: (template_type name: (type_identifier) @name)) @reference.type
+(field_declaration type: (type_identifier) @name) @reference.type
+(function_definition type: (type_identifier) @name) @reference.type
+(type_descriptor type: (type_identifier) @name) @reference.type
+(struct_specifier name: (type_identifier) @name !body) @reference.type
+(enum_specifier name: (type_identifier) @name !body) @reference.type
+(argument_list (identifier) @name) @reference.value

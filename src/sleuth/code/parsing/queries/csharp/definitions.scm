@@ -1,0 +1,13 @@
+(class_declaration name: (_) @name body: (_)? @body) @definition.class
+(interface_declaration name: (_) @name body: (_)? @body) @definition.interface
+(struct_declaration name: (_) @name body: (_)? @body) @definition.struct
+(enum_declaration name: (_) @name body: (_)? @body) @definition.enum
+(record_declaration name: (_) @name body: (_)? @body) @definition.class
+(namespace_declaration name: (_) @name body: (_)? @body) @definition.module
+; What follows a namespace without braces stands in it.
+((file_scoped_namespace_declaration name: (_) @name) @definition.module (#set! reaches "end of file"))
+(delegate_declaration name: (_) @name) @definition.type
+(method_declaration name: (_) @name body: (_)? @body) @definition.method
+(constructor_declaration name: (_) @name body: (_)? @body) @definition.method
+(property_declaration name: (_) @name) @definition.property
+(field_declaration (variable_declaration (variable_declarator name: (_) @name))) @definition.attribute

@@ -1,0 +1,10 @@
+(class_declaration name: (_) @name body: (_) @body) @definition.class
+(interface_declaration name: (_) @name body: (_) @body) @definition.interface
+(annotation_type_declaration name: (_) @name body: (_) @body) @definition.interface
+(enum_declaration name: (_) @name body: (_) @body) @definition.enum
+(record_declaration name: (_) @name body: (_) @body) @definition.class
+(method_declaration name: (_) @name body: (_)? @body) @definition.method
+(constructor_declaration name: (_) @name body: (_) @body) @definition.method
+(compact_constructor_declaration name: (_) @name body: (_) @body) @definition.method
+(field_declaration declarator: (variable_declarator name: (_) @name)) @definition.attribute
+(constant_declaration declarator: (variable_declarator name: (_) @name)) @definition.attribute

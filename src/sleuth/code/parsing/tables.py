@@ -1,0 +1,163 @@
+"""The tables that are kept of a parsed file, and their packed form."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import CodeError
+
+Table: TypeAlias = NDArray[np.int32]
+"""Rows of one of the types below: shape (n, number of their fields), a column per field."""
+
+
+class DefinitionRow(NamedTuple):
+    """A definition. Places are bytes; all but `start` and `end` are relative to `start`.
+
+    Attributes:
+        kind: position in `KINDS`.
+        start, end: of the definition with what belongs to it, such as decorators and `export`.
+        head: where the definition itself begins.
+        name, name_size: its name, as written.
+        first: the line where the comment before it begins.
+        line, last: the lines of its name and of its end.
+        parent: row of its container, -1 where it has none.
+        body: where its body begins, -1 where it has none.
+        doc, doc_size: the string that documents it; size 0 where there is none.
+        scope, scope_size: what its name belongs to, such as a receiver; size 0 where there is none.
+    """
+
+    kind: int
+    start: int
+    end: int
+    head: int
+    name: int
+    name_size: int
+    first: int
+    line: int
+    last: int
+    parent: int
+    body: int
+    doc: int
+    doc_size: int
+    scope: int
+    scope_size: int
+
+
+class ReferenceRow(NamedTuple):
+    """A used name.
+
+    Attributes:
+        line: where it stands.
+        name, name_size: its bytes.
+        qualifier, qualifier_size: what stands before it, such as `self`; `qualifier` counts back from `name`, and
+            the size is 0 where there is none.
+        role: position in `ROLES`.
+        symbol: row of the definition it stands in, -1 at the file's top.
+    """
+
+    line: int
+    name: int
+    name_size: int
+    qualifier: int
+    qualifier_size: int
+    role: int
+    symbol: int
+
+
+class ImportRow(NamedTuple):
+    """An import statement, from byte `start` to `end`, inside the definition of row `symbol` or -1."""
+
+    line: int
+    start: int
+    end: int
+    symbol: int
+
+
+class ChunkRow(NamedTuple):
+    """Lines `start` to `end` of a chunk, its definition or -1, and its kind's position in `CHUNK_KINDS`."""
+
+    start: int
+    end: int
+    symbol: int
+    kind: int
+
+
+class Tables(NamedTuple):
+    """What parsing found in a file; each shape (n, fields of its row).
+
+    Attributes:
+        sound: False where the syntax tree holds errors.
+    """
+
+    definitions: Table
+    references: Table
+    imports: Table
+    chunks: Table
+    sound: bool = True
+
+
+ROWS: tuple[type[Any], ...] = (DefinitionRow, ReferenceRow, ImportRow, ChunkRow)
+
+
+def table_of(rows: Sequence[Any], kind: type[Any]) -> Table:
+    """Return rows of one kind as a table."""
+    return np.array(rows, np.int32).reshape(-1, len(kind._fields))
+
+
+def empty_tables() -> Tables:
+    """Return the tables of a file in which nothing was found."""
+    a, b, c, d = (table_of([], kind) for kind in ROWS)
+    return Tables(a, b, c, d)
+
+
+def pack_tables(tables: Tables, language: int) -> bytes:
+    """Return tables as bytes: each column as differences from row to row, compressed together.
+
+    Args:
+        language: a number that `unpack_tables` gives back.
+    """
+    kept = tables[:4]
+    head = np.array([tables.sound, language, *map(len, kept)], np.int32)
+    numbers = np.concatenate([head, *map(_differences, kept)])
+    return zlib.compress(numbers.astype("<i4", copy=False).tobytes(), 1)
+
+
+def _differences(table: Table) -> Table:
+    """Return each column as differences from row to row, one column after the other."""
+    columns = table.T.copy()
+    columns[:, 1:] -= table.T[:, :-1]
+    return columns.ravel()
+
+
+def unpack_tables(packed: bytes) -> tuple[Tables, int]:
+    """Return what `pack_tables` was given.
+
+    Raises:
+        CodeError: the bytes are damaged.
+    """
+    try:
+        return _read_tables(np.frombuffer(zlib.decompress(packed), "<i4").astype(np.int32, copy=False))
+    except (ValueError, zlib.error) as error:
+        raise CodeError(
+            f"the facts of a file are damaged ({error}); remove code.db and the folder code beside it, and index again"
+        ) from error
+
+
+def _read_tables(numbers: Table) -> tuple[Tables, int]:
+    sound, language, *lengths = numbers[: 2 + len(ROWS)].tolist()
+    if min(lengths) < 0:
+        raise ValueError("a length is negative")
+    sizes = [length * len(row._fields) for length, row in zip(lengths, ROWS, strict=True)]
+    head, *parts, rest = np.split(numbers, np.cumsum([2 + len(ROWS), *sizes]))
+    if len(head) + sum(sizes) != len(numbers) or len(rest):
+        raise ValueError("there are more or fewer numbers than rows")
+    a, b, c, d = (
+        np.cumsum(part.reshape(len(row._fields), -1 if len(part) else 0), axis=1, dtype=np.int32).T
+        for part, row in zip(parts, ROWS, strict=True)
+    )
+    return Tables(a, b, c, d, bool(sound)), language

@@ -1,0 +1,179 @@
+"""Files that are made to exhaust a parser cost themselves alone."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeRetriever, index_path
+from sleuth.code.parsing.analyse import Analyser, analyse
+from sleuth.code.parsing.facts import Source, facts_of
+from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.parsing.limits import MEMORY, is_suspicious, seconds_for
+from sleuth.code.parsing.workers import Workers
+from sleuth.engine.codebase import open_code
+from sleuth.errors import CodeError
+from tests.code.conftest import write
+from tests.code.stored import ENDINGS
+from tests.code.test_parse import SOURCES
+
+PARSED = [name for name, language in LANGUAGES.items() if language.package]
+UNITS = {"/*": 4_096, "a<": 4_096, "%w(": 4_096, "a|": 4_096, "(": 40_000, "{": 40_000, "f(": 40_000}
+"""Openings that are repeated, and to how many bytes."""
+WORST = {
+    "python": "/*",
+    "java": "a<",
+    "rust": "%w(",
+    "go": "%w(",
+    "c": "%w(",
+    "cpp": "%w(",
+    "csharp": "a{",
+    "bash": "a|",
+}
+"""The opening that takes most of each language's parser."""
+BOMB = Source("bomb.java", b"// detonator\n" + b"a<\n" * 16_384, "java")
+"""Takes 2 GB of memory and 5 s of CPU time where nothing limits it."""
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    with Workers(1) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("language", PARSED)
+def test_repeated_openings_cost_themselves_alone(language: str, workers: Workers) -> None:
+    """Of sources that repeat one opening, each is parsed within its time, or named as not parsed and cut as text."""
+    texts = [(unit * size)[:size] for unit, size in UNITS.items()] + [WORST.get(language, "/*") * 4_096]
+    bombs = [Source(f"bomb.{language}", text.encode(), language) for text in texts]
+    good = Source("good", SOURCES[language][0].encode(), language)
+    began = _children_cpu()
+    *exploded, after = workers.submit([*bombs, good]).result()
+    assert _children_cpu() - began < sum(seconds_for(len(bomb.text)) + 1 for bomb in bombs)
+    for facts in exploded:
+        assert not facts.failure or facts.failure.startswith("not parsed: ")
+        assert len(facts.chunks) == 1
+    assert not after.failure
+    assert after.defines == facts_of(good).defines
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_repeated_openings_are_suspicious(unit: str) -> None:
+    """Sources that repeat one opening never get to the parser of this process."""
+    import zlib
+
+    source = (unit * 4_096)[:4_096].encode()
+    assert is_suspicious(source, zlib.compress(source, 1))
+
+
+def test_usual_files_are_not_suspicious() -> None:
+    """The modules of this project are parsed where they are read."""
+    import zlib
+
+    root = Path(__file__).parents[2]
+    for path in (*root.rglob("src/**/*.py"), *root.rglob("tests/**/*.py")):
+        content = path.read_bytes()
+        assert not is_suspicious(content, zlib.compress(content, 1)), path
+
+
+def test_memory_is_limited(workers: Workers) -> None:
+    """A source that takes more memory than a worker may have ends the worker, and is named."""
+    (facts,) = workers.submit([BOMB]).result()
+    assert facts.failure.startswith("not parsed: it takes more than")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < 2 * MEMORY
+
+
+@pytest.mark.parametrize(
+    ("ends", "reason"),
+    [
+        (signal.SIGABRT, "takes more than 512 MB of memory"),
+        (signal.SIGSEGV, "takes more than 512 MB of memory"),
+        (signal.SIGPROF, "takes more than 1 s of CPU time"),
+        (signal.SIGTERM, "ended with status -15"),
+    ],
+)
+def test_the_end_of_a_worker_is_told(ends: signal.Signals, reason: str) -> None:
+    """Each way in which a worker ends gives the reason that it stands for."""
+    with Workers(1) as pool:
+        assert not pool.submit([BOMB._replace(text=b"class A {}")]).result()[0].failure
+        begun = pool.submit([Source("slow.rb", b"%w(" * 20_000, "ruby")])
+        time.sleep(0.2)
+        os.kill(pool._processes[-1].pid, ends)
+        assert reason in begun.result()[0].failure
+
+
+def test_time_is_limited(workers: Workers) -> None:
+    """A source that takes more CPU time than it may have is named with that time."""
+    source = Source("slow.rb", b"%w(" * 20_000, "ruby")
+    began = _children_cpu()
+    (facts,) = workers.submit([source]).result()
+    assert _children_cpu() - began < seconds_for(len(source.text)) + 1.5
+    assert facts.failure == "not parsed: it takes more than 1 s of CPU time; searched as plain text"
+
+
+def test_a_killed_worker_costs_one_file() -> None:
+    """A worker that somebody kills is replaced; the file it was parsing is named with the status."""
+    with Workers(1) as pool:
+        assert not pool.submit([BOMB._replace(text=b"class A {}")]).result()[0].failure
+        begun = pool.submit(
+            [Source("slow.rb", b"%w(" * 20_000, "ruby"), Source("a.py", b"def f(): pass\n", "python")]
+        )
+        time.sleep(0.3)
+        os.kill(pool._processes[-1].pid, signal.SIGKILL)
+        killed, after = begun.result()
+    assert (
+        killed.failure
+        == "not parsed: the process that parsed it ended with status -9; searched as plain text"
+    )
+    assert after.defines == "f"
+
+
+def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is blamed where the interpreter cannot run the worker."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with Workers(1) as pool, pytest.raises(CodeError, match="could not be started"):
+        pool.submit([BOMB]).result()
+
+
+def test_one_file_is_killable_too() -> None:
+    """A file parsed alone is limited like one of many."""
+    assert analyse(BOMB.path, BOMB.text).failure.startswith("not parsed: it takes more than")
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_in_place_and_in_workers_is_the_same(many: bool) -> None:
+    """Which process parses a file changes nothing in what is found."""
+    files = [
+        (f"a/{language}.{ENDINGS[language]}", SOURCES[language][0].encode())
+        for language in PARSED
+    ]
+    with Analyser(2, many=many) as analyser:
+        results = analyser.begin([*files, ("a.md", b"# A\n"), ("b.bin", b"\0")])()
+    assert [result.detail for result in results[: len(files)]] == [analyse(*file).detail for file in files]
+    assert [result.skip for result in results[-2:]] == ["", "binary"]
+
+
+def test_a_bomb_in_a_repository_is_named_and_searchable(tmp_path: Path) -> None:
+    """Indexing goes on with the other files, reports the bomb, and finds its text."""
+    write(tmp_path / "repo", {BOMB.path: BOMB.text, "good.py": b"def defuse(): pass\n"})
+    with open_code(tmp_path / "index", create=True) as storage:
+        report = index_path(storage, tmp_path / "repo")
+        retriever = CodeRetriever(storage, None)
+        assert [(path, reason.partition(":")[0]) for path, reason in report.skipped] == [
+            ("bomb.java", "not parsed")
+        ]
+        for query, path in (("detonator", "bomb.java"), ("defuse", "good.py")):
+            hits = retriever.retrieve(query, report.repository, strategy="keyword")
+            assert hits[0].file_path == path
+
+
+def _children_cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
