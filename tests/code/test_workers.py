@@ -150,10 +150,7 @@ def test_one_file_is_killable_too() -> None:
 @pytest.mark.parametrize("many", [False, True])
 def test_in_place_and_in_workers_is_the_same(many: bool) -> None:
     """Which process parses a file changes nothing in what is found."""
-    files = [
-        (f"a/{language}.{ENDINGS[language]}", SOURCES[language][0].encode())
-        for language in PARSED
-    ]
+    files = [(f"a/{language}.{ENDINGS[language]}", SOURCES[language][0].encode()) for language in PARSED]
     with Analyser(2, many=many) as analyser:
         results = analyser.begin([*files, ("a.md", b"# A\n"), ("b.bin", b"\0")])()
     assert [result.detail for result in results[: len(files)]] == [analyse(*file).detail for file in files]
