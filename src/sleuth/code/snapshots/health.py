@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.parsing.analyse import Analysed, analyse_many
+from sleuth.code.parsing.analyse import Analysed, analyse
 from sleuth.code.search.words import WordLeg
 from sleuth.code.snapshots import record
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
@@ -329,7 +329,7 @@ def _add(storage: CodeStorage, batch: Batch, row: FileRow) -> bool:
     if row.skip:
         file = Analysed(row.path, row.language, row.category, "", 0, 0, row.skip, b"", b"", {}, {})
     else:
-        (file,) = analyse_many([(row.path, storage.content(row.hash))])
+        file = analyse(row.path, storage.content(row.hash))
         if len(file.chunk_texts.get("body", ())) != row.chunks:
             return False
     batch.add([(row.hash, file)])
