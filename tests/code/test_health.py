@@ -88,7 +88,9 @@ def test_a_file_that_is_lost_names_its_snapshots(indexed: Path, git: Git) -> Non
     """A damaged row takes the snapshots that list it with it, by name; indexing again restores them."""
     before = answers(indexed)
     with sqlite3.connect(indexed / "code.db") as connection:
-        connection.execute("UPDATE files SET detail = CAST(detail || x'00' AS BLOB) WHERE path = 'shop/more.py'")
+        connection.execute(
+            "UPDATE files SET detail = CAST(detail || x'00' AS BLOB) WHERE path = 'shop/more.py'"
+        )
         newest, first = [
             row[0] for row in connection.execute("SELECT id FROM snapshots ORDER BY serial DESC")
         ]
