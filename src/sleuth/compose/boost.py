@@ -1,4 +1,4 @@
-"""How do some passages count for more than others?"""
+"""Raises the scores of chosen hits."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Test = Callable[[RetrievedItem], bool]
 def boost_items(
     items: Iterable[RetrievedItem], factor: float, where: Test | None = None
 ) -> list[RetrievedItem]:
-    """Items with the scores of those that pass the test multiplied, best first, ties by id.
+    """Multiply the scores of items that pass the test; best first, ties by id.
 
-    A score below 0 is divided instead, so that a factor above 1 always moves up. Items without a score stay without.
+    A score below 0 is divided instead, so that a factor above 1 always raises it. Items without a score stay so.
     """
     if not 0 < factor < float("inf"):
         raise ArgumentError(f"factor must be a number above 0, got {factor!r}")
@@ -40,12 +40,12 @@ def _boosted(item: RetrievedItem, factor: float) -> RetrievedItem:
 
 @dataclass(frozen=True)
 class BoostedRetriever:
-    """A retriever whose hits that pass a test count for more.
+    """A retriever that raises the scores of hits that pass a test.
 
     Attributes:
         factor: above 0.
-        where: which hits; None boosts all, as one slice among several may be.
-        pool: hits asked of the retriever; nothing beyond them is ever found, whatever k is.
+        where: the test; None boosts all hits, for example to favour one slice among several.
+        pool: hits requested from the retriever. Hits beyond the pool are never returned, whatever k is.
     """
 
     retriever: Retriever
@@ -60,9 +60,9 @@ class BoostedRetriever:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """The best `k` after boosting, ties by id."""
+        """Return the best `k` after boosting, ties by id."""
         k = check_count(k)
         if not k:
             return Ranking(())
-        found = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(boost_items(found, self.factor, self.where)[:k], found.parts)
+        ranking = self.retriever.retrieve(query, self.pool, filter=filter)
+        return Ranking(boost_items(ranking, self.factor, self.where)[:k], ranking.parts)

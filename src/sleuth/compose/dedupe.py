@@ -1,4 +1,4 @@
-"""Which hits say the same as a better one?"""
+"""Drops hits that repeat a better one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Identity = Callable[[RetrievedItem], Hashable]
 
 
 def by_text(item: RetrievedItem) -> Hashable:
-    """Items are the same where their texts are, up to case and spaces; an empty text is like no other."""
+    """Identify an item by its text, ignoring case and spaces; an empty text equals no other."""
     return " ".join(item.text.casefold().split()) or None
 
 
 def by_metadata(key: str) -> Identity:
-    """Items are the same where this value of their metadata is; one without it is like no other."""
+    """Identify an item by this value of its metadata; an item without it equals no other."""
 
     def identity(item: RetrievedItem) -> Hashable:
         value = item.metadata.get(key)
@@ -34,33 +34,33 @@ def by_metadata(key: str) -> Identity:
 def deduplicate(
     items: Iterable[RetrievedItem], identity: Identity = by_text, *, most: int = 1
 ) -> list[RetrievedItem]:
-    """Items in their order, without those that `most` earlier ones equal.
+    """Drop items that equal `most` earlier ones; keep the order.
 
     Args:
         items: best first.
-        identity: what makes two items equal; None for an item is like no other.
-        most: how many of equals to keep, 1 and more: 2 with `by_metadata("source")` gives two passages a document.
+        identity: items with equal values are equal; an item with None equals no other.
+        most: how many equal items to keep, at least 1: 2 with `by_metadata("source")` keeps two passages a document.
     """
     check_count(most, "most", least=1)
     seen: dict[Hashable, int] = {}
-    kept: list[RetrievedItem] = []
+    distinct: list[RetrievedItem] = []
     for item in items:
         name = identity(item)
         if name is not None:
             seen[name] = seen.get(name, 0) + 1
             if seen[name] > most:
                 continue
-        kept.append(item)
-    return kept
+        distinct.append(item)
+    return distinct
 
 
 @dataclass(frozen=True)
 class DedupedRetriever:
-    """A retriever without hits that say the same as better ones.
+    """A retriever that drops hits equal to better ones.
 
     Attributes:
         identity, most: see `deduplicate`.
-        pool: hits asked of the retriever; nothing beyond them is ever found, whatever k is.
+        pool: hits requested from the retriever. Hits beyond the pool are never returned, whatever k is.
     """
 
     retriever: Retriever
@@ -75,9 +75,9 @@ class DedupedRetriever:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """The best `k` that differ."""
+        """Return the best `k` that differ."""
         k = check_count(k)
         if not k:
             return Ranking(())
-        found = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(deduplicate(found, self.identity, most=self.most)[:k], found.parts)
+        ranking = self.retriever.retrieve(query, self.pool, filter=filter)
+        return Ranking(deduplicate(ranking, self.identity, most=self.most)[:k], ranking.parts)

@@ -1,4 +1,4 @@
-"""Which hits cover a subject, rather than say one thing ten times?"""
+"""Chooses hits that differ from each other, by maximal marginal relevance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def mmr(
     relevance: NDArray[np.float64], vectors: NDArray[np.floating[Any]], k: int, trade_off: float = 0.7
 ) -> list[tuple[int, float]]:
-    """Maximal marginal relevance: rows chosen one by one, each for what it adds to those before it.
+    """Choose rows one by one, each for what it adds to the rows before it (maximal marginal relevance).
 
     A row's value is trade_off * relevance - (1 - trade_off) * its greatest cosine to a row chosen before; values never
     rise from one choice to the next. Source: Carbonell and Goldstein, SIGIR 1998.
@@ -32,7 +32,7 @@ def mmr(
         relevance: shape (n,), higher is better, on the scale of a cosine.
         vectors: shape (n, dimension).
         k: how many to choose at most.
-        trade_off: from 0, difference alone, to 1, relevance alone.
+        trade_off: from 0, only difference, to 1, only relevance.
 
     Returns:
         Rows and their values, in order of choice; the first row where values tie.
@@ -43,7 +43,7 @@ def mmr(
 def _choose(
     relevance: NDArray[np.float64], vectors: NDArray[np.floating[Any]], k: int, trade_off: float
 ) -> list[tuple[int, float, float]]:
-    """As `mmr`, with the greatest cosine to a row chosen before, which is -1 for the first."""
+    """Choose as `mmr`; also return the greatest cosine to a row chosen before, which is -1 for the first."""
     if not 0 <= trade_off <= 1:
         raise ArgumentError(f"trade_off must be a number from 0 to 1, got {trade_off!r}")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -65,9 +65,9 @@ class DiversifiedRetriever:
     """A retriever whose hits are chosen by maximal marginal relevance, over min-max scores.
 
     Attributes:
-        embedder: says how alike two passages are.
-        trade_off: from 0, difference alone, to 1, relevance alone.
-        pool: hits asked of the retriever and embedded; nothing beyond them is ever found, whatever k is.
+        embedder: its vectors measure how similar two passages are.
+        trade_off: from 0, only difference, to 1, only relevance.
+        pool: hits requested from the retriever and embedded. Hits beyond the pool are never returned.
     """
 
     retriever: Retriever
@@ -82,21 +82,21 @@ class DiversifiedRetriever:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """`k` hits in order of choice; their scores are the values they were chosen for."""
+        """Return `k` hits in order of choice; their scores are the values they were chosen for."""
         k = check_count(k)
         if not k:
             return Ranking(())
-        found = self.retriever.retrieve(query, self.pool, filter=filter)
-        if not found:
-            return found
-        scores = [len(found) - i if item.score is None else item.score for i, item in enumerate(found)]
-        vectors = np.asarray(self.embedder.embed_documents([item.text for item in found]), np.float32)
+        pool = self.retriever.retrieve(query, self.pool, filter=filter)
+        if not pool:
+            return pool
+        scores = [len(pool) - i if item.score is None else item.score for i, item in enumerate(pool)]
+        vectors = np.asarray(self.embedder.embed_documents([item.text for item in pool]), np.float32)
         relevance = normalise(np.array(scores))
         formula = "trade_off * relevance (min-max score) - (1 - trade_off) * nearest (greatest cosine to a hit above)"
         return Ranking(
             [
                 rescored(
-                    found[i],
+                    pool[i],
                     value,
                     "diversify",
                     formula,
@@ -106,5 +106,5 @@ class DiversifiedRetriever:
                 )
                 for i, value, nearest in _choose(relevance, vectors, k, self.trade_off)
             ],
-            found.parts,
+            pool.parts,
         )

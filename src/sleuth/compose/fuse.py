@@ -1,8 +1,9 @@
-"""How do several rankings of the same things become one?
+"""Fusion of rankings: pure functions over scores by key.
 
-Pure functions over scores by key. A key is any int64 that names a thing in all pools alike; ties of the fused score
-break by `order`. Sources: Fox and Shaw, "Combination of Multiple Searches", TREC-2 1994 (CombMNZ); Cormack, Clarke and
-Büttcher, "Reciprocal Rank Fusion", SIGIR 2009; Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid
+A key is any int64 that names the same item in all pools; `order` breaks ties of the fused score.
+
+Sources: Fox and Shaw, "Combination of Multiple Searches", TREC-2 1994 (CombMNZ); Cormack, Clarke and Büttcher,
+"Reciprocal Rank Fusion", SIGIR 2009; Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid
 Retrieval", TOIS 2023 (why a convex combination of normalised scores beats reciprocal ranks).
 """
 
@@ -23,11 +24,11 @@ from sleuth.types import Explanation
 
 Method: TypeAlias = Literal["minmax", "zscore", "rrf", "max", "combmnz"]
 Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
-"""What keys that tie are sorted by, such as their ids."""
+"""Tie-break order of keys: returns a sortable value for each, such as its id."""
 
 RANK_CONSTANT = 60
 MOST = 1 << 62
-"""More than any pool holds."""
+"""A `k` larger than any pool."""
 
 FORMULAS: Mapping[str, str] = {
     "minmax": "sum over legs of weight * (score - least) / (greatest - least) of the leg's pool",
@@ -39,7 +40,7 @@ FORMULAS: Mapping[str, str] = {
 
 
 class Pool(Protocol):
-    """What one leg found, best first, each key once: `Hits` of the store is one."""
+    """The hits of one leg, best first, each key once. `Hits` of the store is one."""
 
     @property
     def keys(self) -> NDArray[np.int64]:
@@ -54,15 +55,15 @@ class Pool(Protocol):
 
 @dataclass(frozen=True)
 class Fused:
-    """A fused ranking, best first, with what each leg gave to it.
+    """A fused ranking, best first, with the share of each leg.
 
     Attributes:
         keys: shape (m,), int64.
         scores: shape (m,), float64.
         legs: names, in the order of the rows of the arrays below.
         weights: shape (legs,), float64.
-        method, rank_constant: as asked for.
-        pools: of each leg.
+        method, rank_constant: the arguments of `fuse_hits`.
+        pools: one for each leg.
     """
 
     keys: NDArray[np.int64]
@@ -87,7 +88,7 @@ class Fused:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Shape (legs, m): what each leg added; a column sums to its score, save for "combmnz", which multiplies the
+        """Shape (legs, m): what each leg added. A column sums to its score, except for "combmnz", which multiplies the
         sum, and "max", which takes the greatest.
         """
         shares = [
@@ -97,19 +98,19 @@ class Fused:
         return self._of_legs(shares, 0.0)
 
     def _of_legs(self, values: Sequence[NDArray[Any]], otherwise: float) -> NDArray[np.float64]:
-        """Values of each leg's hits at `keys`, shape (legs, m)."""
-        found = np.full(self.ranks.shape, otherwise)
+        """Return the values of each leg's hits at `keys`, shape (legs, m); `otherwise` where a leg has no such hit."""
+        table = np.full(self.ranks.shape, otherwise)
         for leg, value in enumerate(values):
             here = np.flatnonzero(self.ranks[leg])
-            found[leg, here] = value[self.ranks[leg, here] - 1]
-        return found
+            table[leg, here] = value[self.ranks[leg, here] - 1]
+        return table
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def explain(self, i: int, parts: Mapping[str, Explanation] | None = None) -> Explanation:
-        """Why hit i has its score: a part per leg that found it, with its own explanation below where given."""
-        told: list[Explanation] = []
+        """Explain the score of hit i: one part for each leg that found it, with the leg's own explanation inside."""
+        by_leg: list[Explanation] = []
         for leg, name in enumerate(self.legs):
             if not self.ranks[leg, i]:
                 continue
@@ -122,11 +123,11 @@ class Fused:
                 "share": share,
             }
             below = (parts[name],) if parts and name in parts else ()
-            told.append(Explanation(name, share, "weight * normalised", facts, below))
+            by_leg.append(Explanation(name, share, "weight * normalised", facts, below))
         facts = {"method": self.method, "legs": len(self.legs)}
         if self.method == "rrf":
             facts["rank_constant"] = self.rank_constant
-        return Explanation("fusion", float(self.scores[i]), FORMULAS[self.method], facts, tuple(told))
+        return Explanation("fusion", float(self.scores[i]), FORMULAS[self.method], facts, tuple(by_leg))
 
 
 def fuse_hits(
@@ -138,15 +139,15 @@ def fuse_hits(
     rank_constant: float = RANK_CONSTANT,
     order: Order | None = None,
 ) -> Fused:
-    """The best `k` of several pools, by a sum of what their legs say.
+    """Return the best `k` of several pools, by the scores that `method` gives them.
 
     Args:
         hits_by_leg: pools by the name of their leg.
-        weights: by leg, 0 and more; 1 where not named.
+        weights: by leg, at least 0; 1 for a leg without one.
         method: one of "minmax", "zscore", "rrf", "max", "combmnz"; see `FORMULAS`.
         k: None for all.
-        rank_constant: above 0; of "rrf" alone.
-        order: asked for the keys that tie among the best `k`, only; by key where None.
+        rank_constant: above 0; used by "rrf" only.
+        order: called only with keys that tie among the best `k`; None orders ties by key.
 
     Raises:
         ArgumentError: an unknown method or leg, or a number that breaks its rule.
@@ -170,10 +171,10 @@ def fuse_hits(
 def normalise(
     scores: NDArray[Any], method: Method = "minmax", rank_constant: float = RANK_CONSTANT
 ) -> NDArray[np.float64]:
-    """What a leg of weight 1 adds to each row of its pool, shape (m,); 0 is what it adds to all others.
+    """Return what a leg of weight 1 adds to each row of its pool, shape (m,); it adds 0 to all other rows.
 
-    Min-max and z-scores of equal scores are 1: found is more than not found. z-scores are counted from the least of
-    the pool instead of from the mean, which ranks alike and makes that 0.
+    If all scores are equal, min-max and z-scores are 1, so that a hit counts more than a miss. z-scores are measured
+    from the lowest score of the pool instead of from the mean: the ranking is the same, and a miss adds 0.
     """
     return union.normalise(np.ascontiguousarray(scores, np.float64), method, rank_constant)
 
@@ -181,7 +182,7 @@ def normalise(
 def _check(
     legs: Sequence[str], weights: Mapping[str, float] | None, method: Method, rank_constant: float
 ) -> NDArray[np.float64]:
-    """Weights in the order of the legs, shape (legs,)."""
+    """Return the weights in the order of the legs, shape (legs,)."""
     if method not in FORMULAS:
         raise ArgumentError(f"method must be one of {', '.join(FORMULAS)}, got {method!r}")
     if not 0 < rank_constant < math.inf:
@@ -197,7 +198,7 @@ def _check(
 def best_places(
     keys: NDArray[np.int64], scores: NDArray[np.float64], k: int, order: Order | None
 ) -> NDArray[np.int64]:
-    """Places of the best `k` scores, best first, ties by `order`."""
+    """Return the places of the best `k` scores, best first, ties by `order`."""
     ranked, some_tie = union.best(scores, k)
     return (_settled(keys, scores, ranked, order) if some_tie else ranked)[:k]
 
@@ -205,7 +206,7 @@ def best_places(
 def _settled(
     keys: NDArray[np.int64], scores: NDArray[np.float64], ranked: NDArray[np.int64], order: Order | None
 ) -> NDArray[np.int64]:
-    """Places in order of score, with those of equal scores in order of `order`."""
+    """Return places in order of score, with equal scores in order of `order`."""
     values = scores[ranked]
     ties = np.flatnonzero(values[1:] == values[:-1]).tolist()
     while ties:

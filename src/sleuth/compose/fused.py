@@ -1,4 +1,4 @@
-"""How do several retrievers answer as one?"""
+"""A retriever that asks several retrievers and fuses their rankings."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class _Pool:
 
 @dataclass(frozen=True)
 class FusedRetriever:
-    """Retrievers asked at the same time, their pools fused into one ranking. Safe to share between threads.
+    """Asks retrievers at the same time and fuses their pools into one ranking. Thread-safe.
 
-    Items are the same where their ids are. Each hit carries an explanation: what each retriever gave to its score.
+    Items with equal ids are the same item. Each hit carries an explanation: the share of each retriever in its score.
 
     Attributes:
-        retrievers: by name; the first that found an item gives its text and metadata.
-        weights: by name, 0 and more; 1 where not named.
+        retrievers: by name; the text and metadata of an item come from the first that found it.
+        weights: by name, at least 0; 1 for a retriever without one.
         method, rank_constant: see `sleuth.compose.fuse`.
-        pool: hits asked of each; nothing beyond them is ever found, whatever k is.
-        deadline: seconds that each has; None waits for all. A retriever that fails, is late or gives a score that is
-            not finite leaves a degraded ranking, with a report of it in `parts`; if all do, RetrievalError is raised.
-            A part that failed inside one that answered is reported too, as "retriever/part".
+        pool: hits requested from each. Hits beyond the pools are never returned, whatever k is.
+        deadline: seconds that each has; None waits for all. If a retriever fails, is late or returns a score that is
+            not finite, the ranking is degraded and `parts` reports why; if all do, RetrievalError is raised.
+            A failed part inside a retriever that answered is reported too, as "retriever/part".
     """
 
     retrievers: Mapping[str, Retriever]
@@ -63,71 +63,77 @@ class FusedRetriever:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """The best `k` of the fused pools, ties by id."""
+        """Return the best `k` of the fused pools, ties by id."""
         k = check_count(k)
         if not k:
             return Ranking(())
-        found, reports = run_slices(
+        rankings, reports = run_slices(
             {
                 name: partial(_pool_of, name, retriever, query, self.pool, filter)
                 for name, retriever in self.retrievers.items()
             },
             deadline=self.deadline,
         )
-        _raise_if_none(found, reports, query, k)
-        items = _by_id(found)
+        _raise_if_none(rankings, reports, query, k)
+        items = _by_id(rankings)
         fused = fuse_hits(
-            _pools(found, items),
-            {name: weight for name, weight in self.weights.items() if name in found},
+            _pools(rankings, items),
+            {name: weight for name, weight in self.weights.items() if name in rankings},
             self.method,
             k,
             rank_constant=self.rank_constant,
         )
         ids = list(items)
-        parts = [replace(part, name=f"{name}/{part.name}") for name in found for part in found[name].failures]
-        return Ranking([_hit(fused, i, ids, items, found) for i in range(len(fused))], (*reports, *parts))
+        parts = [
+            replace(part, name=f"{name}/{part.name}") for name in rankings for part in rankings[name].failures
+        ]
+        return Ranking([_hit(fused, i, ids, items, rankings) for i in range(len(fused))], (*reports, *parts))
 
 
 def _pool_of(
     name: str, retriever: Retriever, query: str, pool: int, filter: Filter | Mapping[str, Any] | str | None
 ) -> Ranking:
-    """What one retriever finds; RetrievalError for a score that cannot be compared."""
-    found = retriever.retrieve(query, pool, filter=filter)
-    bad = next((item for item in found if item.score is not None and not math.isfinite(item.score)), None)
+    """Return the hits of one retriever; raise RetrievalError for a score that is not finite."""
+    ranking = retriever.retrieve(query, pool, filter=filter)
+    bad = next((item for item in ranking if item.score is not None and not math.isfinite(item.score)), None)
     if bad is not None:
         raise RetrievalError(
             f"scores must be finite to be fused, got {bad.score!r} of {bad.id!r} from {name!r}",
             context={"query": query, "k": pool},
         )
-    return found
+    return ranking
 
 
-def _raise_if_none(found: Mapping[str, Ranking], reports: Sequence[PartReport], query: str, k: int) -> None:
-    """Raises what the caller got wrong as it is, and the failure of all as one error."""
+def _raise_if_none(
+    rankings: Mapping[str, Ranking], reports: Sequence[PartReport], query: str, k: int
+) -> None:
+    """Raise the caller's own mistakes unchanged, and RetrievalError if all retrievers failed."""
     failed = [report.exception for report in reports if report.exception is not None]
     for error in failed:
         if isinstance(error, ArgumentError):
             raise error
-    if not found:
-        told = "; ".join(f"{report.name}: {report.error}" for report in reports)
+    if not rankings:
+        reasons = "; ".join(f"{report.name}: {report.error}" for report in reports)
         context = {"query": query, "k": k, "parts": [report.to_dict() for report in reports]}
-        raise RetrievalError(f"no retriever answered: {told}", context=context) from next(iter(failed), None)
+        raise RetrievalError(f"no retriever answered: {reasons}", context=context) from next(
+            iter(failed), None
+        )
 
 
-def _by_id(found: Mapping[str, Ranking]) -> dict[str, RetrievedItem]:
-    """Each item once, in order of id."""
+def _by_id(rankings: Mapping[str, Ranking]) -> dict[str, RetrievedItem]:
+    """Return each item once, in order of id."""
     first: dict[str, RetrievedItem] = {}
-    for ranking in found.values():
+    for ranking in rankings.values():
         for item in ranking:
             first.setdefault(item.id, item)
     return dict(sorted(first.items()))
 
 
-def _pools(found: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) -> dict[str, _Pool]:
-    """Rankings as pools, keyed by place in order of id. One without scores counts down from its length."""
+def _pools(rankings: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) -> dict[str, _Pool]:
+    """Return rankings as pools, keyed by place in order of id. A ranking without scores counts down from its length."""
     place = {name: i for i, name in enumerate(items)}
     pools: dict[str, _Pool] = {}
-    for name, ranking in found.items():
+    for name, ranking in rankings.items():
         scores: dict[int, float] = {}
         for rank, item in enumerate(ranking):
             score = len(ranking) - rank if item.score is None else item.score
@@ -140,14 +146,20 @@ def _pools(found: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) -> 
 
 
 def _hit(
-    fused: Fused, i: int, ids: Sequence[str], items: Mapping[str, RetrievedItem], found: Mapping[str, Ranking]
+    fused: Fused,
+    i: int,
+    ids: Sequence[str],
+    items: Mapping[str, RetrievedItem],
+    rankings: Mapping[str, Ranking],
 ) -> RetrievedItem:
     item = items[ids[fused.keys[i]]]
     below = {}
     for leg, name in enumerate(fused.legs):
         if rank := int(fused.ranks[leg, i]):
-            told = next((it.explanation for it in found[name][rank - 1 :] if it.id == item.id), None)
-            if told is not None:
-                below[name] = told
+            explanation = next(
+                (it.explanation for it in rankings[name][rank - 1 :] if it.id == item.id), None
+            )
+            if explanation is not None:
+                below[name] = explanation
     extra = {**item.extra, "explanation": fused.explain(i, below)}
     return item.model_copy(update={"score": float(fused.scores[i]), "extra": extra})

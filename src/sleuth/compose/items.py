@@ -1,4 +1,4 @@
-"""What do all combinations of retrievers do with items?"""
+"""Sorts and rescores items, for all combinations of retrievers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from sleuth.types import Explanation, RetrievedItem
 
 
 def best_first(items: Iterable[RetrievedItem]) -> list[RetrievedItem]:
-    """Items by score, ties by id; those without a score last."""
+    """Sort items by score, ties by id; those without a score come last."""
     return sorted(items, key=lambda item: (item.score is None, -(item.score or 0.0), item.id))
 
 
 def rescored(
     item: RetrievedItem, score: float, name: str, formula: str, **facts: float | str
 ) -> RetrievedItem:
-    """The item with another score, and an explanation that holds the one before it."""
+    """Return the item with another score; the explanation of the old score becomes a part of the new one."""
     parts = (item.explanation,) if item.explanation else ()
-    told = Explanation(name, score, formula, facts, parts)
-    return item.model_copy(update={"score": score, "extra": {**item.extra, "explanation": told}})
+    explanation = Explanation(name, score, formula, facts, parts)
+    return item.model_copy(update={"score": score, "extra": {**item.extra, "explanation": explanation}})

@@ -18,12 +18,12 @@ KEY = "source_type"
 
 @dataclass(frozen=True)
 class LabelledRetriever:
-    """A retriever, each item of which has a label in its metadata, as `source_type`.
+    """A retriever that puts a label into the metadata of each item, as `source_type`.
 
-    Filters on `source_type` are decided here, so that they work over sources that do not know it.
+    Filters on `source_type` are evaluated here, so that they work over sources that do not know this key.
 
     Attributes:
-        label: such as "docs" or "code"; it replaces what the item has under that key.
+        label: such as "docs" or "code"; it replaces a value that the item has under that key.
     """
 
     retriever: Retriever
@@ -32,10 +32,10 @@ class LabelledRetriever:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """Return what the retriever finds, labelled; nothing where the filter excludes the label."""
+        """Return the retriever's hits, labelled; nothing if the filter excludes the label."""
         tree = decided(as_filter(filter), {KEY: self.label})
         if tree is False:
-            self.retriever.retrieve(query, 0)  # a wrong query is refused here too
+            self.retriever.retrieve(query, 0)  # raises for a wrong query here too
             return Ranking(())
         ranking = self.retriever.retrieve(query, k, filter=None if tree is True else tree)
         items = [item.model_copy(update={"metadata": {**item.metadata, KEY: self.label}}) for item in ranking]
@@ -43,7 +43,7 @@ class LabelledRetriever:
 
 
 def decided(tree: Filter | None, facts: Mapping[str, Any]) -> Filter | bool:
-    """Simplify a filter by values that are known: what is left of it, or whether it is true.
+    """Evaluate the parts of a filter that `facts` decide; return the rest, or True or False if nothing is left.
 
     Args:
         facts: metadata that every item has.

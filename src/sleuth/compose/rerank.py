@@ -1,4 +1,4 @@
-"""What does a slower, closer reading of the best hits say?"""
+"""Scores the best hits again with a slower, more exact model."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RerankedRetriever:
-    """A retriever whose best hits are scored again.
+    """A retriever that scores its best hits again.
 
     Attributes:
         reranker: see `sleuth.protocols.Reranker`.
-        pool: hits asked of the retriever and read again; nothing beyond them is ever found, whatever k is.
+        pool: hits requested from the retriever and scored again. Hits beyond the pool are never returned.
     """
 
     retriever: Retriever
@@ -36,19 +36,19 @@ class RerankedRetriever:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """The best `k` by the reranker's scores."""
+        """Return the best `k` by the reranker's scores."""
         k = check_count(k)
         if not k:
             return Ranking(())
-        found = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(self.reranker.rerank(query, tuple(found))[:k], found.parts)
+        ranking = self.retriever.retrieve(query, self.pool, filter=filter)
+        return Ranking(self.reranker.rerank(query, tuple(ranking))[:k], ranking.parts)
 
 
 class CrossEncoderReranker:
-    """A model that reads query and passage together, by sentence-transformers. Safe to share between threads.
+    """A sentence-transformers model that reads query and passage together. Thread-safe.
 
     Args:
-        model: a name or a folder that sentence-transformers knows, or anything with its `predict(pairs)`.
+        model: a name or a folder that sentence-transformers knows, or any object with its `predict(pairs)` method.
         batch_size: pairs per call of the model.
     """
 
@@ -57,12 +57,10 @@ class CrossEncoderReranker:
     ) -> None:
         self._model = load_cross_encoder(model) if isinstance(model, str) else model
         self._batch_size = batch_size
-        self._lock = (
-            Lock()
-        )  # a model is one machine: calls from several threads would only take turns inside it
+        self._lock = Lock()  # concurrent calls would only take turns inside the model
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
-        """All items by the model's scores, best first, ties by id."""
+        """Return all items with the model's scores, best first, ties by id."""
         if not items:
             return []
         pairs = [(query, item.text) for item in items]
@@ -75,7 +73,7 @@ class CrossEncoderReranker:
 
 
 def load_cross_encoder(name: str) -> Any:
-    """The model of this name, without running code that came with it."""
+    """Load the model of this name, without running code that came with it."""
     try:
         from sentence_transformers import CrossEncoder  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""How do several parts of one retrieval run at once, without the slowest deciding how long it takes?"""
+"""Runs the parts of one retrieval at the same time, each with a deadline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Outcome(Generic[T]):
-    """What one slice came to, written once by the thread that ran it."""
+    """The result of one slice, written once by the thread that ran it."""
 
     __slots__ = ("error", "name", "seconds", "value")
 
@@ -37,21 +37,20 @@ def run_slices(
     deadline: float | None = None,
     max_slices: int | None = None,
 ) -> tuple[dict[str, T], list[PartReport]]:
-    """Runs every slice in a thread of its own and waits until all have answered or their deadline has passed.
+    """Run every slice in a thread of its own; wait until all have answered or their deadline has passed.
 
-    A thread cannot be cancelled: a slice past its deadline is left to finish by itself, its answer is
-    discarded, and its thread ends. Give what it waits for (a socket, a client) a timeout of its own. Context
-    variables are those of the caller.
+    A thread cannot be cancelled: a slice past its deadline keeps running until it finishes, and its answer is
+    discarded. Set a timeout on the socket or client that it waits for. Slices see the context variables of
+    the caller.
 
     Args:
         slices: what to run, by name.
-        deadline: seconds that each slice has, from the call on; None waits for all.
-        max_slices: how many run at most, the first of them; the others are reported as skipped. None runs
-            all.
+        deadline: seconds that each slice has, from the call; None waits for all.
+        max_slices: run only the first so many; the others are reported as skipped. None runs all.
 
     Returns:
-        The values of the slices that answered, and one report for each slice; both in the order of `slices`,
-        whichever answered first. A failed slice's report carries its exception.
+        The values of the slices that answered, and one report for each slice; both in the order of `slices`.
+        A failed slice's report carries its exception.
     """
     if deadline is not None and not deadline > 0:
         raise ArgumentError(f"deadline must be above 0 seconds or None, got {deadline!r}")
@@ -77,14 +76,14 @@ def run_slices(
 def _gather(
     slices: Mapping[str, Callable[[], T]], chosen: list[str], started: float, end: float | None
 ) -> dict[str, _Outcome[T]]:
-    """The outcomes of the chosen slices that came before `end`, a time of `monotonic`."""
+    """Return the outcomes of the chosen slices that arrived before `end`, a time of `monotonic`."""
     arrived: SimpleQueue[_Outcome[T]] = SimpleQueue()
 
     def job(name: str) -> Callable[[], None]:
         run, context = slices[name], copy_context()
         return lambda: arrived.put(_run(name, lambda: context.run(run), started))
 
-    # Without a deadline the caller has nothing better to do than to run the last slice itself.
+    # Without a deadline the caller runs the last slice itself instead of waiting for it.
     beside, here = (chosen[:-1], chosen[-1:]) if end is None else (chosen, [])
     for name in beside:
         try:
@@ -102,13 +101,14 @@ def _gather(
 
 
 def _within(seconds: float) -> float:
-    """As long as a thread can wait at once, at most."""
+    """Clip a number of seconds to what a thread can wait for at once."""
     return min(max(0.0, seconds), TIMEOUT_MAX)
 
 
 def _run(name: str, run: Callable[[], T], started: float, *, is_here: bool = False) -> _Outcome[T]:
-    """What a slice came to, whatever it raises: one that ended its thread in silence would be waited for forever.
-    Ctrl-C in the caller's own thread is the caller's.
+    """Run a slice and return its outcome, also if it raises SystemExit: the caller waits for an outcome of each.
+
+    KeyboardInterrupt is raised again in the caller's own thread.
     """
     try:
         value = run()
@@ -120,10 +120,10 @@ def _run(name: str, run: Callable[[], T], started: float, *, is_here: bool = Fal
 
 
 def _settle(outcome: _Outcome[T], results: dict[str, T]) -> PartReport:
-    """Files the value of one outcome under its name and says what its slice did."""
+    """Store the value of one outcome under its name and report how its slice ended."""
     if outcome.error is not None:
-        told = str(outcome.error) or type(outcome.error).__name__
-        return PartReport(outcome.name, "failed", outcome.seconds, error=told, exception=outcome.error)
+        reason = str(outcome.error) or type(outcome.error).__name__
+        return PartReport(outcome.name, "failed", outcome.seconds, error=reason, exception=outcome.error)
     value: T = outcome.value  # type: ignore[assignment]
     results[outcome.name] = value
     hits = len(value) if hasattr(value, "__len__") else 0

@@ -1,8 +1,7 @@
-"""Who runs a job beside the caller, when starting a thread costs more than the job?
+"""Threads that run jobs beside the caller and are reused, because starting a thread can cost more than the job.
 
-Starting a thread costs ten times what waking a waiting one does. These threads wait for the next job for a
-moment and then end, so that a process at rest has none. There is no upper limit: a thread stuck in a slow
-job must never keep another caller's job from starting.
+Starting a thread costs ten times as much as waking a waiting one. A thread waits a moment for its next job and then
+ends, so an idle process has no threads. There is no upper limit: a slow job must never delay another caller's job.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Workers:
     def __init__(self, *, idle_seconds: float = 1.0) -> None:
         self._idle_seconds = idle_seconds
         self._forget()
-        # A forked child inherits the list of waiting threads but not the threads: jobs given to them would
+        # A forked child inherits the list of waiting threads but not the threads: its jobs would
         # never run.
         os.register_at_fork(after_in_child=self._forget)
 
@@ -34,7 +33,7 @@ class Workers:
         self._idle: list[SimpleQueue[Job]] = []
 
     def submit(self, job: Job) -> None:
-        """Runs `job`, which must not raise, in a waiting thread or a new one.
+        """Run `job`, which must not raise, in a waiting thread or a new one.
 
         Raises:
             RuntimeError: no thread was waiting and the system refuses another.
@@ -60,8 +59,8 @@ class Workers:
                     if inbox in self._idle:
                         self._idle.remove(inbox)
                         return
-                job = inbox.get()  # taken off the list in the same moment: a job is on its way
+                job = inbox.get()  # another thread took it off the list: a job is on its way
 
 
 SHARED = Workers()
-"""The process's own: every caller in this package shares them."""
+"""The threads of this process, shared by every caller in this package."""

@@ -29,8 +29,8 @@ class Collection:
     """Queries with judgements over a corpus.
 
     Attributes:
-        name: of the folder, with the split where it is not "test".
-        queries: text by id; only those that have judgements.
+        name: of the folder, followed by the split unless that is "test".
+        queries: text by id; only queries that have judgements.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Collection:
         """Yield the corpus; ids are those of the judgements.
 
         Raises:
-            EvaluationError: a line of another form, or no document at all.
+            EvaluationError: a malformed line, or no document at all.
         """
         path, row = self.folder / "corpus.jsonl", None
         for row in _rows(path):
@@ -56,11 +56,11 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
     """Open a collection in BEIR layout.
 
     Args:
-        split: name of a file in `qrels/`; "test" where None, else "dev", else the only one there is.
+        split: name of a file in `qrels/`; None means "test", else "dev", else the first one.
 
     Raises:
-        EvaluationError: a file or a split that is missing, with the splits there are; a line of another form; a
-            judged query that has no text, or two.
+        EvaluationError: a missing file; a missing split (the message lists the splits); a malformed line; a judged
+            query without a text, or with two.
     """
     home = Path(folder)
     for name in ("corpus.jsonl", "queries.jsonl", "qrels"):
@@ -90,11 +90,12 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Judgements, from tab-separated lines of query, document and relevance; a header is recognised by a third field
-    of letters.
+    """Read judgements: tab-separated lines of query, document and relevance.
+
+    A first line whose third field consists of letters is a header.
 
     Raises:
-        EvaluationError: a line of another form, or one that contradicts another; says which. No judgement at all.
+        EvaluationError: a malformed line, or one that contradicts another (the message names it); no judgement at all.
     """
     qrels: Qrels = {}
     for number, line in numbered_lines(path):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MEASURES = ("nDCG@10", "R@100", "RR", "AP")
-"""The default ones, in ir_measures' spelling; any other of its spellings is understood."""
+"""The default measures, in the spelling of ir_measures; all its spellings are accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Scores:
     """Measures of one run.
 
     Attributes:
-        per_query: measure to query id to value; every judged query is there, 0 where nothing was found.
+        per_query: measure to query id to value; holds every judged query, with 0 if the run has no hits for it.
     """
 
     per_query: Mapping[str, Mapping[str, float]]
@@ -40,7 +40,7 @@ class Comparison:
 
     Attributes:
         first, second: means.
-        better, worse: queries on which the second is better, and worse.
+        better, worse: number of queries on which the second run is better, or worse.
         p: two-sided, of the paired randomisation test.
     """
 
@@ -81,7 +81,7 @@ def score(run: Run, qrels: Qrels, measures: Sequence[str] = MEASURES) -> Scores:
 
 
 def parse_measures(measures: Sequence[str]) -> dict[str, Any]:
-    """Return the measures of ir_measures that these spellings mean.
+    """Parse measures in the spelling of ir_measures.
 
     Raises:
         EvaluationError: one that ir_measures does not know, or a cutoff that is not a count above 0.
@@ -115,7 +115,7 @@ def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 
         rounds: random sign changes; p is never below 1 / (rounds + 1).
 
     Raises:
-        EvaluationError: the two are not over the same queries.
+        EvaluationError: the two runs have different queries.
     """
     import numpy as np
 

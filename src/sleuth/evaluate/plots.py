@@ -1,4 +1,4 @@
-"""Plots of runs beside each other."""
+"""Plots that compare runs."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from sleuth.evaluate.measures import Scores
 
 
 def check_plot(path: str | Path) -> None:
-    """Refuse what `plot` cannot write.
+    """Check that `plot` can write this file.
 
     Raises:
-        ArgumentError: another ending than PNG's, SVG's or PDF's.
+        ArgumentError: an ending other than .png, .svg or .pdf.
         MissingPackageError: matplotlib is not installed.
     """
     if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ArgumentError(f"plot must end in .png, .svg or .pdf, got {str(path)!r}")
     try:
-        import matplotlib.figure  # noqa: F401 - whether it is there
+        import matplotlib.figure  # noqa: F401 - checks that it is installed
     except ImportError as error:
         raise MissingPackageError("matplotlib", "eval", "plotting") from error
 
 
 def plot(scores: Mapping[str, Scores], path: str | Path, title: str = "") -> None:
-    """Means as bars, and the difference per query where there are two runs; PNG, SVG or PDF by the path's ending.
+    """Draw means as bars, and the difference per query if there are two runs; the path's ending chooses the format.
 
     Args:
-        scores: by the name of the run; the first is the one that others are compared with.
+        scores: by the name of the run; others are compared with the first.
     """
     check_plot(path)
     from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ Run = dict[str, dict[str, float]]
 
 
 def document_of(item_id: str) -> str:
-    """Return the document of a passage: what stands before the last "#"."""
+    """Return the document of a passage: the part of its id before the last "#"."""
     return item_id.rpartition("#")[0] or item_id
 
 
@@ -34,10 +34,10 @@ def make_run(
 
     Args:
         k: documents per query, at most.
-        passages: how many passages are asked for, per document wanted. With 2, a k of up to 100 stays within the pool
-            of the default fusion: what is judged begins as what `Engine.retrieve` gives for any smaller k.
+        passages: passages to request for each document. With 2, a k of up to 100 stays within the pool of the default
+            fusion, so that the judged ranking begins with what `Engine.retrieve` returns for any smaller k.
         threads: queries at a time.
-        progress: called with queries done and queries in all.
+        progress: called with the number of finished queries and of all queries.
     """
 
     def ask(query: str) -> Ranking:
@@ -53,7 +53,7 @@ def make_run(
 
 
 def best_passages(ranking: Ranking, k: int) -> dict[str, float]:
-    """Scores of the first `k` documents of a ranking of passages."""
+    """Return the scores of the first `k` documents of a ranking of passages."""
     scores: dict[str, float] = {}
     for place, item in enumerate(ranking):
         id = document_of(item.id)
@@ -67,8 +67,8 @@ def best_passages(ranking: Ranking, k: int) -> dict[str, float]:
 def in_order(scores: Mapping[str, float]) -> dict[str, float]:
     """Return the scores, lowered just enough that each is less than the one before it in single precision.
 
-    TREC's tools read scores and not order, and put equal ones in reverse order of id: they would judge a ranking that
-    nobody was shown.
+    TREC's tools sort by score and ignore order, with equal scores in reverse order of id: they would judge another
+    ranking than users see.
     """
     import numpy as np
 
@@ -101,7 +101,7 @@ def read_run(path: str | Path) -> Run:
     """Read a run in TREC's format.
 
     Raises:
-        EvaluationError: a line of another form, or a document that a query has already; says which.
+        EvaluationError: a malformed line, or a document listed twice for a query; the message names it.
     """
     run: Run = {}
     for number, line in numbered_lines(Path(path)):

@@ -1,4 +1,4 @@
-"""Text of bytes: by a mark, as UTF-8, by what the file declares, or by a guess."""
+"""Decodes bytes: by a byte order mark, as UTF-8, by the encoding that the file declares, or by a guess."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BOMS: Final = (
 )
 _SAMPLE: Final = 64 << 10
 _WIDE: Final = ["utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le", "utf_7"]
-"""Known by a mark or by NULs, else not at all: any bytes of even number are letters of some script in UTF-16."""
+"""Recognised only by a mark or by NULs: in UTF-16, any even number of bytes is text of some script."""
 _ALPHABETS: Final = {
     "cp1252": (
         "àâæçéèêëîïôœùûüÿ", "äöüß", "áéíñóúüçàèïòªº", "áâãàçéêíóôõúüªº", "àèéìîòóù", "åäöæøéü", "áðéíóúýþæö",
@@ -32,18 +32,18 @@ _SNIFF: Final = 8 << 10
 
 
 def marked_encoding(data: bytes) -> str | None:
-    """The encoding that a byte order mark names."""
+    """Return the encoding that a byte order mark names."""
     return next((name for bom, name in _BOMS if data.startswith(bom)), None)
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether the first 8 KiB hold a NUL and are not UTF-16 or UTF-32: git's test, with eyes for wide text."""
+    """Return whether the first 8 KiB hold a NUL and are not UTF-16 or UTF-32: git's test, made aware of wide text."""
     head = data[:_SNIFF]
     return b"\0" in head and marked_encoding(head) is None and _wide_encoding(head) is None
 
 
 def _wide_encoding(head: bytes) -> str | None:
-    """UTF-16 without a mark, where every other byte of mostly Latin text is NUL."""
+    """Detect UTF-16 without a mark: every other byte of mostly Latin text is NUL."""
     even, odd = head[0::2], head[1::2]
     zeros = even.count(0), odd.count(0)
     if len(head) < 4 or max(zeros) < 0.6 * len(odd) or min(zeros) > 0.05 * len(odd):
@@ -52,11 +52,12 @@ def _wide_encoding(head: bytes) -> str | None:
 
 
 def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
-    """The text, its lines ended by line feeds alone, and the encoding it was read in.
+    """Return the text, with "\
+" as its only line end, and the encoding it was read in.
 
     In this order: a byte order mark, UTF-8, UTF-16 without a mark, the encoding that the file declares, a guess from
-    64 KiB (by the letters of languages in Latin script, else by charset-normalizer), Latin-1, which can read anything.
-    A few damaged bytes do not make UTF-8 another encoding: they become U+FFFD and the encoding is "utf-8 (damaged)".
+    64 KiB (by the letters of languages in Latin script, else by charset-normalizer), Latin-1, which accepts any bytes.
+    A few damaged bytes do not rule out UTF-8: they become U+FFFD and the encoding is "utf-8 (damaged)".
     """
     text, encoding = _decode(data, declared)
     if "\r" in text:
@@ -83,16 +84,16 @@ def _decode(data: bytes, declared: str | None) -> tuple[str, str]:
 
 
 def _declared_codecs(label: str) -> tuple[str, ...]:
-    """The codecs that browsers read a declared encoding with: mostly the larger set that took its place.
+    """Return the codecs that browsers use for a declared encoding: often a larger one that replaces it.
 
-    A label in ASCII that names UTF-16 is wrong, and what is not a label of the web names no codec.
+    A label in ASCII bytes that names UTF-16 is wrong. Labels that the Encoding Standard does not list give no codec.
     """
     from webencodings import lookup
 
     encoding = lookup(label)
     if encoding is None or encoding.name.startswith("utf-16"):
         return ()
-    # The decoder of GBK is that of gb18030. Bytes that windows-1252 leaves open are those of Latin-1.
+    # GBK is decoded as gb18030. Bytes that windows-1252 does not define are decoded as Latin-1.
     codec = {"gbk": "gb18030"}.get(encoding.name, encoding.codec_info.name)
     return (codec, "latin-1") if codec == "cp1252" else (codec,)
 
@@ -108,7 +109,7 @@ def _decode_guessed(data: bytes, damage_at: int) -> tuple[str, str]:
 
 
 def _mostly_read(text: str) -> bool:
-    """Whether at most one in twenty of the signs beyond ASCII is a replacement."""
+    """Return whether at most one in twenty of the characters beyond ASCII is a replacement character."""
     wrong = text.count("\ufffd")
     beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
     return wrong * 20 <= beyond_ascii
@@ -121,20 +122,20 @@ def _guess(data: bytes, damage_at: int) -> str | None:
 
 
 def _latin(sample: bytes) -> str | None:
-    """The first encoding in which at least nine in ten of the signs beyond ASCII are letters of one language."""
-    found, best = None, 0.9
+    """Return the encoding whose text fits one language best: over 9 in 10 characters beyond ASCII are its letters."""
+    guess, best = None, 0.9
     for encoding, alphabets in _ALPHABETS.items():
         text = sample.decode(encoding, "replace").lower()
         signs = Counter(sign for sign in text if sign > "\x7f" and sign not in _MARKS)
         fitting = max(sum(signs[letter] for letter in alphabet) for alphabet in alphabets)
         share = fitting / signs.total() if signs else 1.0
         if share > best:
-            found, best = encoding, share
-    return found
+            guess, best = encoding, share
+    return guess
 
 
 def _by_statistics(sample: bytes) -> str | None:
-    """The best guess of charset-normalizer; Western European where that is about as good."""
+    """Return the best guess of charset-normalizer, or Western European if that is about as good."""
     from charset_normalizer import from_bytes
 
     matches = list(from_bytes(sample, cp_exclusion=_WIDE))

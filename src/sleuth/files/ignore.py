@@ -1,8 +1,8 @@
-"""Ignore rules of folders: `.gitignore` as git reads it, and `.sleuthignore` in the same words.
+"""Ignore rules of folders: `.gitignore` as git reads it, and `.sleuthignore` in the same syntax.
 
-The rules are those of `git help ignore`: the last pattern that matches decides, a folder that is left out takes all
-that lies in it along, a pattern matches an entry itself and never by one of the folders above it. Like git, files of
-rules and paths are compared byte by byte: both are held as Latin-1 text, one character a byte.
+The rules are those of `git help ignore`: the last pattern that matches decides; an ignored folder excludes everything
+in it; a pattern is matched with an entry itself, not with the folders above it. Like git, rules and paths are compared
+byte by byte: both are stored as Latin-1 text, one character a byte.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SLEUTH_IGNORE: Final = ".sleuthignore"
 IGNORE_FILES: Final = (".gitignore", SLEUTH_IGNORE)
 VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn", ".bzr", "CVS", "_darcs", ".jj"})
 MAX_BYTES: Final = 256 << 10
-"""Of an ignore file, more than this is not read: each pattern costs time for each file that it is compared with."""
+"""Only this much of an ignore file is read: each pattern costs time for each file that it is compared with."""
 _escaped_slash = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
 _wild = re.compile(r"[*?\[\\]")
 _class_name = re.compile(r":([^\]]*):\]")
@@ -36,10 +36,10 @@ class Pattern:
     """One line of an ignore file.
 
     Attributes:
-        matches: whether a whole path, relative to the file's folder, or a name is meant.
-        negated: whether what matches is taken back in.
+        matches: tests a name, or a whole path relative to the file's folder.
+        negated: whether a match includes the entry again.
         folders_only: whether only folders match.
-        by_path: whether it is matched with the path rather than with the name.
+        by_path: whether `matches` takes the path rather than the name.
     """
 
     matches: Callable[[str], object]
@@ -56,12 +56,12 @@ class Rules:
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> Rules:
-        """The rules that these lines state; comments and lines that no path can match are left out."""
-        found = (parse(line) for line in lines)
-        return cls(tuple(pattern for pattern in found if pattern is not None))
+        """Return the rules in these lines; comments and lines that cannot match any path are dropped."""
+        parsed = (parse(line) for line in lines)
+        return cls(tuple(pattern for pattern in parsed if pattern is not None))
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
-        """True where the last pattern that matches leaves `path` out, False where it takes it in, None for none."""
+        """Return True if the last matching pattern excludes `path`, False if it includes it, None without a match."""
         name = path[path.rfind("/") + 1 :]
         for pattern in reversed(self.patterns):
             if pattern.folders_only and not is_folder:
@@ -71,7 +71,7 @@ class Rules:
         return None
 
     def chooses(self, path: str) -> bool:
-        """Whether the file at `path`, or a folder above it, matches."""
+        """Return whether the file at `path`, or a folder above it, matches."""
         verdict = self.verdict(path, is_folder=False)
         while verdict is None and "/" in path:
             path = path[: path.rfind("/")]
@@ -80,7 +80,7 @@ class Rules:
 
 
 def parse(line: str) -> Pattern | None:
-    """The pattern that a line states; None for a blank one, a comment, and one that nothing can match."""
+    """Return the pattern on a line; None for a blank line, a comment, or a pattern that cannot match."""
     line = _strip_end(line.removesuffix("\r"))
     if not line or line.startswith("#"):
         return None
@@ -94,7 +94,7 @@ def parse(line: str) -> Pattern | None:
 
 
 def _matcher(glob: str, *, by_path: bool) -> Callable[[str], object] | None:
-    """What tells whether a glob matches; None where it can match nothing. The commonest globs need no regex."""
+    """Return a function that tests a glob, or None if the glob cannot match. The commonest globs need no regex."""
     if _wild.search(glob) is None:
         return glob.__eq__
     if glob[0] == "*" and not by_path and _wild.search(glob, 1) is None:
@@ -105,14 +105,14 @@ def _matcher(glob: str, *, by_path: bool) -> Callable[[str], object] | None:
 
 
 def _strip_end(line: str) -> str:
-    """Without the blanks at its end, save one that a backslash keeps."""
+    """Strip trailing blanks, except one that a backslash protects."""
     stripped = line.rstrip(" ")
     backslashes = len(stripped) - len(stripped.rstrip("\\"))
     return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
 
 
 def _parts(glob: str) -> list[str]:
-    """The globs between slashes; a slash between brackets parts nothing."""
+    """Split a glob at its slashes, except those inside brackets."""
     parts = []
     start = position = 0
     while position < len(glob):
@@ -130,10 +130,10 @@ def _parts(glob: str) -> list[str]:
 
 
 def _path_regex(parts: Sequence[str]) -> str | None:
-    """A regex of globs between slashes, where `**` stands for any number of folders.
+    """Return a regex of globs between slashes, where `**` stands for any number of folders.
 
-    What lies between two `**` is matched at the first place where it can be, which loses no match and leaves
-    nothing to go back to: hostile patterns cost no more than others.
+    Globs between two `**` are matched at the first possible place. This loses no match and needs no backtracking:
+    hostile patterns cost no more than others.
     """
     groups: list[list[str]] = [[]]
     for part in parts:
@@ -153,7 +153,7 @@ def _path_regex(parts: Sequence[str]) -> str | None:
 
 
 def _name_regex(glob: str) -> str | None:
-    """A regex of one name's glob; None where it can match nothing: an open bracket, a backslash at the end."""
+    """Return a regex of one name's glob; None if it cannot match: an open bracket, or a backslash at the end."""
     segments = [""]
     position = 0
     while position < len(glob):
@@ -164,10 +164,10 @@ def _name_regex(glob: str) -> str | None:
         elif sign == "?":
             segments[-1] += "[^/]"
         elif sign == "[":
-            found = _bracket(glob, position)
-            if found is None:
+            bracket = _bracket(glob, position)
+            if bracket is None:
                 return None
-            regex, position = found
+            regex, position = bracket
             segments[-1] += regex
         elif sign == "\\":
             if position == len(glob):
@@ -184,7 +184,7 @@ def _name_regex(glob: str) -> str | None:
 
 
 def _bracket(glob: str, position: int) -> tuple[str, int] | None:
-    """The class of signs that starts after the bracket before `position`, and where it ends; None if it does not."""
+    """Return the character class after the bracket before `position`, and where it ends; None if it does not end."""
     negated = glob[position : position + 1] in ("!", "^")
     position += negated
     signs = ""
@@ -220,12 +220,12 @@ def _bracket(glob: str, position: int) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """The rules in force inside one folder: its own after those of the folders above, so that the nearest decides.
+    """The rules in force inside one folder: its own after those of the folders above, so that the nearest wins.
 
     Attributes:
         rules: (prefix of the paths that they are relative to, rules), outermost first.
-        names: of the files that state them.
-        truncated: whether one of the last folder entered is larger than `MAX_BYTES`.
+        names: of the ignore files.
+        truncated: whether an ignore file of the last folder entered is larger than `MAX_BYTES`.
     """
 
     rules: tuple[tuple[str, Rules], ...] = ()
@@ -233,11 +233,11 @@ class Ignores:
     truncated: bool = False
 
     def entering(self, folder: str, present: Container[str] | None = None) -> Ignores:
-        """The rules inside a folder, given those of the folder above it.
+        """Return the rules inside a folder, which lies in the folder of these rules.
 
         Args:
             folder: an absolute path.
-            present: names of what the folder holds, where that is known: other files are not looked for.
+            present: names of the entries in the folder; other files are not opened. None opens each file by name.
         """
         files = [f"{folder}/{name}" for name in self.names if present is None or name in present]
         if ".gitignore" in self.names and (present is None or ".git" in present):
@@ -251,7 +251,7 @@ class Ignores:
         return Ignores(self.rules + rules, self.names, truncated)
 
     def ignores(self, path: str | bytes, *, is_folder: bool) -> bool:
-        """Whether the file or folder at this absolute path is left out, its folder being in."""
+        """Return whether the file or folder at this absolute path is ignored, given that its folder is not."""
         path = byte_text(path)
         for prefix, rules in reversed(self.rules):
             verdict = rules.verdict(path[len(prefix) :], is_folder=is_folder)
@@ -261,7 +261,7 @@ class Ignores:
 
 
 def byte_text(path: str | bytes) -> str:
-    """A path as text of one character a byte."""
+    """Return a path as text of one character a byte."""
     if isinstance(path, str):
         if path.isascii():
             return path
@@ -270,10 +270,10 @@ def byte_text(path: str | bytes) -> str:
 
 
 def _read(file: str) -> tuple[Rules, bool]:
-    """The rules of a file, and whether it was read to its end; like git, links are not followed."""
+    """Return the rules of a file, and whether it was read to its end. Links are not followed, as in git."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):  # absent, or not readable: git goes on likewise
+    except (OSError, ValueError):  # absent or unreadable: git ignores this too
         return Rules(()), True
     try:
         is_file = stat.S_ISREG(os.fstat(handle).st_mode)
@@ -286,7 +286,7 @@ def _read(file: str) -> tuple[Rules, bool]:
 
 
 def _exclude_file(folder: str) -> list[str]:
-    """The file of rules that the repository at this folder keeps to itself, if it is one."""
+    """Return the path of `info/exclude` in the repository at this folder; nothing if there is no repository."""
     git = Path(folder, ".git")
     try:
         if git.is_file():  # of a linked worktree
@@ -299,9 +299,9 @@ def _exclude_file(folder: str) -> list[str]:
 
 
 def above(root: str) -> Ignores:
-    """The rules that hold in `root` from the folders above it, up to the top of its repository.
+    """Return the rules that the folders above `root` state for it, up to the top of its repository.
 
-    None where `root` lies in no repository: a `.gitignore` somewhere above is then nobody's rule.
+    Outside a repository there are no such rules: no `.gitignore` above `root` applies to it.
     """
     folder = Path(root)
     chain = [folder, *folder.parents]

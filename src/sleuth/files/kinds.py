@@ -120,13 +120,13 @@ _INTERPRETERS: Final = (
 
 
 def kind_of_name(path: str) -> str:
-    """Return the kind that the name of a file says; "" where it says none."""
+    """Return the kind that the name of a file implies; "" if it implies none."""
     base = path[path.rfind("/") + 1 :].lower()
     return BY_NAME.get(base) or BY_EXTENSION.get(base[base.rfind(".") :], "")
 
 
 def kind_of_first_line(head: bytes) -> str:
-    """Return the kind that a `#!` line names; "" where there is none, or its interpreter is not known."""
+    """Return the kind that a `#!` line names; "" without such a line or for an unknown interpreter."""
     if not head.startswith(b"#!"):
         return ""
     line = head[:200].partition(b"\n")[0]

@@ -1,4 +1,4 @@
-"""Files below a folder, without what ignore files leave out."""
+"""Lists the files below a folder that its ignore files do not exclude."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sleuth.files.ignore import IGNORE_FILES, Ignores
 
 
 def files_below(root: Path, passes_over: Callable[[str, str], bool]) -> Iterator[bytes]:
-    """Yield the paths of all files below a folder, relative to it, in no order.
+    """Yield the paths of all files below a folder, relative to it, in any order.
 
-    Links are yielded and not followed. Folders that cannot be read are left out.
+    Links are yielded and not followed. Unreadable folders are skipped.
 
     Args:
-        passes_over: called with the relative path of a folder (that ends with a slash, or is empty) and a name in it;
-            where it is true, the name is not looked at.
+        passes_over: called with the relative path of a folder (ending with a slash, or empty) and a name in it; if it
+            returns True, the name is skipped.
     """
     folders = [("", Ignores())]
     while folders:
@@ -24,11 +24,11 @@ def files_below(root: Path, passes_over: Callable[[str, str], bool]) -> Iterator
         folder = f"{root}/{prefix}".rstrip("/") or "/"
         try:
             with os.scandir(folder) as entries:
-                found = [entry for entry in entries if not passes_over(prefix, entry.name)]
+                candidates = [entry for entry in entries if not passes_over(prefix, entry.name)]
         except OSError:
             continue
         rules = above.entering(folder)
-        for entry in found:
+        for entry in candidates:
             is_folder = entry.is_dir(follow_symlinks=False)
             if rules.rules and rules.ignores(f"{folder}/{entry.name}", is_folder=is_folder):
                 continue
@@ -39,7 +39,7 @@ def files_below(root: Path, passes_over: Callable[[str, str], bool]) -> Iterator
 
 
 def files_of_worktree(root: Path) -> Iterator[bytes]:
-    """Yield the files of a worktree that its ignore files do not leave out; repositories inside it are not entered."""
+    """Yield the files of a worktree that its ignore files do not exclude; nested repositories are not entered."""
 
     def passes_over(folder: str, name: str) -> bool:
         return name == ".git" or os.path.lexists(f"{root}/{folder}{name}/.git")  # for every file
@@ -48,20 +48,20 @@ def files_of_worktree(root: Path) -> Iterator[bytes]:
 
 
 class IgnoredPaths:
-    """Tells which paths below a folder its ignore files leave out. The files of a folder are read once."""
+    """The set of paths below a folder that its ignore files exclude. Each ignore file is read once."""
 
     def __init__(self, root: Path, names: Sequence[str] = IGNORE_FILES) -> None:
         self._root = str(root).rstrip("/")
         self._inside: dict[str, Ignores | None] = {"": Ignores(names=names).entering(self._root)}
 
     def __contains__(self, path: bytes) -> bool:
-        """Whether a file at this relative path is left out, or a folder above it."""
+        """Return whether a file at this relative path, or a folder above it, is ignored."""
         text = os.fsdecode(path)
         rules = self._rules_in(text[: max(0, text.rfind("/"))])
         return rules is None or rules.ignores(f"{self._root}/{text}", is_folder=False)
 
     def _rules_in(self, folder: str) -> Ignores | None:
-        """The rules inside a folder; None where it is left out itself."""
+        """Return the rules inside a folder; None if the folder itself is ignored."""
         at = 0 if folder else -1
         rules = self._inside[""]
         while at >= 0 and rules is not None:
