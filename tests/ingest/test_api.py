@@ -306,7 +306,7 @@ def test_folders_that_are_gone(engine: Engine, docs: Path) -> None:
     engine.index([docs])
     (docs / "a").rename(docs / "c")
     with pytest.raises(
-        ArgumentError, match=r"exist, got .*/docs/a; prune=True \(--prune\) deletes what they gave"
+        ArgumentError, match=r"exist, got .*/docs/a; prune=True \(--prune\) deletes their documents"
     ):
         engine.index([docs / "a"])
     with pytest.raises(ArgumentError, match=r"exist, got .*/never$"):

@@ -1,4 +1,4 @@
-"""Files into documents, documents and folders into the index."""
+"""Reads files into documents, and adds documents and folders to the index."""
 
 from sleuth.lazy import exports_of
 

@@ -94,7 +94,7 @@ def index_paths(
             if not report.interrupted:
                 run.finish(prune=prune)
             adder.commit()
-    except KeyboardInterrupt:  # in the midst of a document or of a commit, of which nothing is kept then
+    except KeyboardInterrupt:  # during a document or a commit, which is rolled back
         report = replace(adder.kept if adder else report, skipped=report.skipped, interrupted=True)
     with store.reader() as snapshot:
         counts = snapshot.counts()
@@ -107,7 +107,7 @@ def index_paths(
 
 
 def _until_interrupted(entries: Iterator[_Record], report: IndexReport) -> Iterator[_Record]:
-    """The entries up to Ctrl-C while one is read: all that was taken before is whole, and is kept."""
+    """Yield entries until Ctrl-C interrupts reading; entries before it are complete and stay in the index."""
     try:
         yield from entries
     except KeyboardInterrupt:
@@ -133,12 +133,14 @@ def _absolute(path: str | Path) -> Path:
 
 
 def present(roots: Sequence[Path], files: Collection[str], *, prune: bool) -> list[Path]:
-    """The roots that exist. One that is gone is none where its documents are to be deleted, if there are any."""
+    """Return the roots that exist. Missing roots are dropped when pruning, if the index holds documents below them."""
     absent = [root for root in roots if not os.path.exists(root)]  # noqa: PTH110 - no error where it may not be asked
     names = [printable(str(root)) for root in absent]
-    held = {name for name in names if any(is_below(source, name) for source in files)}
-    if wrong := [name for name in names if not prune or name not in held]:
-        mend = "" if prune or not held.issuperset(wrong) else "; prune=True (--prune) deletes what they gave"
+    indexed = {name for name in names if any(is_below(source, name) for source in files)}
+    if wrong := [name for name in names if not prune or name not in indexed]:
+        mend = (
+            "" if prune or not indexed.issuperset(wrong) else "; prune=True (--prune) deletes their documents"
+        )
         raise ArgumentError(f"paths must name files or folders that exist, got {', '.join(wrong)}{mend}")
     return [root for root in roots if root not in absent]
 

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 Report = TypeVar("Report", bound=AddReport)
 
 BATCH = 1_000
-"""Documents that are looked up and put together."""
+"""Documents per batch of lookups and writes."""
 
 COMMIT_BYTES = 64_000_000
-"""Text between two commits: bounds memory, and what an interruption can lose."""
+"""Bytes of text between two commits: limits memory, and the loss when a run is interrupted."""
 
 COMMIT_SECONDS = 10.0
-"""Time between two commits at most, where documents come slowly."""
+"""Longest time between two commits if documents arrive slowly."""
 
 
 class State(NamedTuple):
-    """What tells later, without reading it, that a file has not changed."""
+    """Size and time of a file, which show later that it has not changed without reading it."""
 
     size: int = 0
     modified_ns: int | None = None
@@ -42,7 +42,7 @@ UNKNOWN: Final = State()
 
 
 class _Passages:
-    """Documents whose whole text is one passage, on their way into a batch together."""
+    """Collects documents whose whole text is one passage, to add them to a batch together."""
 
     def __init__(self) -> None:
         self.documents: list[PreparedDocument] = []
@@ -67,7 +67,7 @@ class _Passages:
 
 
 class Adder(Generic[Report]):
-    """Puts documents in batches and counts what became of them.
+    """Writes documents in batches and counts added, updated and unchanged ones.
 
     Attributes:
         kept: the report as of the last commit.
@@ -82,7 +82,7 @@ class Adder(Generic[Report]):
         self.committed = time.monotonic()
 
     def add(self, document: Document, state: State = UNKNOWN) -> None:
-        """Add a document; of equal ids in a batch the last stands.
+        """Add a document; within a batch, the last of equal ids wins.
 
         Raises:
             ArgumentError: the index cannot keep the document; names it.
@@ -93,12 +93,12 @@ class Adder(Generic[Report]):
             self.flush()
 
     def flush(self) -> None:
-        """Put the documents that were added and have changed."""
+        """Write those of the added documents that have changed."""
         documents, self.batch = self.batch, {}
-        known = self.writer.known(documents)
+        records = self.writer.known(documents)
         batch, passages = DocumentBatch(), _Passages()
         for prepared, state in documents.values():
-            if not self._has_changed(prepared, state, known.get(prepared.id)):
+            if not self._has_changed(prepared, state, records.get(prepared.id)):
                 continue
             document = prepared.document
             short = state.modified_ns is None
@@ -127,39 +127,41 @@ class Adder(Generic[Report]):
         if len(batch):
             self.writer.put_batch(batch)
 
-    def _has_changed(self, prepared: PreparedDocument, state: State, known: Known | None) -> bool:
-        """Whether a document is to be put; counts it either way."""
-        if known is None:
+    def _has_changed(self, prepared: PreparedDocument, state: State, record: Known | None) -> bool:
+        """Return whether a document has to be written, and count it."""
+        if record is None:
             self.report.added += 1
             return True
-        if known.content_hash != prepared.content_hash:
+        if record.content_hash != prepared.content_hash:
             self.report.updated += 1
             return True
         self.report.unchanged += 1
-        if (known.size, known.modified_ns) == state:
+        if (record.size, record.modified_ns) == state:
             return False
         if "modified" not in prepared.document.metadata or "row" in prepared.document.metadata:
             self.writer.touch(prepared.id, state.size, state.modified_ns)
             return False
-        # Equal content is not put again, and its metadata say another time now.
+        # The writer skips equal content, but "modified" in its metadata has changed: delete and write again.
         self.writer.delete([prepared.id])
         return True
 
     def _is_passage(self, document: Document) -> bool:
-        """Whether the whole text is seen at a glance to be the one chunk, which says nothing more than it."""
+        """Return whether the text surely becomes one chunk without fields of its own, without splitting it."""
         text = document.page_content
         return bool(text) and not (text[0].isspace() or text[-1].isspace()) and self.chunker.fits(document)
 
     def delete(self, ids: Iterable[str]) -> int:
-        """Delete documents; how many there were."""
+        """Delete documents and return how many the index held."""
         self.flush()
         return len(self.writer.delete(ids))
 
     def commit_is_due(self) -> bool:
-        """Whether enough was put, or enough time has passed."""
+        """Return whether enough text is pending, or enough time has passed since the last commit."""
         if time.monotonic() - self.committed >= COMMIT_SECONDS:
             return True
-        return not self.batch and self.writer.pending_bytes >= COMMIT_BYTES  # it grows where the batch is put
+        return (
+            not self.batch and self.writer.pending_bytes >= COMMIT_BYTES
+        )  # grows only when a batch is written
 
     def commit(self) -> None:
         self.flush()
@@ -169,14 +171,14 @@ class Adder(Generic[Report]):
 
 
 def _title_alone(document: Document) -> list[Chunk]:
-    """What a document without text is found by: one empty passage under its title, unless a file's name stands in."""
+    """Return an empty passage for a document without text, so that its title matches; none for a file name."""
     title = str(document.metadata.get("title") or "").strip()
     file = PurePath(str(document.metadata.get("source") or ""))
     return [Chunk("", 0, 0, 1, 1)] if title and title not in (file.name, file.stem) else []
 
 
 def _is_whole(chunks: Sequence[Chunk], document: Document) -> bool:
-    """Whether one chunk is the whole text and says nothing more than it."""
+    """Return whether the only chunk is the whole text, without fields of its own."""
     if len(chunks) != 1:
         return False
     only = chunks[0]

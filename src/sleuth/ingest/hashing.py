@@ -1,4 +1,4 @@
-"""The hash that tells whether a document has changed."""
+"""Hashes of documents, to detect changes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sleuth.store.record.metadata import encode_values, joined
 from sleuth.types import Document
 
 VOLATILE: Final = frozenset({"modified", "size", "content_hash"})
-"""Metadata that may differ between two readings of one content. A row keeps them as of when it last changed."""
+"""Metadata that may differ between two readings of one content. A row keeps the values of its last change."""
 
 _NO_METADATA: Final = b"\0{}"
-"""What is hashed of an empty mapping: most documents of a bulk load."""
+"""The bytes that are hashed for empty metadata, the commonest case in a bulk load."""
 _LENIENT: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
@@ -26,7 +26,7 @@ def content_hash(document: Document) -> str:
     the id. Metadata that JSON cannot hold counts by its `str`.
 
     Raises:
-        ArgumentError: metadata that hold themselves, or are nested too deeply, or whose names are not strings.
+        ArgumentError: metadata that contain themselves, are nested too deeply, or have names that are not strings.
     """
     if not document.metadata:
         return hash_of(document.page_content)
@@ -38,7 +38,7 @@ def content_hash(document: Document) -> str:
 
 
 def hash_of(text: str, values: Mapping[str, str] | None = None) -> str:
-    """Return the hash of a text and of metadata that `encode_values` has read."""
+    """Return the hash of a text and of metadata as `encode_values` returns them."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
     if values:
         canonical = joined({name: values[name] for name in sorted(values)}, left_out=VOLATILE)

@@ -1,4 +1,4 @@
-"""Which files are read, and how?"""
+"""Options for reading files: which ones, and how."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from sleuth.errors import ArgumentError
 from sleuth.ingest.validate import check_metadata
 
 MAX_BYTES: Final = 64 << 20
-"""Larger files are skipped unless told otherwise (64 MiB); rows of CSV and JSONL files are read one at a time."""
+"""Default limit of file size, 64 MiB; CSV and JSONL files are read row by row and have no such limit."""
 
 RESERVED: Final = frozenset({
     "source", "path", "row", "page", "start_line", "end_line", "heading", "modified", "size", "type", "content_hash",
 })  # fmt: skip
-"""Metadata that say where a document comes from: files, fields of rows and callers do not change them."""
+"""Metadata keys that the engine writes: front matter, fields of rows and callers cannot set them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """Which files are read, and how. An index reads a file again where other options than last time say how.
+    """Which files are read, and how. An index reads a file again when the options for its content have changed.
 
     Attributes:
-        include: globs as in `.gitignore`; where given, only files that match one are read.
-        exclude: globs as in `.gitignore`; files and folders that match one are left out.
-        hidden: read names that start with a dot, too (never version control folders).
+        include: globs as in `.gitignore`; if not empty, only files that match one are read.
+        exclude: globs as in `.gitignore`; files and folders that match one are excluded.
+        hidden: also read names that start with a dot (never version control folders).
         gitignore: honour `.gitignore`. `.sleuthignore` is always honoured.
         max_bytes: larger files are skipped, with the reason; CSV, TSV and JSONL files are never too large.
         max_row_bytes: larger rows are skipped, with the reason.
-        max_unpacked_bytes: what an archive (docx) may unpack to, and how much text a PDF, HTML or Word file may give.
-        max_seconds: CPU that a PDF, HTML or Word file may take to be read; one that takes more is skipped.
+        max_unpacked_bytes: limit of an archive (docx) unpacked, and of the text of a PDF, HTML or Word file.
+        max_seconds: CPU time to read a PDF, HTML or Word file; a file that takes longer is skipped.
         max_memory_bytes: address space of each process that reads such files; a file that needs more is skipped.
-        text_fields: fields of a row (CSV, TSV, JSON, JSONL) that make its text, in this order; all where empty.
+        text_fields: fields of a row (CSV, TSV, JSON, JSONL) that make its text, in this order; all if empty.
             A path through nested objects is written with dots: "author.name".
         metadata_fields: fields of a row that are kept as metadata, under their own names (none of `RESERVED`). In CSV
-            and TSV, "2022" and "-1.5" become numbers; "007", "+1", "1e5" and "1,000" stay texts.
-        id_field: the field that names a row in the index; `source#row` where None.
-        title_field: the field that is a row's title; "title" or "name" where None and there is one.
-        metadata: laid over the metadata of every document.
-        workers: processes that take PDF, HTML and Word files apart at the same time; 0 means one per core, 8 at most.
+            and TSV, "2022" and "-1.5" become numbers; "007", "+1", "1e5" and "1,000" stay strings.
+        id_field: the field with the id of a row; None uses `source#row`.
+        title_field: the field with the title of a row; None uses "title" or "name" if the row has it.
+        metadata: added to the metadata of every document; replaces equal keys.
+        workers: processes that extract PDF, HTML and Word files in parallel; 0 means one per core, at most 8.
     """
 
     include: Sequence[str] = ()
@@ -86,15 +86,15 @@ class ReadOptions:
         if not isinstance(self.metadata, Mapping):
             raise ArgumentError(f"metadata must be a mapping, got {self.metadata!r}")
         for name in ("metadata_fields", "metadata"):
-            if taken := RESERVED.intersection(getattr(self, name)):
+            if reserved := RESERVED.intersection(getattr(self, name)):
                 raise ArgumentError(
                     f"{name} must be none of those that the engine writes itself ({', '.join(sorted(RESERVED))}), "
-                    f"got {', '.join(sorted(taken))}: give them another name"
+                    f"got {', '.join(sorted(reserved))}: give them another name"
                 )
         check_metadata(self.metadata)
 
     def reading(self, *, rows: bool) -> str:
-        """What of these options changes the documents of a file, briefly; "" where nothing is said.
+        """Return a digest of the options that change the documents of a file; "" if none is set.
 
         Args:
             rows: whether the file holds rows.
@@ -113,4 +113,4 @@ class ReadOptions:
 _OF_ROWS: Final = ("text_fields", "metadata_fields", "id_field", "title_field", "max_row_bytes")
 
 DEFAULT: Final = ReadOptions()
-"""What holds where nothing is said."""
+"""The default options."""

@@ -26,29 +26,29 @@ def read(
     leave_out: str | os.PathLike[str] | None = None,
     left_out: LeftOut | None = None,
 ) -> Iterator[Record]:
-    """The documents of all files under `paths`, one at a time, in order of the paths and then of names.
+    """Yield the documents of all files under `paths`, one at a time, in order of the paths and then of names.
 
-    Each file gives its documents and then a `FileRead`, or one `Skipped`, or one `Unchanged`; a row that cannot be
-    read gives a `Skipped` among the documents of its file. No file stops the run.
+    Each file yields its documents and then a `FileRead`, or one `Skipped`, or one `Unchanged`; an unreadable row
+    yields a `Skipped` among the documents of its file. No file stops the run.
 
     Args:
-        unchanged: is asked with source, size in bytes and time of change in ns; a file for which it is true is not
-            read.
-        progress: called after every file. Totals are known once all folders have been walked, which is before the
-            first file where `progress` is given.
-        leave_out: a folder that is not looked into, such as that of the index itself.
+        unchanged: called with source, size in bytes and time of change in ns; if it returns True, the file is
+            not read.
+        progress: called after every file. With it, all folders are walked before the first file is read, so that
+            totals are known.
+        leave_out: a folder that is not walked, such as that of the index itself.
         left_out: counts hidden and ignored names while folders are walked.
     """
     options = options or DEFAULT
-    found: Iterator[FileEntry | Skipped] = walk(paths, options, leave_out=leave_out, left_out=left_out)
+    listing: Iterator[FileEntry | Skipped] = walk(paths, options, leave_out=leave_out, left_out=left_out)
     total_files = total_bytes = None
     if progress is not None:
-        entries = list(found)
+        entries = list(listing)
         total_files = len(entries)
         total_bytes = sum(entry.size for entry in entries if isinstance(entry, FileEntry))
-        found = iter(entries)
+        listing = iter(entries)
     files = size = 0
-    for entry, records in _in_order(found, options, unchanged):
+    for entry, records in _in_order(listing, options, unchanged):
         yield from records
         if progress is not None:
             files += 1
@@ -57,15 +57,15 @@ def read(
 
 
 def _in_order(
-    found: Iterator[FileEntry | Skipped],
+    listing: Iterator[FileEntry | Skipped],
     options: ReadOptions,
     unchanged: Callable[[str, int, int], bool] | None,
 ) -> Iterator[tuple[FileEntry | Skipped, Iterable[Record]]]:
-    """What is found, each with its records, in order, while workers read ahead."""
+    """Yield each walked entry with its records, in order, while workers read ahead."""
     readers = Readers(options)
     begun: deque[tuple[FileEntry | Skipped, Callable[[], Iterable[Record]]]] = deque()
     try:
-        for entry in found:
+        for entry in listing:
             if isinstance(entry, Skipped):
                 begun.append((entry, partial(_only, entry)))
             elif unchanged is not None and unchanged(entry.source, entry.size, entry.modified_ns):

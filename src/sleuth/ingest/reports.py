@@ -20,7 +20,7 @@ SkipKind: TypeAlias = Literal[
     "row",
 ]
 REFUSED: Final[frozenset[SkipKind]] = frozenset({"binary", "link", "special", "empty", "invalid"})
-"""Kinds by which a file is known to hold no text (any more); by the others its text could not be had."""
+"""Kinds that mean a file holds no text (any more); with the other kinds, its text could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class FileEntry:
     """A regular file that was found and may be read.
 
     Attributes:
-        file: the path to open; holds surrogates where the name is not UTF-8.
-        source: its absolute path, printable and UTF-8: names the file everywhere in the index.
-        path: relative to the root it was found under; the name of the file where it is a root itself.
+        file: the path to open; holds surrogates if the name is not UTF-8.
+        source: its absolute path, printable and UTF-8; the name of the file everywhere in the index.
+        path: relative to its root; the name of the file if it is a root itself.
         size: bytes.
         modified_ns: time of last change, nanoseconds since 1970 UTC.
     """
@@ -44,10 +44,10 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file, folder, link or row that gave no document.
+    """A file, folder, link or row without a document.
 
     Attributes:
-        path: absolute; `#row` follows where a row was skipped.
+        path: absolute; followed by `#row` for a row.
         reason: one clause, fit for a list.
         kind: for counting and for deciding what to say.
     """
@@ -67,10 +67,10 @@ class Skipped:
 
 @dataclass(slots=True)
 class LeftOut:
-    """What a walk passed over, counted while it goes on; a folder counts once, with all that lies in it.
+    """Names that a walk skipped, counted during the walk; a folder with all its contents counts once.
 
     Attributes:
-        hidden: names that start with a dot, without those of version control and of ignore files.
+        hidden: names that start with a dot, except those of version control and of ignore files.
         ignored: names that ignore files leave out.
     """
 
@@ -80,19 +80,19 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """A file that the caller knows already: seen, not read."""
+    """A file that has not changed and was not read."""
 
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """A file whose documents have all been given; follows them.
+    """The end of a file, after its documents.
 
     Attributes:
         source: as in `FileEntry`: the `source` of its document, or that of its rows up to `#`.
-        size, modified_ns: what `unchanged` is to be asked about next time.
-        documents: how many it gave.
+        size, modified_ns: arguments for `unchanged` in the next run.
+        documents: their number.
     """
 
     source: str
@@ -103,10 +103,10 @@ class FileRead:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far reading has come.
+    """Progress of reading.
 
     Attributes:
-        files, bytes: dealt with so far: read, unchanged or skipped.
+        files, bytes: done so far: read, unchanged or skipped.
         total_files, total_bytes: None until all folders have been walked.
     """
 
@@ -118,7 +118,7 @@ class Progress:
 
 @dataclass(slots=True)
 class AddReport:
-    """What an add did.
+    """The result of adding documents.
 
     Attributes:
         added, updated, unchanged: documents.
@@ -139,16 +139,16 @@ class AddReport:
 
 @dataclass(slots=True)
 class IndexReport(AddReport):
-    """What reading files and folders did.
+    """The result of indexing files and folders.
 
     Attributes:
         read: files that were read.
         bytes: of those files.
-        deleted: documents deleted because their file no longer gives them.
+        deleted: documents deleted because their file no longer holds them.
         pruned: documents deleted because their file is gone.
-        skipped: what could not be read, with the reason.
+        skipped: files and rows that could not be read, with the reason.
         hidden, ignored: names that were left out, as in `LeftOut`.
-        documents, passages: what the index holds now.
+        documents, passages: totals in the index now.
         interrupted: whether Ctrl-C ended it; what was read is committed.
     """
 
@@ -166,10 +166,10 @@ class IndexReport(AddReport):
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """How far `index` has come.
+    """Progress of `Engine.index`.
 
     Attributes:
-        files, bytes: dealt with so far.
+        files, bytes: done so far.
         total_files: None until all folders have been walked.
         seconds: since the start.
     """
@@ -184,7 +184,7 @@ class IndexInterrupted(KeyboardInterrupt):
     """Ctrl-C during `Engine.index`. What was read is committed.
 
     Attributes:
-        report: what was done so far.
+        report: the result so far.
     """
 
     def __init__(self, report: IndexReport) -> None:

@@ -26,8 +26,8 @@ class KnownFile:
     """A file as the index knows it.
 
     Attributes:
-        ids: documents that it gave.
-        state: as of when it was read; None where that reading did not end.
+        ids: of its documents.
+        state: size and time when it was read; None if reading did not finish.
         reading: the options that it was read with, as `ReadOptions.reading` writes them.
     """
 
@@ -37,7 +37,7 @@ class KnownFile:
 
 
 def known_files(store: Store, roots: Sequence[Path]) -> dict[str, KnownFile]:
-    """Files below the roots that the index holds documents of, by source."""
+    """Return the files below the roots that the index holds documents of, by source."""
     files: dict[str, KnownFile] = {}
     with store.reader() as snapshot:
         notes = snapshot.notes()
@@ -45,16 +45,16 @@ def known_files(store: Store, roots: Sequence[Path]) -> dict[str, KnownFile]:
             for document in snapshot.documents(under=root):
                 source = file_of(document)
                 if not is_below(source, root):
-                    continue  # a text file beside the root that is really named `root#1`
-                known = files.setdefault(source, KnownFile(reading=notes.get(_note(source), "")))
-                known.ids.add(document.id)
+                    continue  # the name of a file beside the root is really `root#1`
+                file = files.setdefault(source, KnownFile(reading=notes.get(_note(source), "")))
+                file.ids.add(document.id)
                 if document.modified_ns is not None:
-                    known.state = State(document.size, document.modified_ns)
+                    file.state = State(document.size, document.modified_ns)
     return files
 
 
 def file_of(document: StoredDocument) -> str:
-    """The file that gave a document: the source of a row is `file#row`."""
+    """Return the file of a document: the source of a row is `file#row`."""
     return document.source.rpartition("#")[0] if "row" in document.metadata else document.source
 
 
@@ -65,7 +65,7 @@ def _note(source: str) -> str:
 class Run:
     """Follows what reading yields, file by file.
 
-    The last document of a file carries its size and time, so a file that was broken off is read again.
+    Only the last document of a file stores its size and time, so that an interrupted file is read again.
     """
 
     def __init__(
@@ -80,19 +80,17 @@ class Run:
         self.files = files
         self.report = report
         self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
-        self.held: Document | None = None
-        self.given: set[str] = set()
+        self.pending: Document | None = None
+        self.ids_of_file: set[str] = set()
         self.named: dict[str, str] = {}  # source by id, where the id is not the source
         self.seen: set[str] = set()
         self.read: set[str] = set()
-        self.refused: dict[str, set[str]] = {}  # documents of files that are known to hold no text any more
+        self.refused: dict[str, set[str]] = {}  # documents of files that no longer hold text
 
     def unchanged(self, source: str, size: int, modified_ns: int) -> bool:
-        known = self.files.get(source)
+        file = self.files.get(source)
         return (
-            known is not None
-            and known.state == (size, modified_ns)
-            and known.reading == self._reading(source)
+            file is not None and file.state == (size, modified_ns) and file.reading == self._reading(source)
         )
 
     def _reading(self, source: str) -> str:
@@ -122,8 +120,8 @@ class Run:
                 self.report.skipped.append(Skipped(source, reason, "row"))
                 return
         self._release()
-        self.held = document
-        self.given.add(id)
+        self.pending = document
+        self.ids_of_file.add(id)
 
     def _take_unchanged(self, source: str) -> None:
         ids = self.files[source].ids
@@ -137,16 +135,16 @@ class Run:
         if skipped.kind == "row":
             return
         self._release()
-        known = self.files.get(skipped.source)
-        if known is not None and skipped.kind in REFUSED:
-            self.refused[skipped.source] = known.ids - self.given
-        self.given = set()
+        file = self.files.get(skipped.source)
+        if file is not None and skipped.kind in REFUSED:
+            self.refused[skipped.source] = file.ids - self.ids_of_file
+        self.ids_of_file = set()
         if skipped.kind != "vanished":
             self.seen.add(skipped.source)
 
     def _release(self, state: State = UNKNOWN) -> None:
-        if self.held is not None:
-            document, self.held = self.held, None
+        if self.pending is not None:
+            document, self.pending = self.pending, None
             self.adder.add(document, state)
 
     def _end_file(self, entry: FileRead) -> None:
@@ -155,14 +153,14 @@ class Run:
         self.read.add(source)
         self.report.read += 1
         self.report.bytes += entry.size
-        known = self.files.get(source, KnownFile())
-        self.report.deleted += self._delete(known.ids - self.given)
-        self.given = set()
-        if known.reading != (reading := self._reading(source)):
+        file = self.files.get(source, KnownFile())
+        self.report.deleted += self._delete(file.ids - self.ids_of_file)
+        self.ids_of_file = set()
+        if file.reading != (reading := self._reading(source)):
             self.adder.writer.note(_note(source), reading)
 
     def _delete(self, ids: set[str]) -> int:
-        """Delete documents that no file of this run gave; how many there were."""
+        """Delete documents that no file of this run has any more; return how many there were."""
         return self.adder.delete(sorted(ids - self.named.keys())) if ids else 0
 
     def _forget(self, source: str, ids: set[str]) -> int:
@@ -171,12 +169,12 @@ class Run:
         return self._delete(ids)
 
     def finish(self, *, prune: bool) -> None:
-        """Put what is left; delete what files gave that hold no text now and, where wanted, what is gone."""
+        """Add the last document; delete documents of files without text and, when pruning, of missing files."""
         self._release()
         for source, ids in self.refused.items():
-            if source not in self.read:  # by another name for it, such as a link that is a root itself
+            if source not in self.read:  # under another name, such as a link that is a root itself
                 self.report.deleted += self._forget(source, ids)
         if prune:
-            for source, known in self.files.items():
+            for source, file in self.files.items():
                 if source not in self.seen and is_gone(source):
-                    self.report.pruned += self._forget(source, known.ids)
+                    self.report.pruned += self._forget(source, file.ids)

@@ -16,13 +16,13 @@ _COLUMNS: Final = frozenset({"source", "title"})
 
 
 class PreparedDocument(NamedTuple):
-    """A document with what the record keeps of it; its metadata is made into JSON here, and nowhere else.
+    """A document with the values that the record stores. Metadata is encoded as JSON only here.
 
     Attributes:
         id: names it in the index.
         content_hash: hex.
-        metadata: without source and title; None where that is empty.
-        source: None where the id stands for it.
+        metadata: without source and title; None if empty.
+        source: None if the document states none.
     """
 
     document: Document
@@ -37,7 +37,7 @@ def prepare(document: Document) -> PreparedDocument:
     """Return a document as the index keeps it.
 
     Raises:
-        ArgumentError: the index cannot keep it; says why, and which document it is.
+        ArgumentError: the index cannot keep it; the message says why and names the document.
     """
     id = _named(document)
     try:
@@ -81,19 +81,19 @@ def identify(document: Document) -> str:
     """Return the id that names a document in the index: its own, else its source, else a hash of its content.
 
     Raises:
-        ArgumentError: what is no document, an id or a text that is not a string, or an id that is blank.
+        ArgumentError: not a document, an id or a text that is not a string, or a blank id.
     """
     id = _named(document)
     return content_hash(document) if id is None else id
 
 
 def _named(document: Document) -> str | None:
-    """The id that a document has itself."""
+    """Return the id that a document states: its own, else its source; None without either."""
     try:
         text, metadata, id = document.page_content, document.metadata, document.id
     except AttributeError:
         raise ArgumentError(f"documents must hold Documents, got {document!r}") from None
-    if not isinstance(metadata, (dict, Mapping)):  # most are dicts, which is seen at once
+    if not isinstance(metadata, (dict, Mapping)):  # most are dicts, which is the fast check
         raise ArgumentError(f"metadata must be a mapping, got {metadata!r}{in_document(id)}")
     if id is None:
         id = metadata.get("source")
@@ -105,12 +105,12 @@ def _named(document: Document) -> str | None:
 
 
 def in_document(id: str | None) -> str:
-    """Return what a message adds to say which document it is about."""
+    """Return the end of a message that names its document."""
     return "" if id is None else f", in the document {id!r}"
 
 
 def check(document: Document) -> None:
-    """See that the index can keep a document, without preparing it.
+    """Check that the index can keep a document, without preparing it.
 
     Raises:
         ArgumentError: it cannot; says why.
@@ -122,7 +122,7 @@ def check(document: Document) -> None:
 
 
 def check_metadata(metadata: Mapping[str, Any]) -> None:
-    """See that the index can keep these values.
+    """Check that the index can keep these values.
 
     Raises:
         ArgumentError: it cannot; says why.

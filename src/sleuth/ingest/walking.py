@@ -1,4 +1,4 @@
-"""Which files lie under these paths, and which of them may be read?"""
+"""Walks files and folders, and reports which files may be read."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
 
 _escaped = re.compile(rb"\\x([0-9a-f]{2})")
 _UNBOUNDED: Final = frozenset({"csv", "tsv", "jsonl"})
-"""Kinds that are read row by row, however large they are."""
+"""Kinds that are read row by row, whatever their size."""
 
 Found: TypeAlias = FileEntry | Skipped
 
 
 def printable(path: str) -> str:
-    """A path as UTF-8 text: a byte that is not UTF-8 is written as a backslash, an x and two hex digits."""
+    """Return a path as UTF-8 text: a byte that is not UTF-8 is written as a backslash, an x and two hex digits."""
     if path.isascii():
         return path
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def is_below(source: str, root: str) -> bool:
-    """Whether a path is this root or lies below it; both as `printable` writes them."""
+    """Return whether a path is this root or lies below it; both as `printable` writes them."""
     return source == root or source.startswith(root.rstrip("/") + "/")
 
 
 def is_gone(source: str) -> bool:
-    """Whether no file has this name, as `printable` wrote it, any more; False where that cannot be told."""
+    """Return whether no file has this name, as `printable` wrote it, any more; False if this cannot be determined."""
     name = source.encode()
     return _is_absent(name) and _is_absent(_escaped.sub(lambda match: bytes([int(match[1], 16)]), name))
 
@@ -56,12 +56,12 @@ def walk(
     leave_out: str | os.PathLike[str] | None = None,
     left_out: LeftOut | None = None,
 ) -> Iterator[Found]:
-    """The files under `roots`, root by root, each folder in order of name, each file once.
+    """Yield the files under `roots`, root by root, each folder in order of name, each file once.
 
-    A root is a file or a folder; a file that is named itself is found even if it is hidden or ignored. Links are not
-    followed, save a root that is one: what they lead to inside the root is found under its own name, and what lies
-    outside is refused. Whatever cannot be read is a `Skipped`; ignored and hidden names are counted in `left_out`, and
-    the folder `leave_out` is passed over.
+    A root is a file or a folder; a root that is a file is yielded even if it is hidden or ignored. Links are not
+    followed, except a root that is a link: a target inside the root is yielded under its own name, and a target
+    outside is refused. Unreadable entries are yielded as `Skipped`; ignored and hidden names are counted in
+    `left_out`, and the folder `leave_out` is skipped.
     """
     return _Walk(options, leave_out, left_out or LeftOut()).roots(roots)
 
@@ -101,7 +101,7 @@ class _Walk:
                 yield from self._file(path, Path(path).name, status)
 
     def _folders(self, root: str, rules: Ignores) -> Iterator[Found]:
-        """Depth first with a stack of iterators, so that no depth of folders is too deep."""
+        """Walk depth first with a stack of iterators, so that deep folders do not exceed the recursion limit."""
         real_root = os.path.realpath(root)
         base = len(root.rstrip("/")) + 1
         stack = [self._listing(root, rules, real_root, base)]
@@ -118,7 +118,7 @@ class _Walk:
             if entry.is_symlink():
                 yield self._link(path, real_root)
             elif entry.is_dir(follow_symlinks=False):
-                # Rules are matched on real paths: a root that is a link lies, for git, where it leads.
+                # Rules are matched with real paths: git resolves a root that is a link.
                 real = f"{real_root.rstrip('/')}/{path[base:]}"
                 stack.append(self._listing(path, inside, real, base))
             else:
@@ -129,20 +129,20 @@ class _Walk:
     def _listing(
         self, folder: str, rules: Ignores, real: str, base: int
     ) -> Iterator[tuple[os.DirEntry[str], Ignores] | Skipped]:
-        """What a folder holds, in order, with the rules in force inside it."""
+        """Yield the entries of a folder, in order, with the rules in force inside it."""
         if self.leave_out is not None and is_below(real, self.leave_out):
             return
         try:
             with os.scandir(folder) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                children = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             yield failure(folder, error)
             return
-        rules = rules.entering(real, {entry.name for entry in found})
+        rules = rules.entering(real, {entry.name for entry in children})
         if rules.truncated:
             reason = f"ignore files of more than {MAX_BYTES:,} bytes are not read to their end"
             yield Skipped(printable(folder), reason, "limits")
-        for entry in found:
+        for entry in children:
             if not self._is_left_out(entry, rules, real, base):
                 yield entry, rules
 
@@ -195,7 +195,7 @@ class _Walk:
 
 
 def failure(path: str, error: OSError) -> Skipped:
-    """What the operating system said, as a record."""
+    """Return an error of the operating system as a `Skipped`."""
     if isinstance(error, PermissionError):
         return Skipped(printable(path), "no permission to read it", "permission")
     if isinstance(error, FileNotFoundError):

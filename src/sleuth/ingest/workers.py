@@ -1,4 +1,4 @@
-"""Reads files in order, while threads read ahead those that other processes take apart."""
+"""Reads files in order, while threads read ahead PDF, HTML and Word files through extraction processes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sleuth.types import Document
 FileRecord: TypeAlias = Document | Skipped | FileRead
 
 HEAVY: Final = frozenset({"pdf", "html", "docx"})
-"""Kinds that other processes take apart."""
+"""Kinds that extraction processes read."""
 
 
 def read_file(
     entry: FileEntry, options: ReadOptions = DEFAULT, extractors: Extractors | None = None
 ) -> Iterator[FileRecord]:
-    """The documents of one file and then a `FileRead`; a `Skipped` at the end where it cannot be read (any further)."""
+    """Yield the documents of one file, then a `FileRead`, or a `Skipped` if reading fails."""
     count = 0
     try:
         for item in load(entry, options, extractors):
@@ -40,16 +40,16 @@ def read_file(
         yield Skipped(entry.source, "nested too deeply", "invalid")
     except MemoryError:
         yield Skipped(entry.source, "too large for the memory there is", "limits")
-    except Exception as error:  # noqa: BLE001  # a loader of a plugin, or one that met a file nobody thought of
+    except Exception as error:  # noqa: BLE001  # of a plugin's loader, or an unforeseen error of ours
         yield Skipped(entry.source, f"{type(error).__name__}: {error}")
     else:
         yield FileRead(entry.source, entry.size, entry.modified_ns, count)
 
 
 class Readers:
-    """Reads files in the order they are asked for; several at a time of those that other processes take apart.
+    """Reads files in order; several PDF, HTML and Word files in parallel.
 
-    How many there are changes nothing in what is read.
+    The number of threads does not change the records.
     """
 
     def __init__(self, options: ReadOptions) -> None:
@@ -60,11 +60,11 @@ class Readers:
 
     @property
     def ahead(self) -> int:
-        """How many files may be begun before the first of them is finished."""
+        """How many files may be started before the first of them is finished."""
         return 0 if self.threads is None else 4 * self.count
 
     def begin(self, entry: FileEntry) -> Future[list[FileRecord]] | None:
-        """Begin to read a file; None where it is to be read when its turn comes."""
+        """Start to read a file; None if it is read when its turn comes."""
         kind = kind_of(entry.path)
         if self.count < 2 or kind not in HEAVY or not is_built_in(kind):
             return None
@@ -73,13 +73,13 @@ class Readers:
         return self.threads.submit(lambda: list(read_file(entry, self.options, self.extractors)))
 
     def finish(self, entry: FileEntry, begun: Future[list[FileRecord]] | None) -> Iterator[FileRecord]:
-        """The records of a file."""
+        """Return the records of a file."""
         if begun is None:
             return read_file(entry, self.options, self.extractors)
         return iter(begun.result())
 
     def close(self) -> None:
-        """End what reads ahead, whatever it is doing."""
+        """Stop reading ahead, also in the middle of a file."""
         if self.threads is not None:
             self.threads.shutdown(wait=False, cancel_futures=True)
         self.extractors.close()

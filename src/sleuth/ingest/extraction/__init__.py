@@ -1,1 +1,1 @@
-"""Text out of PDF, Word and HTML files, in processes with limits of time and memory."""
+"""Extracts text from PDF, Word and HTML files, in processes with limits of time and memory."""

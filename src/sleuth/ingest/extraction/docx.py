@@ -1,4 +1,4 @@
-"""Text of Word documents, titled by their first heading of level 1. Nothing is unpacked to disk."""
+"""Extracts text from Word documents, titled by their first heading of level 1. Nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
 
 
 def extract_docx(data: bytes, limit: int) -> Extracted:
-    """Take the document as Markdown.
+    """Extract the document as Markdown.
 
     Args:
         data: the file.
-        limit: bytes that the archive may unpack to, and characters of text at most.
+        limit: most bytes of the unpacked archive, and most characters of text.
     """
     import mammoth
 
@@ -24,7 +24,7 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
         html = mammoth.convert_to_html(BytesIO(data), convert_image=image).value
     except (MemoryError, RecursionError):
         raise
-    except Exception as error:  # mammoth states no errors: a damaged file raises what it meets
+    except Exception as error:  # mammoth documents no exceptions: a damaged file may raise any
         raise ExtractionError(f"not readable as docx: {error!r}") from error
     title, text = html_to_markdown(html)
     if not text:

@@ -1,4 +1,4 @@
-"""Text of web pages, titled by their <title>, else by their first heading."""
+"""Extracts text from web pages, titled by their <title>, else by their first heading."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ _NOT_NESTED: Final = frozenset({
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
     "dd", "dt", "li", "option", "p", "tbody", "td", "tfoot", "th", "thead", "tr",
 })  # fmt: skip
-"""Elements that hold nothing, or end where the next one starts."""
+"""Elements that are empty, or end where the next one starts."""
 _NESTING: Final = 400_000_000
-"""The depths of all elements, summed: for each block lexbor looks through those around it. This many take it a second,
-as do 28,000 elements inside each other; pages that people read stay below 100 deep, and browsers stop at 512."""
+"""Limit of the sum of the depths of all elements: for each block, lexbor visits all elements around it. The limit costs
+a second, as do 28,000 nested elements; real pages stay below a depth of 100, and browsers stop at 512."""
 _blanks = re.compile(r"[ \t\n\r\f\v]+")
 
 
 def extract_html(data: bytes, limit: int) -> Extracted:
-    """Take the main part of a page, written as Markdown, so that headings, lists and tables survive.
+    """Extract the main part of a page as Markdown, so that headings, lists and tables survive.
 
     Args:
         data: the page as UTF-8.
-        limit: characters of text at most.
+        limit: most characters of text.
     """
     html = data.decode("utf-8", "surrogatepass")
     if is_nested_too_deeply(html):
@@ -56,11 +56,11 @@ def extract_html(data: bytes, limit: int) -> Extracted:
 
 
 def is_nested_too_deeply(html: str) -> bool:
-    """Whether the parser would take seconds or more over the page; a glance tells of all but large ones."""
+    """Return whether the parser would take seconds or more; only large pages need a close look."""
     if html.count("<") ** 2 <= 2 * _NESTING:
         return False
     stack: list[str] = []
-    held: Counter[str] = Counter()
+    open_elements: Counter[str] = Counter()
     looks = 0
     for match in _tag.finditer(html):
         end, name = match.groups()
@@ -68,14 +68,14 @@ def is_nested_too_deeply(html: str) -> bool:
         if name in _NOT_NESTED:
             continue
         if end:
-            while held[name]:
+            while open_elements[name]:
                 last = stack.pop()
-                held[last] -= 1
+                open_elements[last] -= 1
                 if last == name:
                     break
-        elif not held["svg"] or html[html.find(">", match.end(), match.end() + 9999) - 1] != "/":
+        elif not open_elements["svg"] or html[html.find(">", match.end(), match.end() + 9999) - 1] != "/":
             stack.append(name)
-            held[name] += 1
+            open_elements[name] += 1
             looks += len(stack)
             if looks > _NESTING:
                 return True
@@ -83,9 +83,9 @@ def is_nested_too_deeply(html: str) -> bool:
 
 
 def html_to_markdown(html: str) -> tuple[str, str]:
-    """The title of a page and the text of its main part as Markdown; either may be empty.
+    """Return the title of a page and the text of its main part as Markdown; either may be empty.
 
-    Navigation, scripts, forms and what is hidden are left out. The main part is <main>, else the only <article>,
+    Navigation, scripts, forms and hidden elements are dropped. The main part is <main>, else the only <article>,
     else the whole body.
     """
     from selectolax.lexbor import LexborHTMLParser
@@ -108,27 +108,27 @@ def _title(tree: LexborHTMLParser) -> str:
 
 def _main(tree: LexborHTMLParser) -> LexborNode | None:
     for selector in _MAIN:
-        found = tree.css(selector)
-        if len(found) == 1 and len(found[0].text(deep=True).strip()) > 200:
-            return found[0]
+        nodes = tree.css(selector)
+        if len(nodes) == 1 and len(nodes[0].text(deep=True).strip()) > 200:
+            return nodes[0]
     return tree.body
 
 
 class _Writer:
-    """Writes a tree as Markdown, in one pass without recursion, so that no nesting is too deep."""
+    """Writes a tree as Markdown, in one pass without recursion, so that any depth works."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.breaks = 2  # line ends that the text so far ends with; 2 at the start: nothing to part from
-        self.space = False  # whether a blank waits for the next word
-        self.prefix = ""  # what the next line starts with: marks of a heading or an item
+        self.breaks = 2  # line ends at the end of the text so far; 2 at the start, where no break is needed
+        self.space = False  # whether to write a blank before the next word
+        self.prefix = ""  # start of the next line: marks of a heading or an item
         self.lists: list[int] = []  # per open list: -1 where unordered, else the number of its last item
         self.preformatted = 0
         self.cells = 0  # cells written of the open row
 
     def write(self, root: LexborNode) -> str:
         node: LexborNode | None = root
-        end = root.mem_id  # nodes compare by what they hold, which takes time
+        end = root.mem_id  # comparing nodes compares their contents, which is slow
         while node is not None:
             child = self._enter(node)
             if child is not None:
@@ -230,7 +230,7 @@ class _Writer:
         self.breaks = len(text) - len(text.rstrip("\n"))
 
     def _break(self, lines: int) -> None:
-        """End the line; two ends part blocks. Inside a row and before the first word of an item there is none."""
+        """End the line; two line ends separate blocks. Rows, and items before their first word, get no line end."""
         self.space = False
         if self.cells:
             self.space = True

@@ -1,4 +1,4 @@
-"""Text of PDF files, titled by the title that they state."""
+"""Extracts text from PDF files, titled by the title in their metadata."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _REASONS: Final = {
     4: "protected by a password",
     5: "protected in a way not supported",
 }
-"""By the error codes of PDFium, `fpdfview.h`."""
+"""Keys are the error codes of PDFium, `fpdfview.h`."""
 
 _hyphen_at_line_end = re.compile(r"(?<=\w)[\ufffe\x02\xad]\s?\n?(?=\w)")
 
 
 def extract_pdf(data: bytes, limit: int) -> Extracted:
-    """Take the text of all pages, with a form feed between two.
+    """Extract the text of all pages, separated by form feeds.
 
     Args:
         data: the file.
-        limit: characters of text at most.
+        limit: most characters of text.
     """
     import pypdfium2
 
@@ -69,7 +69,7 @@ def _page(pdf: pypdfium2.PdfDocument, number: int) -> str:
 
 
 def _about(pdf: pypdfium2.PdfDocument) -> tuple[str, dict[str, Any]]:
-    """The title and other facts that a PDF states."""
+    """Return the title and other facts from a PDF's metadata."""
     facts = pdf.get_metadata_dict(skip_empty=True)
     title, author = (facts.get(key, "").strip() for key in ("Title", "Author"))
     nameless = ("", "untitled", "unknown")

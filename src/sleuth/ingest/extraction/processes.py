@@ -1,4 +1,4 @@
-"""Processes that take files apart, each under limits of time and memory."""
+"""Processes that extract text from files, each under limits of time and memory."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any, Final
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 
 _PATIENCE: Final = 3
-"""By the clock a file may take so many times its seconds of CPU: other programs run, too."""
+"""Limit of wall time, as a multiple of the limit of CPU time: other programs use the CPU too."""
 
 
 class Extractors:
-    """Starts a process for each thread that asks at once, and keeps it for the next file. Safe to share.
+    """Starts one process for each concurrent caller, and reuses it for the next file. Thread-safe.
 
     Args:
         seconds: of CPU for each file.
@@ -33,15 +33,15 @@ class Extractors:
         self._closed = False
 
     def extract(self, kind: str, data: bytes, limit: int) -> Extracted:
-        """Take a file apart.
+        """Extract the text of a file.
 
         Args:
-            kind: "pdf", "docx" or "html"; that of "html" is UTF-8.
+            kind: "pdf", "docx" or "html"; data of "html" is UTF-8.
             data: all of the file.
-            limit: bytes that it may unpack to, and characters of text at most.
+            limit: most bytes of an unpacked archive, and most characters of text.
 
         Raises:
-            ExtractionError: says why there is no text; a limit of time or memory among the reasons.
+            ExtractionError: no text, or a limit of time or memory exceeded; the message says which.
         """
         process = self._take()
         timer = threading.Timer(_PATIENCE * self.seconds, process.kill)
@@ -53,7 +53,7 @@ class Extractors:
             raise self._ended(process) from None
         finally:
             timer.cancel()
-        if head.get("limit"):  # its memory may be full of what it could not finish
+        if head.get("limit"):  # its memory may still hold the unfinished file
             self._end(process)
         else:
             with self._lock:
@@ -63,7 +63,7 @@ class Extractors:
         return Extracted(body.decode("utf-8", "surrogatepass"), head["title"], head["metadata"])
 
     def close(self) -> None:
-        """End all processes, whatever they are doing."""
+        """End all processes, also in the middle of a file."""
         with self._lock:
             self._closed = True
             processes = list(self.processes)
@@ -76,7 +76,7 @@ class Extractors:
                 raise ExtractionError("reading was ended")
             if self._idle:
                 return self._idle.pop()
-            # -P: a module in the current folder must not take the place of one of ours.
+            # -P: a module in the current folder must not shadow one of ours.
             process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
                 [
                     sys.executable,
@@ -89,13 +89,13 @@ class Extractors:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                process_group=0,  # Ctrl-C is for the program, which then ends its processes
+                process_group=0,  # Ctrl-C reaches only the program, which then ends its processes
             )
             self.processes.add(process)
         return process
 
     def _ended(self, process: subprocess.Popen[bytes]) -> ExtractionError:
-        """Why a process gave no answer."""
+        """Return the error for a process that ended without an answer."""
         with suppress(subprocess.TimeoutExpired):
             process.wait(1)
         self._end(process)
@@ -115,14 +115,14 @@ class Extractors:
             self.processes.discard(process)
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                with suppress(OSError, ValueError):  # what was not flushed has nobody to read it
+                with suppress(OSError, ValueError):  # unflushed data has no reader
                     pipe.close()
 
 
 def _ask(
     process: subprocess.Popen[bytes], kind: str, data: bytes, limit: int
 ) -> tuple[dict[str, Any], bytes]:
-    """The answer of a process. Raises OSError or ValueError where it ends before it has answered."""
+    """Return the answer of a process. Raises OSError or ValueError if it ends before it has answered."""
     if process.stdin is None or process.stdout is None:
         raise ValueError("a process without pipes")
     request = {"kind": kind, "size": len(data), "limit": limit}

@@ -1,4 +1,4 @@
-"""What is taken out of a file, and why nothing is."""
+"""The result of extracting a file: its text, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Extracted:
     """The text of a file.
 
     Attributes:
-        title: that the file states; "" where it states none.
-        metadata: what else it says about itself, as JSON values.
+        title: stated by the file; "" if it states none.
+        metadata: other facts that the file states, as JSON values.
     """
 
     text: str
@@ -21,10 +21,10 @@ class Extracted:
 
 
 class ExtractionError(Exception):
-    """A file that gives no text; the message is the reason.
+    """No text could be extracted; the message is the reason.
 
     Attributes:
-        limit: whether it went beyond a limit of time, memory or size.
+        limit: whether it exceeded a limit of time, memory or size.
     """
 
     def __init__(self, reason: str, *, limit: bool = False) -> None:
@@ -33,7 +33,7 @@ class ExtractionError(Exception):
 
 
 def within(text: str, limit: int) -> str:
-    """Return a text, or raise where it is longer than a limit."""
+    """Return a text; raise ExtractionError if it is longer than a limit."""
     if len(text) > limit:
         raise ExtractionError(f"holds more than {limit:,} characters of text", limit=True)
     return text

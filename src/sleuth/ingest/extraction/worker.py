@@ -1,7 +1,8 @@
-"""The process that takes files apart: `python -m sleuth.ingest.extraction.worker SECONDS BYTES`.
+"""The process that extracts files: `python -m sleuth.ingest.extraction.worker SECONDS BYTES`.
 
-It reads requests at standard input and writes answers to standard output. Each is a line of JSON and as many bytes as
-that line says. It opens no file, imports nothing of the program that started it, and may crash: that costs the file.
+It reads requests from standard input and writes answers to standard output. Each is a line of JSON, followed by as many
+bytes as that line states. It opens no file and imports nothing of the program that started it. If it crashes, only the
+file it was reading is skipped.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from sleuth.ingest.extraction.result import Extracted, ExtractionError
 
 
 def extract(kind: str, data: bytes, limit: int) -> Extracted:
-    """Take a file of a kind apart, in this process.
+    """Extract a file of a kind, in this process.
 
     Raises:
-        ExtractionError: says why there is no text.
+        ExtractionError: no text; the message says why.
     """
     try:
         if kind == "pdf":
@@ -40,17 +41,17 @@ def extract(kind: str, data: bytes, limit: int) -> Extracted:
 
 
 def serve(seconds: int, memory: int) -> None:
-    """Answer requests until there are no more.
+    """Answer requests until standard input ends.
 
     Args:
-        seconds: of CPU for each file; the kernel ends the process that takes more.
+        seconds: of CPU for each file; the kernel kills the process at this limit.
         memory: bytes of address space.
     """
     source = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not land among the answers
+    os.dup2(2, 1)  # output of libraries must not mix with the answers
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(ValueError, OSError):  # not every system bounds it
+    with suppress(ValueError, OSError):  # not every system supports this limit
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     while line := source.readline():
         request = json.loads(line)
@@ -71,7 +72,7 @@ def _answer(kind: str, data: bytes, limit: int, memory: int) -> tuple[dict[str, 
         return {"error": str(error), "limit": error.limit}, b""
     except MemoryError:
         return {"error": f"needs more than {memory >> 20:,} MB of memory to be read", "limit": True}, b""
-    except Exception as error:  # noqa: BLE001  # a library that met a file nobody thought of
+    except Exception as error:  # noqa: BLE001  # an unforeseen error of a library
         return {"error": f"{type(error).__name__}: {error}", "limit": False}, b""
 
 

@@ -1,4 +1,4 @@
-"""Loaders: which one reads a file of a kind, and how it turns the file into documents."""
+"""Loaders turn files into documents, one loader for each kind of file."""
 
 from sleuth.lazy import exports_of
 

@@ -1,4 +1,4 @@
-"""Loaders of PDF, Word and HTML files: one document each, of the text that is taken out of them."""
+"""Loaders of PDF, Word and HTML files: one document each, of the extracted text."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _charset = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})
 
 
 def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """The page, titled by its <title>, else by its first heading."""
+    """Yield the page, titled by its <title>, else by its first heading."""
     declared = _charset.search(file.head)
     text, metadata = file.text(declared[1].decode("ascii") if declared else None)
     yield _document(file, "html", text.encode(), metadata, options)
 
 
 def load_pdf(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """All pages, with a form feed between two; titled by the PDF's own title."""
+    """Yield all pages as one text, separated by form feeds; titled by the PDF's own title."""
     _need("pypdfium2", "pdf", "reading PDF files")
     yield _document(file, "pdf", file.read(), {}, options)
 
 
 def load_docx(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """The document as Markdown; titled by its first heading of level 1."""
+    """Yield the document as Markdown; titled by its first heading of level 1."""
     _need("mammoth", "office", "reading Word documents")
     yield _document(file, "docx", file.read(), {}, options)
 

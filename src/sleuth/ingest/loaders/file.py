@@ -1,4 +1,4 @@
-"""An open file on its way through a loader."""
+"""The file that a loader reads."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from sleuth.ingest.extraction.worker import extract
 from sleuth.ingest.reports import FileEntry
 
 _SMALL_PAGE: Final = 8 << 10
-"""Bytes of HTML that are read in this process: elements opened again in each paragraph make at most 100 MB of them."""
+"""Larger HTML pages are parsed in another process: with elements reopened in each paragraph, this size needs 100 MB."""
 
 
 @dataclass(slots=True)
 class FileBytes:
-    """An open file on its way through a loader.
+    """An open file that a loader reads.
 
     Attributes:
-        entry: where it is.
+        entry: its path, size and time.
         stream: its bytes, open at the start.
         head: its first 8 KiB.
-        kind: what it was taken for, such as "markdown" or "python": becomes `metadata["type"]`.
-        extractors: the processes that take files apart.
+        kind: such as "markdown" or "python"; becomes `metadata["type"]`.
+        extractors: the processes that extract text.
     """
 
     entry: FileEntry
@@ -35,27 +35,27 @@ class FileBytes:
     extractors: Extractors
 
     def read(self) -> bytes:
-        """All bytes."""
+        """Return all bytes."""
         self.stream.seek(0)
         return self.stream.read()
 
     def text(self, declared: str | None = None) -> tuple[str, dict[str, Any]]:
-        """The text and, where it is not UTF-8, the encoding as metadata. Raises LoadError for binary files."""
+        """Return the text, and its encoding as metadata unless that is UTF-8. Raises LoadError for binary files."""
         if is_binary(self.head):
             raise LoadError(self.entry.source, "binary", kind="binary")
         text, encoding = decode(self.read(), declared)
         return text, ({} if encoding == "utf-8" else {"encoding": encoding})
 
     def extract(self, kind: str, data: bytes, limit: int) -> Extracted:
-        """Take a PDF, Word or HTML file apart, in another process unless it is small and simple.
+        """Extract a PDF, Word or HTML file, in another process unless it is a small page.
 
         Args:
-            kind: "pdf", "docx" or "html"; that of "html" is UTF-8.
-            data: all of it.
-            limit: bytes that it may unpack to, and characters of text at most.
+            kind: "pdf", "docx" or "html"; data of "html" is UTF-8.
+            data: all of the file.
+            limit: most bytes of an unpacked archive, and most characters of text.
 
         Raises:
-            ExtractionError: says why there is no text.
+            ExtractionError: no text; the message says why.
         """
         if kind == "html" and len(data) <= _SMALL_PAGE:
             return extract(kind, data, limit)

@@ -1,7 +1,7 @@
-"""Metadata that a Markdown file states at its top: YAML between lines of `---`, or TOML between lines of `+++`.
+"""Reads the front matter of Markdown files: YAML between lines of `---`, or TOML between lines of `+++`.
 
-Scalars and lists of scalars become metadata; deeper values are left out. Words mean what the core schema of YAML 1.2
-says: `no` and `2024-01-02` stay texts.
+Scalars and lists of scalars become metadata; deeper values are dropped. Words are read by the core schema of YAML
+1.2: `no` and `2024-01-02` stay strings.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _DOTS: Final = 32
 _TOML_HIDDEN: Final = re.compile(
     r'#[^\n]*|"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*+"|\'[^\'\n]*+\'', re.DOTALL
 )
-"""Comments and strings, the longer marks first, as TOML reads them from the left."""
+"""Comments and strings of TOML, longer marks first."""
 
 
 def front_matter(text: str) -> tuple[dict[str, Any], int]:
-    """Return the metadata, and where the text after it starts (0 where there is none)."""
+    """Return the metadata, and where the text after it starts (0 if there is no front matter)."""
     match = _BLOCK.match(text) if text.startswith(("---", "+++")) else None
     if match is None:
         return {}, 0
@@ -56,10 +56,10 @@ def _toml(body: str) -> dict[str, Any] | None:
 
 
 def _yaml(body: str) -> dict[str, Any] | None:
-    """The pairs of a block; None where it holds none, and is a rule and text rather than front matter.
+    """Return the pairs of a block; None if it is not front matter but a horizontal rule and text.
 
-    Where the block as a whole is not YAML, its pairs are read one by one, and one that is not YAML is a text as it
-    stands: `title: Rust: a guide` is common.
+    If the block as a whole is not YAML, its pairs are read one by one, and the value of a pair that is not YAML is
+    read as plain text: `title: Rust: a guide` is common.
     """
     pairs = _load(body)
     if pairs is None:
@@ -76,7 +76,7 @@ def _yaml(body: str) -> dict[str, Any] | None:
 
 
 def _entries(body: str) -> Iterator[str]:
-    """The lines from each pair at the left margin to the next one, without comments."""
+    """Yield each pair that starts at the left margin, with the lines that belong to it, without comments."""
     entry: list[str] = []
     for line in body.splitlines():
         if not line.strip() or line.startswith("#"):
@@ -90,9 +90,9 @@ def _entries(body: str) -> Iterator[str]:
 
 
 def _load(text: str) -> dict[str, Any] | None:
-    """The scalars and lists of scalars of a text of YAML that is a mapping; None where it is none.
+    """Return the scalars and lists of scalars of a YAML mapping; None if the text is not a mapping.
 
-    It is put together from PyYAML's events: no alias, tag or nesting can make more of it than is written there.
+    It is built from PyYAML's events, so that aliases, tags and nesting cannot make it larger than the text.
     """
     import yaml
 
@@ -130,7 +130,7 @@ def _load(text: str) -> dict[str, Any] | None:
 
 
 def _word(event: Any) -> str | int | float | bool | None:
-    """What a scalar means by the core schema: a plain word without a tag may be a number, a truth value or null."""
+    """Convert a scalar by the core schema: a plain word without a tag may be a number, a truth value or null."""
     text: str = event.value
     if not event.implicit[0] or event.tag is not None:
         return text
@@ -142,7 +142,7 @@ def _word(event: Any) -> str | int | float | bool | None:
 
 
 def _unquoted(text: str) -> str:
-    """A text without the quotes around all of it."""
+    """Strip the quotes around a whole text."""
     mark = text[:1]
     inner = text[1:-1]
     return (
@@ -151,7 +151,7 @@ def _unquoted(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value that metadata can hold; None where it is none."""
+    """Return the value if metadata can hold it, else None."""
     if isinstance(value, list):
         return [item for item in map(_scalar, value) if item is not None]
     return _scalar(value)

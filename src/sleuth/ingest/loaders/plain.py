@@ -1,4 +1,4 @@
-"""Which document is a file of plain text, Markdown, reStructuredText or source code?"""
+"""Loaders of plain text, Markdown, reStructuredText and source code: one document each."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from sleuth.text.borders import Outline, scan_markdown, scan_rest
 from sleuth.types import Document
 
 _TITLE_SPANS = (1_000, 20_000)
-"""Characters in which a title is looked for, the few first: further down, a heading is not the document's."""
+"""Numbers of characters to search for a title, one after the other. A heading further down is not the document's."""
 
 
 def load_text(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """The whole file."""
+    """Yield the whole file."""
     text, metadata = file.text()
     yield document(file, text, metadata)
 
 
 def load_code(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """The whole file, titled by its name."""
+    """Yield the whole file, titled by its name."""
     text, metadata = file.text()
     yield document(file, text, {"title": file.entry.path.rpartition("/")[2], **metadata})
 
 
 def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """The whole file, its front matter as metadata; titled by that, else by its first heading."""
+    """Yield the whole file, with front matter as metadata; titled by that, else by its first heading."""
     text, metadata = file.text()
     fields, start = front_matter(text)
-    # Blank lines take the place of front matter, so that line numbers stay those of the file.
+    # Blank lines replace front matter, so that line numbers stay those of the file.
     text = "\n" * text.count("\n", 0, start) + text[start:]
     title = fields.pop("title", None)
     if isinstance(title, int | float) and not isinstance(title, bool):
@@ -44,14 +44,14 @@ def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
 
 
 def load_rest(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """The whole file, titled by its first heading."""
+    """Yield the whole file, titled by its first heading."""
     text, metadata = file.text()
     title = _title(scan_rest, text)
     yield document(file, text, {**({"title": title} if title else {}), **metadata})
 
 
 def document(file: FileBytes, text: str, metadata: dict[str, Any]) -> Document:
-    """A document of a text that holds something, else LoadError."""
+    """Return a document of a text; raise LoadError if the text is blank."""
     if not text or text.isspace():
         raise LoadError(file.entry.source, "empty", kind="empty")
     return Document(text, metadata)
@@ -61,7 +61,7 @@ _blank_ends = re.compile(r"\s+")
 
 
 def _title(scan: Callable[[str], Outline], text: str) -> str:
-    """The first heading; "" where there is none."""
+    """Return the first heading; "" if there is none."""
     for span in _TITLE_SPANS:
         whole_lines = text if len(text) <= span else text[: text.rfind("\n", 0, span) + 1]
         if paths := scan(whole_lines).paths:

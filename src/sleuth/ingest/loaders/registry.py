@@ -1,4 +1,4 @@
-"""Which loader reads this file? By its name, else by its first bytes; plugins add their own."""
+"""Chooses the loader of a file by its name, else by its first bytes; plugins register their own."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sleuth.ingest.validate import check
 from sleuth.types import Document
 
 Loader: TypeAlias = Callable[[FileBytes, ReadOptions], Iterable[Document | Skipped]]
-"""Gives documents with their own `title` and other metadata; what all files have in common is added to them.
+"""Yields documents with their own `title` and other metadata; `load` adds the metadata that all files have.
 
-Raises LoadError where the file cannot be read, MissingPackageError where a package is needed. A row that cannot be
-read is given as `Skipped`."""
+Raises LoadError if the file cannot be read, MissingPackageError if a package is missing. A row that cannot be read is
+yielded as `Skipped`."""
 
 _BUILT_IN: Final = {
     "text": "plain:load_text",
@@ -50,11 +50,11 @@ def register_loader(
     extensions: Sequence[str] = (),
     sniff: Callable[[bytes], bool] | None = None,
 ) -> None:
-    """Have `loader` read files of `kind`, in place of the one there is, if any.
+    """Register `loader` for files of `kind`, in place of an earlier one.
 
     Args:
-        extensions: such as ".tex"; they win over the built-in ones.
-        sniff: says from the first 8 KiB whether a file without a known extension is of this kind.
+        extensions: such as ".tex"; they take precedence over built-in ones.
+        sniff: returns from the first 8 KiB whether a file without a known extension is of this kind.
     """
     for extension in extensions:
         if not extension.startswith("."):
@@ -66,14 +66,14 @@ def register_loader(
 
 
 def kind_of(name: str, head: bytes = b"") -> str:
-    """What a file of this name, which starts with these bytes, is taken for."""
+    """Return the kind of a file with this name that starts with these bytes."""
     base = name.rpartition("/")[2]
     extension = os.path.splitext(base)[1].lower()  # noqa: PTH122  # called for every file
     return _plugin_extensions.get(extension) or kind_of_name(base) or _sniffed(head)
 
 
 def is_built_in(kind: str) -> bool:
-    """Whether files of this kind are read by a loader of ours rather than by a plugin's."""
+    """Return whether a built-in loader reads files of this kind, not a plugin's."""
     return kind not in _plugins
 
 
@@ -100,7 +100,7 @@ def _loader(kind: str) -> Loader:
 
 
 def open_file(entry: FileEntry) -> BinaryIO:
-    """The file, opened for reading; never waits for a pipe that took its place meanwhile."""
+    """Open a file for reading, without blocking if a pipe has replaced it meanwhile."""
     handle = os.open(entry.file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -111,8 +111,8 @@ def open_file(entry: FileEntry) -> BinaryIO:
 def load(
     entry: FileEntry, options: ReadOptions = DEFAULT, extractors: Extractors | None = None
 ) -> Iterator[Document | Skipped]:
-    """The documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
-    own = Extractors(options.max_seconds, options.max_memory_bytes)  # starts nothing until it is asked
+    """Yield the documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
+    own = Extractors(options.max_seconds, options.max_memory_bytes)  # starts no process before it is used
     with closing(own), open_file(entry) as stream:
         head = stream.read(8 << 10)
         stream.seek(0)
@@ -127,7 +127,7 @@ def load(
 
 
 def _checked(document: Document, file: str) -> Document | Skipped:
-    """The document, or the reason why the index cannot keep this row."""
+    """Return the document, or a `Skipped` with the reason if it is a row that the index cannot keep."""
     try:
         check(document)
     except ArgumentError as error:
@@ -150,7 +150,7 @@ def _common(entry: FileEntry, kind: str) -> dict[str, Any]:
 
 
 def iso_time(nanoseconds: int) -> str:
-    """ISO 8601, UTC, to the second; years outside 1 to 9999 become the nearest of them."""
+    """Return a time in ISO 8601, UTC, to the second; years outside 1 to 9999 become the nearest of them."""
     from datetime import UTC, datetime, timedelta
 
     epoch = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Which documents are the rows of a CSV, TSV, JSON or JSONL file?"""
+"""Loaders of CSV, TSV, JSON and JSONL files: one document per row."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _quoted_cell = re.compile(r'(?:^|(?<=[,;\t|]))"(?:[^"]|"")*+"', re.MULTILINE)
 
 
 def _finite(number: str) -> float | None:
-    """A number; None, as for NaN, where it is too large to be one."""
+    """Parse a number; return None, as for NaN, if it is too large for a float."""
     value = float(number)
     return value if math.isfinite(value) else None
 
@@ -51,9 +51,9 @@ class _RowError(ValueError):
 
 
 def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
-    """A document per row that is not blank; the first row names the fields.
+    """Yield a document per row that is not blank; the first row names the fields.
 
-    Cells that are kept as metadata become numbers where they are written as one: "2022", "-1.5", "19.90"; not "007",
+    Cells that are kept as metadata become numbers if they are written as one: "2022", "-1.5", "19.90"; not "007",
     "+1", "1e5" or "1,000".
     """
     if is_binary(file.head):
@@ -78,9 +78,9 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
 def _csv_rows(
     lines: Iterator[str], delimiter: str, limit: int
 ) -> Iterator[tuple[list[str] | _RowError, tuple[int, int]]]:
-    """Rows that are not blank, each with its first and last line."""
+    """Yield rows that are not blank, each with its first and last line."""
     inside = too_long = (
-        False  # of a row that is being read: whether it goes on, and whether a line of it is missing
+        False  # state of the current row: whether it has begun, and whether one of its lines is missing
     )
 
     def row_lines() -> Iterator[str]:
@@ -89,7 +89,7 @@ def _csv_rows(
             started, inside = inside, True
             if line.startswith(_TOO_LONG):
                 too_long = True
-                quote = line.removeprefix(_TOO_LONG)  # ends the quoted cell that is open, or opens one
+                quote = line.removeprefix(_TOO_LONG)  # closes the quoted cell, or opens one
                 yield "x" + quote if started else quote + "x"
             else:
                 yield line
@@ -98,13 +98,13 @@ def _csv_rows(
     while True:
         inside = too_long = False
         start = reader.line_num + 1
-        # The limit belongs to the whole process: it is ours only while a row is read.
+        # The limit is global to the process: set it only while a row is read.
         before = csv.field_size_limit(limit)
         values: list[str] | _RowError | None
         try:
             values = next(reader, None)
         except csv.Error as error:
-            values = _RowError(str(error).partition(" - ")[0])  # what follows is for programmers
+            values = _RowError(str(error).partition(" - ")[0])  # the rest addresses programmers
         finally:
             csv.field_size_limit(before)
         if values is None:
@@ -118,7 +118,7 @@ def _csv_rows(
 
 
 def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
-    """A document per line that is not blank."""
+    """Yield a document per line that is not blank."""
     if is_binary(file.head):
         raise LoadError(file.entry.source, "binary", kind="binary")
     number = 0
@@ -138,7 +138,7 @@ def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
 
 
 def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
-    """A document per member of a list; one document of anything else."""
+    """Yield a document per member of a list; one document for any other value."""
     text, metadata = file.text()
     if len(text) > _VALUES and sum(map(text.count, ",[{")) > _VALUES:
         raise LoadError(file.entry.source, f"more than {_VALUES:,} values", kind="limits")
@@ -159,10 +159,10 @@ def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
 
 
 def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
-    """Lines, decoded one by one.
+    """Yield lines, decoded one by one.
 
-    In place of one over the limit, which is never held whole, stands `_TOO_LONG`, and a quotation mark where the
-    line holds an odd number of them.
+    A line over the limit is never read whole: `_TOO_LONG` is yielded instead, followed by a quotation mark if the
+    line has an odd number of them.
     """
     wide = marked_encoding(file.head) not in (None, "utf-8-sig") or b"\0" in file.head
     if wide or (b"\r" in file.head and b"\n" not in file.head):
@@ -191,7 +191,7 @@ def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
 
 
 def _encoding_from(stream: BinaryIO, line: bytes) -> str:
-    """What the lines that are not UTF-8 are written in, by this one and those in the next 256 KiB."""
+    """Guess the encoding of lines that are not UTF-8, from this one and those in the next 256 KiB."""
     place = stream.tell()
     ahead = stream.read(_AHEAD)
     stream.seek(place)
@@ -214,7 +214,7 @@ def _parse(text: str) -> Any:
 
 
 def _members(text: str) -> list[tuple[Any, tuple[int, int]]]:
-    """The members of a JSON list, each with its first and last line."""
+    """Return the members of a JSON list, each with its first and last line."""
     members: list[tuple[Any, tuple[int, int]]] = []
     line, counted = 1, 0
     place = _after_blanks(text, text.index("[") + 1)
@@ -235,27 +235,27 @@ def _members(text: str) -> list[tuple[Any, tuple[int, int]]]:
 
 
 def _after_blanks(text: str, place: int) -> int:
-    found = _blanks.match(text, place)
-    return found.end() if found else place
+    match = _blanks.match(text, place)
+    return match.end() if match else place
 
 
 @contextmanager
 def _json_errors() -> Iterator[None]:
-    """What JSON cannot read, as the reason of a row."""
+    """Raise JSON's errors as row errors with a readable reason."""
     try:
         yield
     except RecursionError:
         raise _RowError("nested too deeply") from None
     except json.JSONDecodeError as error:
         raise _RowError(f"not JSON: {error}") from None
-    except ValueError:  # of Python's limit, in words for programmers
+    except ValueError:  # Python's limit of digits, whose message addresses programmers
         raise _RowError("not JSON: a number of too many digits") from None
 
 
 def _delimiter(head: bytes) -> tuple[str, bool]:
-    """What parts cells, and whether a line of its own says so, as spreadsheets write it: `sep=;`.
+    """Return the delimiter, and whether a line such as `sep=;` states it, as spreadsheets write it.
 
-    Else it is the commonest of comma, semicolon, tab and bar in the first line that holds something, outside quotes.
+    Otherwise it is the commonest of comma, semicolon, tab and bar in the first line with text, outside quotes.
     """
     text = head.decode(marked_encoding(head) or "latin-1", "replace").replace("\0", "").replace("\r", "\n")
     if match := _separator.match(text):
@@ -266,7 +266,7 @@ def _delimiter(head: bytes) -> tuple[str, bool]:
 
 
 def _names(values: list[str]) -> list[str]:
-    """Names of fields: a blank one is named by its position, a second one of a name gets its position, too."""
+    """Return field names: a blank name becomes its position, and a repeated name gets its position appended."""
     names: list[str] = []
     seen: set[str] = set()
     for position, value in enumerate(values, 1):
@@ -312,7 +312,7 @@ def _row(
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """The fields of a row of JSON, by their path."""
+    """Return the fields of a JSON row, by their path."""
     fields = dict(islice(_flat(value), _FIELDS + 1))
     if len(fields) > _FIELDS:
         raise _RowError(_TOO_MANY)
@@ -320,7 +320,7 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def _flat(value: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Fields of nested objects by their path; a list of plain values is one field."""
+    """Yield fields of nested objects by their path; a list of plain values is one field."""
     if depth > _DEPTH:
         raise _RowError("nested too deeply")
     if isinstance(value, Mapping):
@@ -349,7 +349,7 @@ def _as_text(value: Any) -> str:
 
 
 def _text(fields: Mapping[str, Any], options: ReadOptions) -> str:
-    """The chosen fields, a blank line between them; else all that hold text as `key: value` lines."""
+    """Join the chosen fields with blank lines; without a choice, all fields with text as `key: value` lines."""
     if options.text_fields:
         chosen = (_as_text(fields.get(name)) for name in options.text_fields)
         text = "\n\n".join(filter(None, chosen))
@@ -378,7 +378,7 @@ def _metadata(fields: Mapping[str, Any], options: ReadOptions, *, typed: bool) -
 
 
 def _as_number(value: str | None) -> str | int | float | None:
-    """The number that a cell writes as numbers are written; else the cell."""
+    """Return the number in a cell; the cell itself if it is not written as a number."""
     match = _number.fullmatch(value.strip()) if value else None
     if match is None or match[0] == "-0":
         return value
