@@ -17,7 +17,7 @@ from sleuth.web import robots, tavily
 def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tavily, "BACKOFF", 0.005)
     forget_endpoints()
-    robots._known.clear()
+    robots._rules_by_site.clear()
     for name in ("TAVILY_API_KEY", "TAVILY_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)

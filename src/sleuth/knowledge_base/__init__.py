@@ -1,4 +1,4 @@
-"""What does a hosted knowledge base hold? Retrieval in slices, ingestion, and an index in its place."""
+"""Hosted knowledge bases: retrieval in slices, ingestion, and a local index in their place."""
 
 from sleuth.lazy import exports_of
 

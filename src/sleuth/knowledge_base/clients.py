@@ -1,7 +1,7 @@
-"""How is a hosted knowledge base reached?
+"""Makes and chooses the clients of a hosted knowledge base.
 
-boto3's own defaults are a minute to connect, a minute to read and several tries: here a client has short
-timeouts, one try, and a limit on the whole of an answer.
+By default boto3 waits a minute to connect and a minute to read, and tries several times. Clients made here have short
+timeouts, make one attempt, and limit the time of a whole answer.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _lock = Lock()
 
 
 def set_default_client(client: Any | None) -> None:
-    """Makes `client` answer wherever none is given, such as a `LocalKnowledgeBase`; None goes back to AWS."""
+    """Use `client`, such as a `LocalKnowledgeBase`, in calls without a client; None goes back to AWS."""
     global _default  # noqa: PLW0603 - one setting of the process, as an environment variable would be
     with _lock:
         _default = client
 
 
 def default_client(service: str, timeout: float) -> Any:
-    """The client to use where none is given: the one that was set, else boto3's for `AWS_REGION`.
+    """Return the client for calls without one: the one that was set, else boto3's for `AWS_REGION`.
 
     Args:
         service: "bedrock-agent-runtime" or "bedrock-agent".
-        timeout: seconds that a request may take, of a client made here.
+        timeout: seconds that a request of a client made here may take.
 
     Raises:
         KnowledgeBaseError: no region is set.
@@ -70,22 +70,22 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
     try:
         client = session.client(service, region_name=region, config=config)
     except BotoCoreError as error:
-        raise KnowledgeBaseError(f"no client for AWS could be made: {error}", service=service) from error
+        raise KnowledgeBaseError(f"the AWS client could not be created: {error}", service=service) from error
     name = client.meta.service_model.service_id.hyphenize()
-    # A little longer than a slice has: its own deadline decides, and not a race between the two.
+    # A little longer than a slice's deadline, so that the deadline always ends first.
     client.meta.events.register(f"before-send.{name}", sender(1.1 * timeout))
     return client
 
 
 def endpoint_of(client: Any) -> str | None:
-    """The address that a client talks to, or None for one that is not boto3's."""
+    """Return the address that a client talks to, or None if it is not a client of boto3."""
     meta = getattr(client, "meta", None)
     address = getattr(meta, "endpoint_url", None)
     return address if isinstance(address, str) else None
 
 
 def limit_of(client: Any, operation: str, member: str, fallback: int) -> int:
-    """The most entries that a list of a request may have, read from the client's own model of the service."""
+    """Return the maximum length of a list in a request, from the client's own model of the service."""
     model = getattr(getattr(client, "meta", None), "service_model", None)
     operations = getattr(model, "operation_names", None)
     if not isinstance(operations, (list, tuple)) or operation not in operations or model is None:

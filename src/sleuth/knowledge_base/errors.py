@@ -1,4 +1,4 @@
-"""What went wrong at a knowledge base, in words that say what to do?"""
+"""Errors of a knowledge base, with messages that say what to do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIMITED = (
     "SlowDown",
 )
 _REFUSALS = ("ValidationException", "ServiceQuotaExceededException", "LimitExceededException")
-"""Codes that stand for a mistake in the request as well as for other work in the way: the message tells."""
+"""Codes for a bad request or for other work in progress; the message tells which."""
 _OUTAGES = (
     "ServiceUnavailable",
     "ServiceUnavailableException",
@@ -51,13 +51,13 @@ _VERBS = {
 
 
 def code_of(error: BaseException) -> str:
-    """The service's code of an error, such as "ConflictException"; "" for an error of another kind."""
+    """Return the service's code of an error, such as "ConflictException", or "" for other errors."""
     response = getattr(error, "response", None)
     return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
 
 
 def again_when_down(error: Exception) -> retry.Again | None:
-    """Ask again where the service limits its rate, fails or cannot be reached."""
+    """Retry if the service limits its rate, fails or cannot be reached."""
     code, status = code_of(error), _status(error) or 0
     if code in _LIMITED or status == 429:
         return retry.Again(_retry_after(error), "rate")
@@ -67,7 +67,7 @@ def again_when_down(error: Exception) -> retry.Again | None:
 
 
 def again_when_busy(error: Exception) -> retry.Again | None:
-    """As `again_when_down`, and where another job holds the data source or too many run at once."""
+    """Retry as `again_when_down`, and also if another job holds the data source or too many run at once."""
     code = code_of(error)
     if code == "ConflictException" or (code in _REFUSALS and _ONGOING.search(_message(error))):
         return retry.Again(reason="conflict")
@@ -82,12 +82,12 @@ def _retry_after(error: Exception) -> float | None:
 
 
 def explain(error: BaseException, knowledge_base: str) -> str:
-    """One sentence for a failure of AWS or its client: what is wrong, and what mends it."""
+    """Describe a failure of AWS or its client in one sentence: what is wrong, and what mends it."""
     name, code = type(error).__name__, code_of(error)
     base = f"knowledge base {knowledge_base!r}"
     if name in ("NoCredentialsError", "PartialCredentialsError"):
-        told = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`"
-        return f"{base}: no AWS credentials were found: {told}"
+        remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`"
+        return f"{base}: no AWS credentials were found: {remedy}"
     if name == "ParamValidationError":
         return f"{base} cannot be asked so: {str(error).splitlines()[-1]}"
     if code:
@@ -102,16 +102,16 @@ def _message(error: BaseException) -> str:
 
 
 def wrapped(error: BaseException, message: str) -> BaseException:
-    """The error to raise for a failure of a service: ours, and of the kind that it was too.
+    """Return the error to raise for a failure of a service: a KnowledgeBaseError that keeps the original type.
 
-    So `except KnowledgeBaseError` catches it, and so does an `except ClientError` written for boto3, with the
-    `response` that it has there. What is no failure of a service is given back as it is.
+    Both `except KnowledgeBaseError` and boto3's `except ClientError` catch it, and it has the same `response`. Other
+    exceptions are returned unchanged.
     """
     if type(error) is KnowledgeBaseError:
         return KnowledgeBaseError(message, service=SERVICE)
     if isinstance(error, KnowledgeBaseError) or not _is_foreign(error):
         return error
-    kind = _joined(type(error))
+    kind = _subclass_of(type(error))
     ours = kind.__new__(kind, message)
     ours.__dict__.update(vars(error))
     ours.service = SERVICE
@@ -135,12 +135,12 @@ def _status(error: BaseException) -> int | None:
 _kinds: dict[type[BaseException], type[KnowledgeBaseError]] = {}
 
 
-def _joined(kind: type[BaseException]) -> type[KnowledgeBaseError]:
-    found = _kinds.get(kind)
-    if found is None:
+def _subclass_of(kind: type[BaseException]) -> type[KnowledgeBaseError]:
+    subclass = _kinds.get(kind)
+    if subclass is None:
         names = {"__module__": __name__, "__doc__": kind.__doc__}
-        found = _kinds[kind] = type(kind.__name__, (KnowledgeBaseError, kind), names)
-    return found
+        subclass = _kinds[kind] = type(kind.__name__, (KnowledgeBaseError, kind), names)
+    return subclass
 
 
 class KnowledgeBaseTimeoutError(KnowledgeBaseError, TimeoutError):
@@ -165,7 +165,7 @@ class LocalServiceError(KnowledgeBaseError):
 
 
 def local_error(code: str, message: str, operation: str, status: int = 400) -> LocalServiceError:
-    """A `LocalServiceError`, which is also a ClientError where boto3 is installed."""
+    """Return a `LocalServiceError`, which is also a ClientError if boto3 is installed."""
     plain = LocalServiceError(code, message, operation, status)
     try:
         from botocore.exceptions import ClientError

@@ -1,4 +1,4 @@
-"""How do documents get into a hosted knowledge base, and how far are they?"""
+"""Ingests documents into a hosted knowledge base and checks their status."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 UNKNOWN = "UNKNOWN"
-"""The status of a document of which the service says nothing."""
+"""The status of a document that the service does not report."""
 SETTLE_SECONDS = 2.0
-"""How long `check_document_status` sleeps first: the service needs a moment to know of a document."""
+"""Seconds that `check_document_status` sleeps first: the service needs a moment to register a document."""
 TIMEOUT = 30.0
 """Seconds for one request, of clients made here."""
 _STATUS_RETRIES = 3
@@ -33,15 +33,15 @@ _BATCH = 10
 def start_ingestion_with_retry(
     kb_id: str, ds_id: str, max_retries: int = 5, base_delay: float = 5, client: Any = None
 ) -> dict[str, Any]:
-    """Starts to read a whole data source into its knowledge base.
+    """Start an ingestion job that reads a whole data source into its knowledge base.
 
     Args:
-        max_retries: tries beyond the first, where other jobs are running or the service throttles or fails.
+        max_retries: retries while other jobs are running or the service throttles or fails.
         base_delay: seconds of the first wait; it doubles with each retry, and jitter adds up to half.
         client: of boto3's "bedrock-agent", or a `LocalKnowledgeBase`; None makes one for `AWS_REGION`.
 
     Returns:
-        The job: `ingestionJobId`, `status` ("STARTING") and what else the service says of it.
+        The job: `ingestionJobId`, `status` ("STARTING") and the service's other fields.
 
     Raises:
         ClientError: of boto3, the service's own, once the retries are spent.
@@ -64,16 +64,16 @@ def ingest_documents_with_retry(  # noqa: PLR0917 - as documented
     base_delay: float = 2,
     client: Any = None,
 ) -> dict[str, Any]:
-    """Reads these documents into a knowledge base, in batches that the service accepts.
+    """Ingest these documents into a knowledge base, in batches that the service accepts.
 
     Args:
-        documents: `{"dataSourceId", "s3": {"uri"}}` each, with `"metadata": {...}` where wanted, or in the
+        documents: `{"dataSourceId", "s3": {"uri"}}` each, with an optional `"metadata": {...}`, or in the
             service's own form, with `"content"`.
         max_retries, base_delay, client: as in `start_ingestion_with_retry`; retries are counted per batch.
 
     Returns:
-        `documentDetails`, what the service says of each document, and `ingestionJobId`, which names the
-        request: the service has no job for single documents. Their status tells how far they are.
+        `documentDetails`, the service's report of each document, and `ingestionJobId`, the id of the request:
+        the service has no job for single documents. Check their status for progress.
 
     Raises:
         ClientError: of boto3, the service's own, once the retries are spent; a note says how many documents
@@ -109,10 +109,10 @@ def ingest_documents_with_retry(  # noqa: PLR0917 - as documented
 def check_document_status(
     kb_id: str, ds_id: str, s3_uri: str, sleep_first: bool = True, client: Any = None
 ) -> str:
-    """How far one document is: "INDEXED", "PENDING", "FAILED" and so on, or "UNKNOWN".
+    """Return the status of one document: "INDEXED", "PENDING", "FAILED" and so on, or "UNKNOWN".
 
     Args:
-        sleep_first: wait two seconds before asking, for a document that was only just given.
+        sleep_first: wait two seconds before asking, for a document that was just ingested.
     """
     if sleep_first:
         Deadline(SETTLE_SECONDS).sleep(SETTLE_SECONDS)
@@ -122,18 +122,18 @@ def check_document_status(
 def batch_check_document_statuses(
     kb_id: str, ds_id: str, s3_uris: list[str], batch_size: int = 25, client: Any = None
 ) -> dict[str, str]:
-    """How far each of these documents is, "UNKNOWN" where the service says nothing of it.
+    """Return the status of each document, "UNKNOWN" if the service does not report it.
 
     Args:
-        s3_uris: URIs of S3; anything else is taken for the identifier of a custom document.
-        batch_size: at most so many are asked about at once; the service takes fewer (10).
+        s3_uris: URIs of S3; any other text is the identifier of a custom document.
+        batch_size: maximum documents per request; the service's own limit is lower (10).
 
     Returns:
-        A status for every URI asked for, in that order. Where a batch fails and another answers, the documents of the
+        A status for every URI, in the same order. If a batch fails and another is answered, the documents of the
         failed one are "UNKNOWN", and a warning is logged.
 
     Raises:
-        ClientError: of boto3, where no batch was answered.
+        ClientError: of boto3, if no batch was answered.
     """
     batch_size = check_count(batch_size, "batch_size", least=1)
     if not isinstance(s3_uris, list | tuple):
@@ -153,7 +153,7 @@ def batch_check_document_statuses(
                 "the statuses of %d documents stay unknown: %s", len(unique[start : start + size]), error
             )
             failure = failure or error
-            if again_when_down(error) is not None:  # so would the batches after it
+            if again_when_down(error) is not None:  # the next batches would fail too
                 break
     if failure is not None and not answered:
         raise failure
@@ -161,7 +161,7 @@ def batch_check_document_statuses(
 
 
 def _statuses(agent: Any, kb_id: str, ds_id: str, uris: Sequence[str]) -> dict[str, str]:
-    """What the service says of documents that fit in one request."""
+    """Ask for the statuses of documents that fit in one request."""
     identifiers = [identifier(uri) for uri in uris]
     answer = _retrying(
         lambda: agent.get_knowledge_base_documents(
@@ -178,10 +178,10 @@ def _statuses(agent: Any, kb_id: str, ds_id: str, uris: Sequence[str]) -> dict[s
 
 
 def document_entry(document: Mapping[str, Any], ds_id: str) -> dict[str, Any]:
-    """A document in the service's form.
+    """Convert a document to the service's form.
 
     Raises:
-        ArgumentError: it names another data source, or no place.
+        ArgumentError: it names another data source, or has no URI.
     """
     named = document.get("dataSourceId", ds_id)
     if named != ds_id:
@@ -213,16 +213,16 @@ def _attribute(key: str, value: object) -> dict[str, Any]:
 
 
 def identifier(uri: str) -> dict[str, Any]:
-    """A document's name in the service's form."""
+    """Convert a URI or custom id to the service's form."""
     if uri.startswith("s3://"):
         return {"dataSourceType": "S3", "s3": {"uri": uri}}
     return {"dataSourceType": "CUSTOM", "custom": {"id": uri}}
 
 
 def uri_of_identifier(value: Mapping[str, Any]) -> str | None:
-    """The URI or custom id in a document's name of the service's form."""
-    found = (value.get("s3") or {}).get("uri") or (value.get("custom") or {}).get("id")
-    return found if isinstance(found, str) else None
+    """Return the URI or custom id of an identifier in the service's form."""
+    uri = (value.get("s3") or {}).get("uri") or (value.get("custom") or {}).get("id")
+    return uri if isinstance(uri, str) else None
 
 
 def _agent(client: Any) -> Any:
@@ -242,7 +242,7 @@ def _retrying(run: Callable[[], T], client: Any, retries: int, base: float) -> T
         base=float(base),
         deadline=Deadline(None),
         endpoint=endpoint_at(endpoint) if endpoint else None,
-        guarded=False,  # the caller says how many retries there are
+        guarded=False,  # the caller sets the number of retries
     )
 
 

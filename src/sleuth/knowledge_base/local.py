@@ -1,8 +1,8 @@
-"""What if the knowledge base is an index on this machine?
+"""A knowledge base over an index on this machine, with the interface of AWS.
 
-`LocalKnowledgeBase` takes the requests of boto3's "bedrock-agent-runtime" and "bedrock-agent" clients and
-gives their answers and errors, from a Sleuth index. So retrieval and ingestion run with no AWS account, and
-tests of programs written for AWS run offline.
+`LocalKnowledgeBase` has the methods of boto3's "bedrock-agent-runtime" and "bedrock-agent" clients, with their
+answers and errors, over a Sleuth index. So retrieval and ingestion run without an AWS account, and tests of programs
+written for AWS run offline.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MAX_RESULTS = 100
 MAX_DOCUMENTS = 10
 
 
-class Held(Protocol):
-    """What is asked of a document that an index lists."""
+class IndexedDocument(Protocol):
+    """A document that an index lists."""
 
     @property
     def id(self) -> str: ...
@@ -41,34 +41,34 @@ class Held(Protocol):
 
 
 class Added(Protocol):
-    """What is asked of the report of an index that added documents."""
+    """The report of an index that added documents."""
 
     added: int
     updated: int
 
 
 class Index(Protocol):
-    """What is asked of an index: `sleuth.Engine` has it."""
+    """The methods that an index must have; `sleuth.Engine` has them."""
 
     def add(self, documents: Iterable[Document]) -> Added: ...
     def delete(self, ids: Iterable[str]) -> list[str]: ...
-    def documents(self, under: str | None = None) -> Sequence[Held]: ...
+    def documents(self, under: str | None = None) -> Sequence[IndexedDocument]: ...
     def retrieve(self, query: str, k: int = 10, *, filter: Filter | None = None) -> Ranking: ...
 
 
 class LocalKnowledgeBase:
     """A knowledge base over an index, with the methods of both AWS clients. Safe to share between threads.
 
-    Documents that came in through a data source carry its id in their metadata. Those that were added
-    otherwise belong to no data source, and are found under every one that is asked for.
+    Documents ingested through a data source carry its id in their metadata. Documents added in other ways
+    belong to no data source, and a search in any data source returns them.
 
     Args:
         engine: the index.
-        sources: what data sources read: a folder each, or an `s3://` address below one of `buckets`.
+        sources: the place that each data source reads: a folder, or an `s3://` address below one of `buckets`.
         buckets: folders that stand for S3 buckets, by the bucket's name.
-        knowledge_base_id: the one id that is answered; None answers to any.
-        read: gives the documents of a file; None reads UTF-8 text. A file beside it, named as it is with
-            `.metadata.json`, adds the `metadataAttributes` in it, as in S3.
+        knowledge_base_id: the only accepted id; None accepts any.
+        read: returns the documents of a file; None reads UTF-8 text. A sidecar, the file's name with
+            `.metadata.json` appended, adds its `metadataAttributes`, as in S3.
     """
 
     def __init__(
@@ -98,13 +98,13 @@ class LocalKnowledgeBase:
         self.close()
 
     def close(self) -> None:
-        """Stops a job that is running and waits for its end. The index stays open."""
+        """Stop a running job and wait for its end. The index stays open."""
         self._jobs.close()
 
     # The runtime client
 
     def retrieve(self, **request: Any) -> dict[str, Any]:
-        """`Retrieve`: the passages that answer `retrievalQuery`, best first."""
+        """Answer `Retrieve`: the passages that match `retrievalQuery`, best first."""
         base = self._base(request, "Retrieve")
         text = _required(request, "retrievalQuery", "Retrieve").get("text")
         if not isinstance(text, str):
@@ -114,20 +114,22 @@ class LocalKnowledgeBase:
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MAX_RESULTS:
             raise _invalid(f"numberOfResults must be 1 to {MAX_RESULTS}, got {count!r}", "Retrieve")
         try:
-            wanted = from_bedrock(search["filter"]) if search.get("filter") is not None else None
+            condition = from_bedrock(search["filter"]) if search.get("filter") is not None else None
         except FilterError as error:
             raise _invalid(str(error), "Retrieve") from error
-        ranking = self._engine.retrieve(text, count, filter=None if wanted is None else _unowned(wanted))
-        asked = _asked_source(wanted)
-        return {"retrievalResults": [_result(item, base, asked) for item in ranking]}
+        ranking = self._engine.retrieve(
+            text, count, filter=None if condition is None else _unowned(condition)
+        )
+        source = _required_source(condition)
+        return {"retrievalResults": [_result(item, base, source) for item in ranking]}
 
     # The agent client: data sources and jobs
 
     def list_data_sources(self, **request: Any) -> dict[str, Any]:
-        """`ListDataSources`: those that read a place, and those of documents that are in the index."""
+        """Answer `ListDataSources`: those with a place to read, and those of indexed documents."""
         base = self._base(request, "ListDataSources")
-        held = {document.metadata.get(SOURCE_KEY) for document in self._engine.documents()}
-        names = sorted({*self._places.sources, *(name for name in held if isinstance(name, str))})
+        sources = {document.metadata.get(SOURCE_KEY) for document in self._engine.documents()}
+        names = sorted({*self._places.sources, *(name for name in sources if isinstance(name, str))})
         summaries = [
             {"knowledgeBaseId": base, "dataSourceId": name, "name": name, "status": "AVAILABLE"}
             for name in names
@@ -135,37 +137,35 @@ class LocalKnowledgeBase:
         return _page(request, summaries, "dataSourceSummaries")
 
     def start_ingestion_job(self, **request: Any) -> dict[str, Any]:
-        """`StartIngestionJob`: reads the whole of a data source, in a thread; what is gone from it is
-        deleted.
-        """
+        """Answer `StartIngestionJob`: read a whole data source in a thread, and delete documents gone from it."""
         base, source = self._base_and_source(request, "StartIngestionJob")
         if source not in self._places.sources:
-            known = ", ".join(sorted(self._places.sources)) or "none"
-            told = f"data source {source!r} reads no place; those that do: {known}"
-            raise local_error("ResourceNotFoundException", told, "StartIngestionJob", 404)
+            names = ", ".join(sorted(self._places.sources)) or "none"
+            message = f"data source {source!r} reads no place; those that do: {names}"
+            raise local_error("ResourceNotFoundException", message, "StartIngestionJob", 404)
         return {"ingestionJob": self._jobs.start(base, source)}
 
     def get_ingestion_job(self, **request: Any) -> dict[str, Any]:
-        """`GetIngestionJob`: how far a job is."""
+        """Answer `GetIngestionJob`: the state of a job."""
         self._base_and_source(request, "GetIngestionJob")
         return {"ingestionJob": self._jobs.get(str(_required(request, "ingestionJobId", "GetIngestionJob")))}
 
     def stop_ingestion_job(self, **request: Any) -> dict[str, Any]:
-        """`StopIngestionJob`: ends a job after the document that it is at."""
+        """Answer `StopIngestionJob`: end a job after its current document."""
         self._base_and_source(request, "StopIngestionJob")
         return {
             "ingestionJob": self._jobs.stop(str(_required(request, "ingestionJobId", "StopIngestionJob")))
         }
 
     def list_ingestion_jobs(self, **request: Any) -> dict[str, Any]:
-        """`ListIngestionJobs`: the jobs of a data source since this object was made, newest first."""
+        """Answer `ListIngestionJobs`: the jobs of a data source since this object was made, newest first."""
         _, source = self._base_and_source(request, "ListIngestionJobs")
         return _page(request, self._jobs.of(source), "ingestionJobSummaries")
 
     # The agent client: documents
 
     def ingest_knowledge_base_documents(self, **request: Any) -> dict[str, Any]:
-        """`IngestKnowledgeBaseDocuments`: adds documents of S3 addresses, files, or given in the request."""
+        """Answer `IngestKnowledgeBaseDocuments`: add documents from S3 addresses, files or the request itself."""
         operation = "IngestKnowledgeBaseDocuments"
         base, source = self._base_and_source(request, operation)
         entries = _few(request, "documents", operation)
@@ -175,20 +175,20 @@ class LocalKnowledgeBase:
         return {"documentDetails": details, "ResponseMetadata": {"RequestId": token_hex(8)}}
 
     def get_knowledge_base_documents(self, **request: Any) -> dict[str, Any]:
-        """`GetKnowledgeBaseDocuments`: INDEXED, FAILED or NOT_FOUND, for each document."""
+        """Answer `GetKnowledgeBaseDocuments`: INDEXED, FAILED or NOT_FOUND, for each document."""
         operation = "GetKnowledgeBaseDocuments"
         base, source = self._base_and_source(request, operation)
         uris = [_named(one, operation) for one in _few(request, "documentIdentifiers", operation)]
         return {"documentDetails": [self._detail(base, source, uri) for uri in uris]}
 
     def list_knowledge_base_documents(self, **request: Any) -> dict[str, Any]:
-        """`ListKnowledgeBaseDocuments`: the documents of a data source."""
+        """Answer `ListKnowledgeBaseDocuments`: the documents of a data source."""
         base, source = self._base_and_source(request, "ListKnowledgeBaseDocuments")
         uris = sorted({document.source or document.id for document in self._owned(source)})
         return _page(request, [_detail(base, source, uri, "INDEXED") for uri in uris], "documentDetails")
 
     def delete_knowledge_base_documents(self, **request: Any) -> dict[str, Any]:
-        """`DeleteKnowledgeBaseDocuments`: removes documents from the index."""
+        """Answer `DeleteKnowledgeBaseDocuments`: remove documents from the index."""
         operation = "DeleteKnowledgeBaseDocuments"
         base, source = self._base_and_source(request, operation)
         uris = [_named(one, operation) for one in _few(request, "documentIdentifiers", operation)]
@@ -196,23 +196,27 @@ class LocalKnowledgeBase:
         self._engine.delete(gone)
         return {"documentDetails": [_detail(base, source, uri, "DELETING") for uri in uris]}
 
-    # What is beneath
+    # Helpers
 
     def _base(self, request: Mapping[str, Any], operation: str) -> str:
         name = str(_required(request, "knowledgeBaseId", operation))
         if self._id is not None and name != self._id:
-            told = f"knowledge base {name!r} does not exist; this one is {self._id!r}"
-            raise local_error("ResourceNotFoundException", told, operation, 404)
+            message = f"knowledge base {name!r} does not exist; this one is {self._id!r}"
+            raise local_error("ResourceNotFoundException", message, operation, 404)
         return name
 
     def _base_and_source(self, request: Mapping[str, Any], operation: str) -> tuple[str, str]:
         return self._base(request, operation), str(_required(request, "dataSourceId", operation))
 
-    def _owned(self, source: str, under: str | None = None) -> list[Held]:
-        return [held for held in self._engine.documents(under) if held.metadata.get(SOURCE_KEY) == source]
+    def _owned(self, source: str, under: str | None = None) -> list[IndexedDocument]:
+        return [
+            document
+            for document in self._engine.documents(under)
+            if document.metadata.get(SOURCE_KEY) == source
+        ]
 
-    def _found(self, source: str, uri: str) -> list[Held]:
-        return [held for held in self._owned(source, uri) if uri in (held.source, held.id)]
+    def _found(self, source: str, uri: str) -> list[IndexedDocument]:
+        return [document for document in self._owned(source, uri) if uri in (document.source, document.id)]
 
     def _detail(self, base: str, source: str, uri: str) -> dict[str, Any]:
         if (source, uri) in self._failed:
@@ -232,9 +236,9 @@ class LocalKnowledgeBase:
         return self._detail(base, source, uri)
 
     def _ingest_source(self, source: str, stopped: Callable[[], bool]) -> dict[str, int]:
-        """Reads all of a data source; gives the statistics of its job."""
+        """Read all of a data source and return the statistics of its job."""
         counts = dict.fromkeys(("scanned", "new", "modified", "deleted", "failed"), 0)
-        before = {held.id: held.source or held.id for held in self._owned(source)}
+        before = {document.id: document.source or document.id for document in self._owned(source)}
         seen: set[str] = set()
 
         def documents() -> Iterator[Document]:
@@ -256,19 +260,17 @@ class LocalKnowledgeBase:
 
 
 def _owned_by(source: str, uri: str, documents: Iterable[Document]) -> list[Document]:
-    """Documents that name their data source and place; a file of one document gives it the file's URI as
-    its id.
-    """
-    found = list(documents)
-    ids = [uri] if len(found) == 1 else [f"{uri}#{number}" for number in range(1, len(found) + 1)]
+    """Add data source and URI to the documents of a file. The id of a single document is the file's URI."""
+    parts = list(documents)
+    ids = [uri] if len(parts) == 1 else [f"{uri}#{number}" for number in range(1, len(parts) + 1)]
     return [
         Document(document.page_content, {**document.metadata, "source": uri, SOURCE_KEY: source}, id=id)
-        for id, document in zip(ids, found, strict=True)
+        for id, document in zip(ids, parts, strict=True)
     ]
 
 
 def _unowned(tree: Filter) -> Filter:
-    """The filter under which documents of no data source belong to each."""
+    """Widen a filter, so that documents without a data source match every data source."""
     if isinstance(tree, And):
         return And(tuple(_unowned(part) for part in tree.parts))
     if isinstance(tree, Or):
@@ -278,8 +280,8 @@ def _unowned(tree: Filter) -> Filter:
     return tree
 
 
-def _asked_source(tree: Filter | None) -> str | None:
-    """The data source that a filter demands, where it demands one."""
+def _required_source(tree: Filter | None) -> str | None:
+    """Return the data source that a filter requires, or None."""
     parts = tree.parts if isinstance(tree, And) else (tree,)
     for part in parts:
         if isinstance(part, Compare) and part.key == SOURCE_KEY and part.operator == "eq":
@@ -287,9 +289,9 @@ def _asked_source(tree: Filter | None) -> str | None:
     return None
 
 
-def _result(item: RetrievedItem, base: str, asked: str | None) -> dict[str, Any]:
+def _result(item: RetrievedItem, base: str, source: str | None) -> dict[str, Any]:
     uri = str(item.metadata.get("source") or item.id)
-    owner = item.metadata.get(SOURCE_KEY) or asked
+    owner = item.metadata.get(SOURCE_KEY) or source
     metadata = {**item.metadata, URI_KEY: _address(uri)} | ({SOURCE_KEY: owner} if owner else {})
     return {
         "content": {"text": item.text, "type": "TEXT"},
@@ -300,12 +302,12 @@ def _result(item: RetrievedItem, base: str, asked: str | None) -> dict[str, Any]
 
 
 def _address(source: str) -> str:
-    """A source as a URI: paths of this machine become `file://` addresses."""
+    """Return a source as a URI: local paths become `file://` addresses."""
     return Path(source).as_uri() if source.startswith("/") else source
 
 
 def _location(uri: str) -> dict[str, Any]:
-    """Where a document is. Files are given as S3 places, so that code written for those reads them."""
+    """Return the location of a document. A file has an S3 location, for code that reads only those."""
     if uri.startswith(("http://", "https://")):
         return {"type": "WEB", "webLocation": {"url": uri}}
     if uri.startswith(("s3://", "file://")):
@@ -334,8 +336,8 @@ def _required(request: Mapping[str, Any], name: str, operation: str) -> Any:
 def _few(request: Mapping[str, Any], name: str, operation: str) -> list[Mapping[str, Any]]:
     entries: list[Mapping[str, Any]] = list(_required(request, name, operation))
     if len(entries) > MAX_DOCUMENTS:
-        told = f"{name} must have length less than or equal to {MAX_DOCUMENTS}, got {len(entries)}"
-        raise _invalid(told, operation)
+        message = f"{name} must have length less than or equal to {MAX_DOCUMENTS}, got {len(entries)}"
+        raise _invalid(message, operation)
     return entries
 
 
@@ -351,7 +353,7 @@ def _invalid(message: str, operation: str) -> Exception:
 
 
 def _page(request: Mapping[str, Any], items: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """The part of a list that a request asks for, and where it goes on."""
+    """Return the page of a list that a request asks for, and the token of the next page."""
     start = int(request.get("nextToken") or 0)
     end = start + int(request.get("maxResults") or 10)
     return {name: items[start:end], **({"nextToken": str(end)} if end < len(items) else {})}

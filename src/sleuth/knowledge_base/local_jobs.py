@@ -1,4 +1,4 @@
-"""How does a local knowledge base run its ingestion jobs?"""
+"""Runs the ingestion jobs of a local knowledge base."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATISTICS = {
     "failed": "numberOfDocumentsFailed",
 }
 Run = Callable[[str, Callable[[], bool]], dict[str, int]]
-"""Reads a data source; takes what says whether to stop, gives counts by the names above."""
+"""Reads a data source. Takes its id and a function that tells whether to stop; returns counts by the names above."""
 
 
 class Jobs:
@@ -36,16 +36,16 @@ class Jobs:
         self._thread: Thread | None = None
 
     def start(self, base: str, source: str) -> dict[str, Any]:
-        """Begins a job.
+        """Begin a job.
 
         Raises:
-            LocalServiceError: a ConflictException, where one is running.
+            LocalServiceError: a ConflictException, if one is running.
         """
         with self._lock:
             running = self._running()
             if running is not None:
-                told = f"data source {running['dataSourceId']!r} has an ongoing ingestion job"
-                raise local_error("ConflictException", told, "StartIngestionJob", 409)
+                message = f"data source {running['dataSourceId']!r} has an ongoing ingestion job"
+                raise local_error("ConflictException", message, "StartIngestionJob", 409)
             now = datetime.now(UTC)
             job: dict[str, Any] = {
                 "knowledgeBaseId": base,
@@ -63,10 +63,10 @@ class Jobs:
             return started
 
     def get(self, name: str) -> dict[str, Any]:
-        """A job as it is now.
+        """Return the current state of a job.
 
         Raises:
-            LocalServiceError: a ResourceNotFoundException.
+            LocalServiceError: a ResourceNotFoundException, if there is no such job.
         """
         with self._lock:
             if name not in self._jobs:
@@ -76,17 +76,17 @@ class Jobs:
             return dict(self._jobs[name])
 
     def of(self, source: str) -> list[dict[str, Any]]:
-        """The jobs of a data source, newest first."""
+        """Return the jobs of a data source, newest first."""
         with self._lock:
             return [dict(job) for job in reversed(self._jobs.values()) if job["dataSourceId"] == source]
 
     def running(self) -> dict[str, Any] | None:
-        """The job that is running, if one is."""
+        """Return the running job, or None."""
         with self._lock:
             return self._running()
 
     def stop(self, name: str) -> dict[str, Any]:
-        """Asks a job to end."""
+        """Ask a job to end."""
         job = self.get(name)
         if job["status"] in ("STARTING", "IN_PROGRESS"):
             self._stop.set()
@@ -94,7 +94,7 @@ class Jobs:
         return self.get(name)
 
     def close(self) -> None:
-        """Ends a job that is running, and waits for it."""
+        """End a running job, and wait for it."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()

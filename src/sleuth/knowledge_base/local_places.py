@@ -1,4 +1,4 @@
-"""Which files stand for the documents of a data source?"""
+"""Maps the URIs of a local knowledge base to files and reads them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SIDECAR = ".metadata.json"
 
 
 def read_text(path: Path) -> Iterable[Document]:
-    """The one document of a file of UTF-8 text.
+    """Read a file of UTF-8 text as one document.
 
     Raises:
-        LoadError: it cannot be read so.
+        LoadError: it cannot be read as UTF-8.
     """
     try:
         return [Document(path.read_text("utf-8"), {"title": path.name})]
@@ -29,13 +29,12 @@ def read_text(path: Path) -> Iterable[Document]:
 
 
 class Places:
-    """Files by URI: `file://` below the folders of data sources, `s3://` below those of buckets, nothing
-    else.
+    """Files by URI: only `file://` below the folders of data sources and `s3://` below those of buckets.
 
     Args:
         sources: a folder or an `s3://` address by data source.
         buckets: a folder by bucket.
-        reader: gives the documents of a file.
+        reader: returns the documents of a file.
     """
 
     def __init__(
@@ -52,10 +51,10 @@ class Places:
         ]
 
     def files_of(self, source: str) -> Iterator[tuple[str, Path]]:
-        """URI and path of every file of a data source, in order of path; hidden ones and sidecars left out.
+        """Yield URI and path of every file of a data source, sorted by path, without hidden files and sidecars.
 
         Raises:
-            LoadError: its folder is not there.
+            LoadError: its folder does not exist.
         """
         place = self.sources[source]
         folder = self.path_of(place) if place.startswith("s3://") else Path(place).resolve()
@@ -72,7 +71,7 @@ class Places:
             yield bucket, path
 
     def path_of(self, uri: str) -> Path:
-        """The file behind a URI.
+        """Return the file behind a URI.
 
         Raises:
             ArgumentError: another scheme, an unknown bucket, or a place outside of the folders.
@@ -85,16 +84,16 @@ class Places:
             folders = self._folders
             path = Path(unquote(parts.path)).resolve()
         else:
-            known = ", ".join(f"s3://{name}/" for name in sorted(self._buckets)) or "none"
+            buckets = ", ".join(f"s3://{name}/" for name in sorted(self._buckets)) or "none"
             raise ArgumentError(
-                f"uri must be in a known bucket ({known}) or a file of a data source, got {uri!r}"
+                f"uri must be in a known bucket ({buckets}) or a file of a data source, got {uri!r}"
             )
         if not any(path.is_relative_to(folder) for folder in folders):
             raise ArgumentError(f"uri must lie in the folder of its bucket or data source, got {uri!r}")
         return path
 
     def read(self, path: Path) -> list[Document]:
-        """The documents of a file, with the attributes of its sidecar.
+        """Read the documents of a file, with the attributes of its sidecar.
 
         Raises:
             LoadError: the file or its sidecar cannot be read.
@@ -105,10 +104,10 @@ class Places:
         ]
 
     def documents_of(self, entry: Mapping[str, Any]) -> tuple[str, Iterable[Document]]:
-        """URI and documents of one entry of `IngestKnowledgeBaseDocuments`; they are read when iterated over.
+        """Return URI and documents of one entry of `IngestKnowledgeBaseDocuments`; iterating reads the file.
 
         Raises:
-            ArgumentError: an entry that is not in the service's form, or of a place that may not be read.
+            ArgumentError: the entry is not in the service's form, or its place may not be read.
         """
         content = entry.get("content") or {}
         extra = _attributes(entry.get("metadata") or {})
@@ -136,20 +135,20 @@ def _inline(content: Mapping[str, Any]) -> str:
     if not isinstance(data, (str, bytes)):
         raise ArgumentError(f"inlineContent must hold textContent or byteContent, got {dict(content)!r}")
     try:
-        found = data if isinstance(data, bytes) else base64.b64decode(data, validate=True)
-        return found.decode("utf-8")
+        raw = data if isinstance(data, bytes) else base64.b64decode(data, validate=True)
+        return raw.decode("utf-8")
     except (binascii.Error, UnicodeDecodeError) as error:
         raise ArgumentError("byteContent must be UTF-8 text, got other bytes") from error
 
 
 def _attributes(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    found = {}
+    attributes = {}
     for attribute in metadata.get("inlineAttributes") or ():
         values = [value for name, value in attribute["value"].items() if name != "type"]
         if len(values) != 1:
             raise ArgumentError(f"an attribute must have one value, got {attribute!r}")
-        found[str(attribute["key"])] = values[0]
-    return found
+        attributes[str(attribute["key"])] = values[0]
+    return attributes
 
 
 def _sidecar(path: Path) -> dict[str, Any]:
@@ -163,9 +162,7 @@ def _sidecar(path: Path) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a sidecar: as it is, or in the longer form `{"value": {"type": "STRING", "stringValue":
-    ...}}`.
-    """
+    """Return a value of a sidecar; unwrap the long form `{"value": {"type": "STRING", "stringValue": ...}}`."""
     if isinstance(value, dict) and isinstance(value.get("value"), dict):
         return next((member for name, member in value["value"].items() if name != "type"), None)
     return value

@@ -1,4 +1,4 @@
-"""Which passages of a knowledge base answer a query, as a ranking like any other?"""
+"""Ranks documents of a knowledge base for a query, as a `Retriever`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sleuth.types import Ranking, RetrievedItem
 class KnowledgeBaseRetriever:
     """A `Retriever` over one knowledge base, to be fused with others.
 
-    An item is a document, by its URI, with its best passage. Every call asks for at least 100 passages and
-    cuts after taking the best of each document, so that the ranking for k is the head of that for k + 1.
+    An item is a document, by its URI, with its best passage. Every call requests at least 100 passages, takes
+    the best of each document and then cuts, so that the ranking for k is the head of that for k + 1.
 
     Args:
         knowledge_base_id: the base.
@@ -46,20 +46,20 @@ class KnowledgeBaseRetriever:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """The best `k` documents among those that match `filter`.
+        """Return the best `k` documents among those that match `filter`.
 
         Raises:
-            FilterError: the service cannot say this filter.
+            FilterError: the service cannot express this filter.
             KnowledgeBaseError: it did not answer.
         """
         k = check_count(k)
-        wanted = as_filter(filter)
+        condition = as_filter(filter)
         if k == 0 or not query.strip():
             return Ranking(())
-        found, _ = self._asking.retrieve_with_report(
-            query, self._base, self._source, wanted, max(k, MAX_RESULTS)
+        results, _ = self._asking.retrieve_with_report(
+            query, self._base, self._source, condition, max(k, MAX_RESULTS)
         )
-        items = {item.id: item for item in reversed([_item(result) for result in found])}
+        items = {item.id: item for item in reversed([_item(result) for result in results])}
         return Ranking(sorted(items.values(), key=lambda item: (-(item.score or 0.0), item.id))[:k])
 
     async def aretrieve(

@@ -1,4 +1,4 @@
-"""What is in a result of a knowledge base, and which results are of the same document?"""
+"""Reads the results of a knowledge base and removes duplicates."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 SOURCE_KEY = "x-amz-bedrock-kb-data-source-id"
-"""The metadata key under which the service keeps a document's data source."""
+"""The metadata key of a document's data source."""
 
 
 def uri_of(result: Mapping[str, Any]) -> str | None:
-    """Where a result's document is, whatever the type of its location; None where nothing says so."""
+    """Return the URI of a result, whatever the type of its location, or None."""
     location = result.get("location")
     if not isinstance(location, Mapping):
         return None
     places = [place for place in location.values() if isinstance(place, Mapping)]
-    found = (place.get(key) for place in places for key in ("uri", "url", "id", "query"))
-    return next((value for value in found if isinstance(value, str) and value), None)
+    values = (place.get(key) for place in places for key in ("uri", "url", "id", "query"))
+    return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def text_of(content: object) -> str:
-    """The text of a result: of its own, of a recording, of a film's summary, or a row's columns by name."""
+    """Return the text of a result: its own, a transcription, a video's summary, or a row's columns by name."""
     if isinstance(content, str):
         return content
     if not isinstance(content, Mapping):
         return ""
     row = content.get("row") or ()
-    found = (
+    texts = (
         content.get("text"),
         _member(content, "audio", "transcription"),
         _member(content, "video", "summary"),
         "\n".join(f"{column.get('columnName')}: {column.get('columnValue')}" for column in row),
     )
-    return next((text for text in found if isinstance(text, str) and text), "")
+    return next((text for text in texts if isinstance(text, str) and text), "")
 
 
 def _member(content: Mapping[str, Any], name: str, key: str) -> object:
@@ -41,7 +41,7 @@ def _member(content: Mapping[str, Any], name: str, key: str) -> object:
 
 
 def documented(result: Mapping[str, Any], boost: float = 1.0) -> dict[str, Any]:
-    """A result of the service in the documented shape: `score`, `content`, `location`, `metadata`."""
+    """Convert a result of the service to the documented shape: `score`, `content`, `location`, `metadata`."""
     return {
         "score": float(result.get("score") or 0.0) * boost,
         "content": text_of(result.get("content")),
@@ -51,8 +51,7 @@ def documented(result: Mapping[str, Any], boost: float = 1.0) -> dict[str, Any]:
 
 
 def deduplicate_results(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One result per URI, the one of the highest score (of equals the first); those without a URI are all
-    kept.
+    """Return the result with the highest score per URI (the first of equals), and all results without a URI.
 
     Returns:
         The results themselves, best first, equal scores in their order here.
@@ -63,8 +62,8 @@ def deduplicate_results(results: Sequence[dict[str, Any]]) -> list[dict[str, Any
         if uri is not None and (uri not in best or _score(result) > _score(results[best[uri]])):
             best[uri] = at
     named = set(best.values())
-    kept = [result for at, result in enumerate(results) if at in named or uri_of(result) is None]
-    return sorted(kept, key=lambda result: -_score(result))
+    unique = [result for at, result in enumerate(results) if at in named or uri_of(result) is None]
+    return sorted(unique, key=lambda result: -_score(result))
 
 
 def _score(result: Mapping[str, Any]) -> float:

@@ -1,4 +1,4 @@
-"""Which passages of a hosted knowledge base answer a query, filtered and unfiltered at once?"""
+"""Searches a hosted knowledge base in several slices at once and merges their results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sleuth.remote.endpoints import TurnError, endpoint_at
 from sleuth.types import PartReport
 
 MAX_RESULTS = 100
-"""The most results that one request may ask for (`numberOfResults` in the service's model)."""
+"""Maximum results of one request (`numberOfResults` in the service's model)."""
 _RETRIES = 2
 _BACKOFF = 0.1
 
@@ -29,23 +29,23 @@ Results = list[dict[str, Any]]
 
 
 class MultiSliceRetriever:
-    """Asks a knowledge base several questions at once, slices, and merges the answers.
+    """Sends several queries, called slices, to a knowledge base at once and merges the results.
 
-    With a metadata filter there are two slices: what matches the filter, its scores raised, and everything.
-    More data sources and rewritten queries make more. A slice that is slow or fails costs only its own
-    results.
+    With a metadata filter there are two slices: documents that match the filter, with raised scores, and all
+    documents. Each further data source or rewritten query adds slices. A slice that is slow or fails loses only
+    its own results.
 
     Args:
         bedrock_agent_client: of boto3's "bedrock-agent-runtime", or a `LocalKnowledgeBase`; None makes one
             for `AWS_REGION` with timeouts to match.
-        timeout_seconds: for each slice, and so for the whole call, since slices run at once.
-        max_slices: at most so many slices run; those with the filter, and the first query's, come first.
-        enabled: False asks one question only, with the filter where one is given, and multiplies no score.
-        filtered_score_boost: what scores of the filtered slices are multiplied by.
+        timeout_seconds: for each slice, and so for the whole call, because slices run in parallel.
+        max_slices: maximum number of slices; those with the filter, and those of the first query, come first.
+        enabled: False runs one slice only, with the filter if there is one, and does not raise scores.
+        filtered_score_boost: multiplies the scores of filtered slices.
 
     Attributes:
-        last_report: what each slice of the last call did, in order: name, status, seconds, hits and error.
-            Where threads share a retriever, `retrieve_with_report` gives each call its own.
+        last_report: each slice of the last call, in order: name, status, seconds, hits and error. If threads
+            share a retriever, `retrieve_with_report` returns the report of each call.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class MultiSliceRetriever:
         self.enabled = enabled
         self.filtered_score_boost = float(filtered_score_boost)
         self.last_report: tuple[PartReport, ...] = ()
-        self._given = bedrock_agent_client
+        self._agent_client = bedrock_agent_client
 
     def retrieve(
         self,
@@ -81,13 +81,13 @@ class MultiSliceRetriever:
         data_source_ids: Sequence[str] = (),
         rewrites: Sequence[str] = (),
     ) -> Results:
-        """The best results of all slices, one per document.
+        """Return the best results of all slices, one per document.
 
         Args:
             data_source_id: only documents of this data source; None takes all.
             metadata_filter: in the style of S3 Vectors (`{"topic": {"$eq": "genealogy"}}`) or in the
-                service's own form; an empty one is none.
-            num_results: at most so many, 1 or more.
+                service's own form; an empty one means no filter.
+            num_results: maximum number of results, 1 or more.
             data_source_ids: further data sources, each with slices of its own.
             rewrites: the query in other words, each with slices of its own.
 
@@ -95,9 +95,9 @@ class MultiSliceRetriever:
             `{"score", "content", "location", "metadata"}` each, best first, equal scores by URI.
 
         Raises:
-            FilterError: the service cannot say this filter; it is never dropped.
-            KnowledgeBaseError: no slice answered. It is also of the kind of the first slice's failure, such
-                as boto3's ClientError.
+            FilterError: the service cannot express this filter; it is never dropped.
+            KnowledgeBaseError: no slice answered. It is also an instance of the first failure's type, such as
+                boto3's ClientError.
         """
         results, _ = self.retrieve_with_report(
             query, knowledge_base_id, data_source_id, metadata_filter, num_results,
@@ -133,43 +133,41 @@ class MultiSliceRetriever:
         data_source_ids: Sequence[str] = (),
         rewrites: Sequence[str] = (),
     ) -> tuple[Results, tuple[PartReport, ...]]:
-        """What `retrieve` gives, and what each slice did."""
+        """Return the results of `retrieve`, and a report of each slice."""
         num_results = _check(query, knowledge_base_id, num_results)
-        wanted = service_filter(metadata_filter)
-        for name, given in (("data_source_ids", data_source_ids), ("rewrites", rewrites)):
-            if isinstance(given, str):
-                raise ArgumentError(f"{name} must be a list, got {given!r}; write [{given!r}]")
+        condition = service_filter(metadata_filter)
+        for name, values in (("data_source_ids", data_source_ids), ("rewrites", rewrites)):
+            if isinstance(values, str):
+                raise ArgumentError(f"{name} must be a list, got {values!r}; write [{values!r}]")
         others: list[str | None] = list(data_source_ids)
         sources = others if others and data_source_id is None else [data_source_id, *others]
         slices: dict[str, Callable[[], Results]] = {}
-        for name, filtered, text, source in _plan([query, *rewrites], sources, wanted is not None):
+        for name, filtered, text, source in _plan([query, *rewrites], sources, condition is not None):
             request = {
                 "knowledgeBaseId": knowledge_base_id,
                 "retrievalQuery": {"text": text},
-                "retrievalConfiguration": _search(num_results, source, wanted if filtered else None),
+                "retrievalConfiguration": _search(num_results, source, condition if filtered else None),
             }
             boost = self.filtered_score_boost if filtered and self.enabled else 1.0
             slices[name] = partial(self._ask, request, num_results, boost)
         most = self.max_slices if self.enabled else 1
-        found, reports = run_slices(slices, deadline=self.timeout_seconds, max_slices=most)
+        answers, reports = run_slices(slices, deadline=self.timeout_seconds, max_slices=most)
         self.last_report = tuple(reports)
-        if not found:
+        if not answers:
             raise_failure(reports, knowledge_base_id)
-        merged = deduplicate_results([result for results in found.values() for result in results])
+        merged = deduplicate_results([result for results in answers.values() for result in results])
         merged.sort(key=lambda result: (-result["score"], uri_of(result) or ""))
         return merged[:num_results], tuple(reports)
 
     def _client(self) -> Any:
-        if self._given is not None:
-            return self._given
+        if self._agent_client is not None:
+            return self._agent_client
         return default_client("bedrock-agent-runtime", self.timeout_seconds)
 
     def _ask(self, request: Mapping[str, Any], num_results: int, boost: float) -> Results:
-        """The results of one slice, page by page. Only clients made here are asked again: others have
-        settings.
-        """
+        """Fetch the results of one slice, page by page. Only clients made here are retried."""
         deadline = Deadline(self.timeout_seconds)
-        client = self._client()  # here, since boto3 takes its time to make one, and the call has a deadline
+        client = self._client()  # made within the deadline, because boto3 takes long to make one
         endpoint = endpoint_of(client)
         results: Results = []
         page: dict[str, Any] = {}
@@ -179,7 +177,7 @@ class MultiSliceRetriever:
                 page = retry.call(
                     lambda _: client.retrieve(**request, **more),  # noqa: B023 - called before the next round
                     again=again_when_down,
-                    retries=_RETRIES if self._given is None else 0,
+                    retries=_RETRIES if self._agent_client is None else 0,
                     base=_BACKOFF,
                     deadline=deadline,
                     endpoint=endpoint_at(endpoint) if endpoint else None,
@@ -207,7 +205,7 @@ def _check(query: str, knowledge_base_id: str, num_results: int) -> int:
 def _plan(
     queries: Sequence[str], sources: Sequence[str | None], has_filter: bool
 ) -> Iterator[tuple[str, bool, str, str | None]]:
-    """Slices in the order in which `max_slices` takes them: name, whether filtered, query, data source."""
+    """Yield slices in the order in which `max_slices` takes them: name, whether filtered, query, data source."""
     for number, query in enumerate(queries):
         for source in dict.fromkeys(sources):
             marks = [source] if source is not None and source != sources[0] else []
@@ -218,38 +216,38 @@ def _plan(
 
 
 def service_filter(metadata_filter: Mapping[str, Any] | Filter | None) -> dict[str, Any] | None:
-    """The whole of a filter in the service's form, or None for no filter.
+    """Convert a filter to the service's form; None stays None. Nothing is dropped.
 
     Raises:
-        FilterError: it cannot be read, or the service cannot say it.
+        FilterError: it is invalid, or the service cannot express it.
     """
     tree = as_filter(metadata_filter)
     if tree is None:
         return None
     if isinstance(metadata_filter, Mapping) and is_bedrock(metadata_filter):
-        return dict(metadata_filter)  # read to see that it is sound, sent as it was written
+        return dict(metadata_filter)  # as_filter checked it; it is sent as written
     return to_bedrock(tree)
 
 
-def _search(num_results: int, source: str | None, wanted: dict[str, Any] | None) -> dict[str, Any]:
-    """The `retrievalConfiguration` of a request; the data source is always demanded beside the filter."""
+def _search(num_results: int, source: str | None, condition: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the `retrievalConfiguration` of a request; it requires the data source as well as the filter."""
     search: dict[str, Any] = {"numberOfResults": min(num_results, MAX_RESULTS)}
     parts = [] if source is None else [{"equals": {"key": SOURCE_KEY, "value": source}}]
-    parts += wanted.get("andAll", [wanted]) if wanted is not None else []
+    parts += condition.get("andAll", [condition]) if condition is not None else []
     if parts:
         search["filter"] = parts[0] if len(parts) == 1 else {"andAll": parts}
     return {"vectorSearchConfiguration": search}
 
 
 def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> None:
-    """Raises the failure of the first slice that has one; a note says what became of all of them."""
-    told = "; ".join(f"{report.name}: {report.error}" for report in reports if report.status != "skipped")
+    """Raise the failure of the first slice that has one, with a note that lists all of them."""
+    failures = "; ".join(f"{report.name}: {report.error}" for report in reports if report.status != "skipped")
     cause = next((report.exception for report in reports if report.exception is not None), None)
     if cause is None:
-        late = f"knowledge base {knowledge_base!r} did not answer in time ({told})"
+        late = f"knowledge base {knowledge_base!r} did not answer in time ({failures})"
         raise KnowledgeBaseTimeoutError(late, service="bedrock")
     failure = wrapped(cause, explain(cause, knowledge_base))
-    failure.add_note(f"no slice answered: {told}")
+    failure.add_note(f"no slice answered: {failures}")
     if failure is cause:
         raise cause
     raise failure from cause

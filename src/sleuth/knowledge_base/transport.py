@@ -1,7 +1,7 @@
 """Sends the requests of a boto3 client over our own transport, so that no answer outlasts its deadline.
 
-botocore limits each read of a socket: a server that sends a byte now and then outlasts that, and one that sends without
-end fills the memory. A handler of botocore's `before-send` event answers in place of its transport.
+botocore limits only each read of a socket: a server that sends a byte now and then outlasts that limit, and an endless
+answer fills the memory. A handler of botocore's `before-send` event replaces its transport.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ MAX_BYTES = 64_000_000
 
 
 class _Raw:
-    """A body that was read, in the form that botocore asks for."""
+    """A complete body in the form that botocore expects."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
 
     def stream(self) -> Iterator[bytes]:
-        """The body in one piece."""
+        """Yield the body in one piece."""
         yield self._body
 
 
 def sender(timeout: float) -> Callable[..., Any]:
-    """A handler of botocore's `before-send`: sends a request in place of the client's own transport.
+    """Return a handler of botocore's `before-send` that sends requests in place of the client's own transport.
 
     Args:
-        timeout: seconds for the whole of a request.
+        timeout: seconds for a whole request.
     """
     from botocore.awsrequest import AWSResponse
     from botocore.exceptions import (

@@ -1,4 +1,4 @@
-"""When has a knowledge base finished reading?"""
+"""Waits until a knowledge base has ingested documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUNNING_JOBS = ("STARTING", "IN_PROGRESS", "STOPPING")
 RUNNING_DOCUMENTS = ("STARTING", "PENDING", "IN_PROGRESS", "DELETING", "DELETE_IN_PROGRESS", UNKNOWN)
 
 Progress = Callable[[dict[str, Any]], None]
-"""Takes the job, or the documents' statuses by URI, each time they were asked for."""
+"""Called with the job, or with the documents' statuses by URI, after each request."""
 
 
 def wait_for_ingestion(
@@ -33,22 +33,21 @@ def wait_for_ingestion(
     progress: Progress | None = None,
     client: Any = None,
 ) -> dict[str, Any]:
-    """Waits for a job, or for single documents, to be done.
+    """Wait until a job, or a set of documents, is done.
 
     Args:
         ingestion_job_id: the job; None waits for the newest of the data source, or for `s3_uris`.
         s3_uris: documents to wait for, instead of a job.
         timeout: seconds to wait at most.
-        poll: seconds between two questions.
+        poll: seconds between two requests.
         progress: called with every answer.
         client: of boto3's "bedrock-agent", or a `LocalKnowledgeBase`; None makes one for `AWS_REGION`.
 
     Returns:
-        The job when it is complete, or the status of every document when none is on its way; documents that
-        failed are among them.
+        The complete job, or the status of every document once none is in progress; that includes failed ones.
 
     Raises:
-        KnowledgeBaseError: the job failed or was stopped, there is none, or the time is over.
+        KnowledgeBaseError: the job failed or was stopped, there is none, or the timeout passed.
     """
     if not poll > 0:
         raise ArgumentError(f"poll must be above 0 seconds, got {poll!r}")
@@ -59,7 +58,7 @@ def wait_for_ingestion(
         uris = list(s3_uris)
         return _poll(
             lambda: dict(batch_check_document_statuses(kb_id, ds_id, uris, client=agent)),
-            lambda found: not any(status in RUNNING_DOCUMENTS for status in found.values()),
+            lambda statuses: not any(status in RUNNING_DOCUMENTS for status in statuses.values()),
             timeout, poll, progress,
         )  # fmt: skip
     name = ingestion_job_id or _newest(agent, kb_id, ds_id)
@@ -69,7 +68,7 @@ def wait_for_ingestion(
                 "ingestionJob"
             ]
         ),
-        lambda found: found.get("status") not in RUNNING_JOBS,
+        lambda job: job.get("status") not in RUNNING_JOBS,
         timeout, poll, progress,
     )  # fmt: skip
     if job.get("status") != "COMPLETE":
@@ -105,11 +104,11 @@ def _poll(
 ) -> dict[str, Any]:
     deadline = Deadline(timeout)
     while True:
-        found = ask()
+        answer = ask()
         if progress is not None:
-            progress(found)
-        if done(found):
-            return found
+            progress(answer)
+        if done(answer):
+            return answer
         if deadline.passed():
             raise KnowledgeBaseError(f"ingestion was not done within {timeout:g} s", service="bedrock")
         deadline.sleep(poll)

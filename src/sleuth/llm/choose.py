@@ -1,6 +1,6 @@
-"""Which model does a name mean?
+"""Opens the generator or embedder that a model name means.
 
-`openai:NAME` is a model behind an OpenAI-compatible endpoint; `ollama:NAME`, or any other name, one that
+`openai:NAME` is a model behind an OpenAI-compatible endpoint; `ollama:NAME` or any other name is a model that
 Ollama runs.
 """
 
@@ -15,10 +15,10 @@ Generators = Ollama | OpenAIGenerator
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """The service and the model that a name means; tags such as `llama3.1:8b` belong to the model.
+    """Split a name into service and model; tags such as `llama3.1:8b` belong to the model.
 
     Raises:
-        ArgumentError: no model is named.
+        ArgumentError: the name has no model.
     """
     service, colon, model = name.partition(":")
     if not colon or service not in ("ollama", "openai"):
@@ -31,11 +31,11 @@ def split_name(name: str) -> tuple[str, str]:
 def open_generator(
     name: str, *, base_url: str | None = None, timeout: float = 300.0, context: int | None = None
 ) -> Generators:
-    """The generator that a name means; no request is made yet.
+    """Return the generator that a name means, without making a request.
 
     Args:
-        context: tokens of prompt and answer that Ollama is asked to have room for; it cuts longer prompts
-            without a word, and its own default has room for 2,048 or 4,096.
+        context: tokens of prompt and answer that Ollama's context window must hold. Ollama cuts longer
+            prompts silently; its own default is 2,048 or 4,096.
     """
     service, model = split_name(name)
     if service == "openai":
@@ -45,7 +45,7 @@ def open_generator(
 
 
 def open_embedder(name: str, *, base_url: str | None = None, timeout: float = 120.0) -> Embedders:
-    """The embedder that a name means, with vectors of length 1; no request is made yet."""
+    """Return the embedder that a name means, with vectors of length 1, without making a request."""
     service, model = split_name(name)
     if service == "openai":
         return OpenAIEmbedder(model, base_url, timeout=timeout)

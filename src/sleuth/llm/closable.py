@@ -25,7 +25,7 @@ class _Closable(http.client.HTTPConnection):
             with suppress(OSError):  # it is closed already
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
-        cancellation.register(shut)  # for as long as the call lasts
+        cancellation.register(shut)  # until the call ends
 
 
 class _SecureClosable(_Closable, http.client.HTTPSConnection):
@@ -44,5 +44,5 @@ class _SecureHandler(urllib.request.HTTPSHandler):
 
 @cache
 def closable_opener() -> Any:
-    """An opener of urllib with proxies and redirects as `urlopen` has them."""
+    """Return a urllib opener that handles proxies and redirects as `urlopen` does."""
     return urllib.request.build_opener(_Handler, _SecureHandler)

@@ -1,4 +1,4 @@
-"""What does a language model make of documents: an answer, a summary, a judgement?"""
+"""Answers questions from documents, summarises them and rates answers with a language model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sleuth.types import Document
 
 
 def answer_prompt(question: str, context_docs: Sequence[Document]) -> str:
-    """The prompt of an answer: each document with its metadata, then the question."""
+    """Return the prompt of an answer: each document with its metadata, then the question."""
     context = "\n\n".join(f"Source: {doc.metadata}\nContent: {doc.page_content}" for doc in context_docs)
     return f"Use the following context to answer the question:\n\n{context}\n\nQuestion: {question}\nAnswer:"
 
@@ -20,7 +20,7 @@ class LLMGenerator:
 
     Args:
         model: a model that Ollama runs.
-        llm: any other generator; `model`, `base_url` and `timeout` then do not matter.
+        llm: any other generator; `model`, `base_url` and `timeout` are then ignored.
         base_url: where Ollama runs.
         timeout: seconds of silence after which a call fails.
     """
@@ -36,7 +36,7 @@ class LLMGenerator:
         self.llm: Generator = Ollama(model, base_url, timeout=timeout) if llm is None else llm
 
     def generate_answer(self, question: str, context_docs: Sequence[Document]) -> str:
-        """The model's answer to a question from the documents.
+        """Ask the model to answer a question from the documents.
 
         Raises:
             GenerationError: the model did not answer.
@@ -44,15 +44,15 @@ class LLMGenerator:
         return self.llm.complete(answer_prompt(question, context_docs))
 
     def stream_answer(self, question: str, context_docs: Sequence[Document]) -> Iterator[str]:
-        """`generate_answer` in pieces.
+        """Yield the answer of `generate_answer` in pieces.
 
         Raises:
-            GenerationError: the model did not answer, or broke off; after the pieces that came.
+            GenerationError: the model did not answer or broke off; raised after the pieces that arrived.
         """
         return self.llm.stream(answer_prompt(question, context_docs))
 
     def summarize_docs(self, docs: Sequence[Document]) -> str:
-        """The model's summary of the documents in bullet points.
+        """Ask the model to summarise the documents in bullet points.
 
         Raises:
             GenerationError: the model did not answer.
@@ -63,7 +63,7 @@ class LLMGenerator:
         )
 
     def evaluate_relevance(self, question: str, answer: str) -> str:
-        """The model's rating of an answer, 1 to 10 with a reason, in its own words.
+        """Ask the model to rate an answer, 1 to 10 with a reason, in its own words.
 
         Raises:
             GenerationError: the model did not answer.

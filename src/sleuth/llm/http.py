@@ -1,8 +1,7 @@
-"""How is JSON asked for over HTTP, and how does a request that fails end?
+"""A JSON client over HTTP with deadlines, size limits, retries and clear failures.
 
-The standard library's urllib, with what it leaves out: an answer that never ends, one that ends too early,
-one that comes a byte at a time. `timeout` bounds the silence of a server, and the time that a whole answer
-may take.
+It uses urllib and adds checks that urllib lacks: answers that never end, end too early or arrive byte by byte.
+`timeout` bounds the silence of a server, and the time that a whole answer may take.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ from sleuth.remote.failures import BrokenError, CertificateError, LateError, Unr
 from sleuth.remote.secrets import Mask
 
 LIMIT = 64 * 1024 * 1024
-"""Bytes: an answer longer than this is cut off as endless. 1,000 vectors of 4,096 numbers take about 50
-MB."""
+"""Maximum bytes of an answer. 1,000 vectors of 4,096 numbers take about 50 MB."""
 
 BACKOFF = 1.0
 """Seconds before the first retry, doubled with each."""
@@ -38,7 +36,7 @@ BACKOFF = 1.0
 _PIECE = 64 * 1024
 _MESSAGE = 500
 _LONGEST = 1e6
-"""Seconds: no socket waits longer than some years."""
+"""Maximum timeout of a socket, in seconds."""
 
 
 class StatusError(Exception):
@@ -46,9 +44,8 @@ class StatusError(Exception):
 
     Attributes:
         message: the server's own, shortened.
-        after: seconds its `Retry-After` asks for.
-        structured: whether the message came as `{"error": …}`, so from the service and not from a router
-            before it.
+        after: seconds that its `Retry-After` asks for.
+        structured: whether the message came as `{"error": …}`, so from the service and not from its router.
     """
 
     def __init__(
@@ -62,12 +59,12 @@ class StatusError(Exception):
 
     @property
     def again(self) -> retry.Again:
-        """Why another try may do."""
+        """Why a retry may succeed."""
         return retry.Again(self.after, "rate" if self.status == 429 else "outage")
 
 
 class AnswerError(Exception):
-    """An answer with status 200 that is not what was asked for: an error, no JSON, an end too early."""
+    """An answer with status 200 that is unusable: an error, not JSON, or cut short."""
 
 
 Send = Callable[[str, "bytes | None", Mapping[str, str], Deadline], Any]
@@ -77,16 +74,16 @@ FAILURES = (OSError, http.client.HTTPException, StatusError, AnswerError, Broken
 
 @dataclass(frozen=True)
 class JsonClient:
-    """Asks one service.
+    """A client of one service.
 
     Attributes:
         base_url: without a slash at its end.
         timeout: seconds.
-        describe: makes the error that callers see of the url and what was raised here.
-        secret_headers: sent to `base_url` only, not where it redirects to; never shown.
+        describe: builds the error for callers from the url and the exception raised here.
+        secret_headers: sent to `base_url` only, not to redirect targets; never shown.
         send: makes one request; urllib's by default.
-        again: says of a failure whether the request may be sent once more.
-        retries: at most so many, all within `timeout`.
+        again: decides whether a failed request may be sent again.
+        retries: maximum number, all within `timeout`.
     """
 
     base_url: str
@@ -98,21 +95,19 @@ class JsonClient:
     send: Send = field(default_factory=lambda: send)
 
     def post(self, path: str, payload: Mapping[str, Any]) -> Any:
-        """The JSON that answers `payload`."""
+        """Post `payload` and return the JSON of the answer."""
         return self._ask(
             path, payload, lambda response, deadline: parse(read_all(response, deadline), self.mask)
         )
 
     def get(self, path: str) -> Any:
-        """The JSON at `path`."""
+        """Return the JSON at `path`."""
         return self._ask(
             path, None, lambda response, deadline: parse(read_all(response, deadline), self.mask)
         )
 
     def lines(self, path: str, payload: Mapping[str, Any]) -> Iterator[bytes]:
-        """The lines of a streamed answer as they come, without their ends. Not asked again once it
-        answered.
-        """
+        """Yield the lines of a streamed answer as they arrive, without line ends. No retry once it answered."""
         url = self.base_url + path
         response = self._ask(path, payload, lambda response, deadline: response, keep_open=True)
         try:
@@ -137,14 +132,14 @@ class JsonClient:
         body = None if payload is None else json.dumps(payload).encode("utf-8")
 
         def attempt(deadline: Deadline) -> Any:
-            with ExitStack() as held:
-                response = held.enter_context(self.send(url, body, self.secret_headers, deadline))
+            with ExitStack() as stack:
+                response = stack.enter_context(self.send(url, body, self.secret_headers, deadline))
                 if response.status != 200:
                     after = retry_after_of(response)
                     raise status_failure(response.status, response, after, deadline, self.mask)
                 answer = read(response, deadline)
                 if keep_open:
-                    held.pop_all()
+                    stack.pop_all()
                 return answer
 
         try:
@@ -167,7 +162,7 @@ class JsonClient:
         return Mask.of_headers(self.secret_headers)
 
     def shown(self, value: Any) -> str:
-        """The beginning of something that the server sent, for a message."""
+        """Return the beginning of a value that the server sent, for a message."""
         return repr(self.mask.hide(str(value))[:80])
 
 
@@ -175,24 +170,24 @@ def send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadli
     """Sends a request and returns the open response.
 
     Raises:
-        StatusError: a status that urllib takes for an error.
+        StatusError: a status that urllib treats as an error.
     """
     # base_url is checked to be HTTP
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
     for name, value in secret_headers.items():
         request.add_unredirected_header(name, value)
-    # An async call is sent over a connection that cancelling closes; any other, as document 004 says, by urlopen.
+    # Cancelling an async call must close its connection; other calls use urlopen, as document 004 says.
     open_url = closable_opener().open if current_cancellation() is not None else urllib.request.urlopen
     try:
         return open_url(request, timeout=deadline.remaining())
     except urllib.error.HTTPError as error:
         after = error.headers.get("Retry-After") if error.headers else None
-        with error.fp or BytesIO() as response:  # an error that a program made itself may have neither
+        with error.fp or BytesIO() as response:  # an error built by the program itself may have neither
             raise status_failure(error.code, response, after, deadline, Mask()) from None
 
 
 def retry_after_of(response: Any) -> str | None:
-    """The `Retry-After` of an answer, or None."""
+    """Return the `Retry-After` of an answer, or None."""
     after = response.headers.get("Retry-After")
     return after if isinstance(after, str) else None
 
@@ -200,7 +195,7 @@ def retry_after_of(response: Any) -> str | None:
 def status_failure(
     status: int, response: Any, after: str | None, deadline: Deadline, mask: Mask
 ) -> StatusError:
-    """The failure that an answer with this status stands for, with what its body says in time."""
+    """Return the error for an answer with this status, with as much of its body as arrives in time."""
     body = b""
     with suppress(OSError, http.client.HTTPException, BrokenError):
         for piece in read_pieces(response):
@@ -219,7 +214,7 @@ def status_failure(
 
 
 def error_message(answer: Any) -> str | None:
-    """What `{"error": "…"}` or `{"error": {"message": "…"}}` says; None for an answer that is no error."""
+    """Return the message of `{"error": "…"}` or `{"error": {"message": "…"}}`, or None if there is no error."""
     error = answer.get("error") if isinstance(answer, dict) else None
     if isinstance(error, dict):
         error = error.get("message") or json.dumps(error)
@@ -227,13 +222,13 @@ def error_message(answer: Any) -> str | None:
 
 
 def parse(body: bytes, mask: Mask | None = None) -> Any:
-    """The JSON of an answer.
+    """Parse the JSON of an answer.
 
     Args:
         mask: hides keys in messages.
 
     Raises:
-        AnswerError: no JSON, or an error in place of an answer.
+        AnswerError: not JSON, or an error in place of an answer.
     """
     hide = (mask or Mask()).hide
     try:
@@ -249,24 +244,24 @@ def parse(body: bytes, mask: Mask | None = None) -> Any:
 
 
 def read_pieces(response: Any) -> Iterator[bytes]:
-    """A body as it comes."""
+    """Yield a body as it arrives."""
     if isinstance(response, Answer):
         yield from response.pieces()
         return
     if not isinstance(response, BufferedIOBase):
-        yield bytes(response.read())  # an opener that the program installed may answer without a socket
+        yield bytes(response.read())  # an opener installed by the program may answer without a socket
         return
     while piece := response.read1(_PIECE):
         yield piece
 
 
 def read_all(response: Any, deadline: Deadline) -> bytes:
-    """The whole body.
+    """Read the whole body.
 
     Raises:
         AnswerError: longer than `LIMIT`.
-        TimeoutError: still coming at the deadline.
-        IncompleteRead: ended before the length that was announced.
+        TimeoutError: the deadline passed before its end.
+        IncompleteRead: it ended before the announced length.
     """
     body = bytearray()
     for piece in read_pieces(response):
@@ -282,7 +277,7 @@ def read_all(response: Any, deadline: Deadline) -> bytes:
 
 
 def read_lines(response: Any, timeout: float) -> Iterator[bytes]:
-    """The lines of a body as they come; blank ones are left out.
+    """Yield the lines of a body as they arrive, without blank ones.
 
     Raises:
         AnswerError: more than `LIMIT` bytes.
@@ -309,29 +304,27 @@ def read_lines(response: Any, timeout: float) -> Iterator[bytes]:
 
 
 def again_when_refused(error: Exception) -> retry.Again | None:
-    """Send again only what the server refused to begin: 429 and 503."""
+    """Retry only requests that the server refused to begin: 429 and 503."""
     if isinstance(error, StatusError) and error.status in (429, 503):
         return error.again
     return None
 
 
 def again_when_pure(error: Exception) -> retry.Again | None:
-    """Send again what changes nothing, however far it came: 429, 5xx, broken connections. Never after a
-    timeout.
-    """
+    """Retry requests without side effects: on 429, 5xx and broken connections, never after a timeout."""
     if isinstance(error, StatusError) and (error.status == 429 or error.status >= 500):
         return error.again
     return retry.Again() if is_broken(error) else None
 
 
 def is_timeout(error: BaseException) -> bool:
-    """Whether nothing came in time."""
+    """Tell whether a request timed out."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     return isinstance(reason, TimeoutError)
 
 
 def is_broken(error: BaseException) -> bool:
-    """Whether a connection that had been made ended too early."""
+    """Tell whether an established connection ended too early."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(reason, (ConnectionRefusedError, UnreachableError, LateError)):
         return False
@@ -339,10 +332,10 @@ def is_broken(error: BaseException) -> bool:
 
 
 def checked_secret(name: str, secret: str) -> str:
-    """A key without blanks around it, fit for a header. It is never shown.
+    """Return a key without blanks around it, checked to fit in a header. No message shows it.
 
     Raises:
-        ArgumentError: it cannot stand in a header.
+        ArgumentError: a header cannot carry it.
     """
     key = secret.strip() if isinstance(secret, str) else None
     if key is None:
@@ -357,7 +350,7 @@ def checked_secret(name: str, secret: str) -> str:
 
 
 def checked_timeout(timeout: float) -> float:
-    """A timeout that is a positive number.
+    """Return a timeout, checked to be a positive number.
 
     Raises:
         ArgumentError: it is not.

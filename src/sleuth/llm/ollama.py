@@ -1,4 +1,4 @@
-"""What does a model that Ollama runs say, and where does it place a text?
+"""Generators and embedders for models that Ollama runs.
 
 Requests are those of https://github.com/ollama/ollama/blob/main/docs/api.md.
 """
@@ -34,7 +34,7 @@ from sleuth.remote.endpoints import TurnError
 
 
 class _Default(str):
-    """The default address, told apart from the same address given by the caller."""
+    """The default address, distinct from the same address passed by the caller."""
 
     __slots__ = ()
 
@@ -43,13 +43,13 @@ DEFAULT_URL: str = _Default("http://localhost:11434")
 
 
 def host_url(host: str) -> str:
-    """The address that a value of OLLAMA_HOST means: `host`, `host:port` or a URL, as Ollama reads it.
+    """Return the address that a value of OLLAMA_HOST means: `host`, `host:port` or a URL, as Ollama reads it.
 
-    The port is 11434, or the scheme's own where there is a scheme; 0.0.0.0 and [::] are where a server
-    listens, and are asked at localhost.
+    The port defaults to 11434, or to the scheme's own if there is a scheme. A server listens at 0.0.0.0 or [::];
+    clients reach it at localhost.
 
     Raises:
-        ArgumentError: it means none.
+        ArgumentError: it is not an address.
     """
     text = host.strip().strip("\"'")
     scheme, mark, place = text.rpartition("://")
@@ -63,10 +63,10 @@ def host_url(host: str) -> str:
 
 
 def resolve_url(base_url: str) -> str:
-    """`base_url`; in place of the default, what OLLAMA_HOST says.
+    """Return `base_url`, or the address in OLLAMA_HOST in place of the default.
 
     Raises:
-        ArgumentError: no HTTP address.
+        ArgumentError: not an HTTP address.
     """
     host = os.environ.get("OLLAMA_HOST", "")
     if isinstance(base_url, _Default) and host.strip():
@@ -76,7 +76,7 @@ def resolve_url(base_url: str) -> str:
 
 @dataclass(frozen=True)
 class _Describe:
-    """Makes errors of failures: what happened, where, and the command that mends it."""
+    """Turns failures into errors that say what happened, where, and the command that mends it."""
 
     error: type[RemoteError]
     model: str
@@ -87,7 +87,7 @@ class _Describe:
         return self.error(self.message(url, cause), service="ollama", url=url, status=status)
 
     def message(self, url: str, cause: Exception) -> str:
-        """One sentence."""
+        """Return one sentence."""
         if isinstance(cause, StatusError):
             return f"Ollama at {url} {self._of_status(cause)}"
         if isinstance(cause, AnswerError):
@@ -109,8 +109,8 @@ class _Describe:
         return f"answered {cause}"
 
     def _missing_model(self, said: str) -> str:
-        found = re.search(r"model\b.*\bnot found", said, re.DOTALL | re.IGNORECASE)
-        return f"has no model {self.model!r}; get it with: ollama pull {self.model}" if found else ""
+        match = re.search(r"model\b.*\bnot found", said, re.DOTALL | re.IGNORECASE)
+        return f"has no model {self.model!r}; get it with: ollama pull {self.model}" if match else ""
 
 
 class Ollama:
@@ -118,10 +118,10 @@ class Ollama:
 
     Args:
         model: such as "llama3.1".
-        base_url: the server; where it is not given, OLLAMA_HOST is honoured.
+        base_url: the server; by default OLLAMA_HOST, else localhost.
         timeout: seconds of silence after which a call fails; loading a large model counts.
-        options: parameters of the model, such as `{"num_ctx": 8192, "temperature": 0}`. Ollama cuts a prompt
-            that is longer than `num_ctx` without a word.
+        options: parameters of the model, such as `{"num_ctx": 8192, "temperature": 0}`. Ollama silently cuts
+            prompts that are longer than `num_ctx`.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Ollama:
         return f"Ollama(model={self.model!r}, base_url={self.base_url!r})"
 
     def complete(self, prompt: str) -> str:
-        """The whole answer.
+        """Return the whole answer.
 
         Raises:
             GenerationError: no server, no model, an error, a timeout, or an answer without a response.
@@ -152,11 +152,10 @@ class Ollama:
         return self._response(answer)
 
     def stream(self, prompt: str) -> Iterator[str]:
-        """The answer in pieces as the model writes them.
+        """Yield the answer in pieces as the model writes them.
 
         Raises:
-            GenerationError: as `complete`, after the pieces that arrived; also where the stream ends without
-                being done.
+            GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
         """
         done = False
         for line in self._client.lines("/api/generate", self._payload(prompt, stream=True)):
@@ -199,16 +198,16 @@ class Ollama:
 class OllamaEmbedder:
     """An embedding model that Ollama runs.
 
-    Ollama's `/api/embeddings` gives a vector as the model made it, `/api/embed` a batch scaled to length 1. A
-    document and a query with the same text must have the same vector, so batches are used where both ways
-    agree or `normalize` makes them; elsewhere documents are embedded one by one.
+    Ollama's `/api/embeddings` returns a vector as the model computed it; `/api/embed` returns a batch scaled to
+    length 1. A document and a query with the same text must have the same vector. So batches are used if both
+    endpoints agree or `normalize` is set; otherwise documents are embedded one by one.
 
     Args:
         model: such as "nomic-embed-text".
-        base_url: the server; where it is not given, OLLAMA_HOST is honoured.
+        base_url: the server; by default OLLAMA_HOST, else localhost.
         timeout: seconds that one request may take.
         batch_size: texts per request to `/api/embed`.
-        normalize: scale every vector to length 1, which lets every model be asked in batches.
+        normalize: scale every vector to length 1, so that batches work with every model.
     """
 
     def __init__(
@@ -244,32 +243,32 @@ class OllamaEmbedder:
             return vector(answer.get("embedding") if isinstance(answer, dict) else None)
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a text, shape (dimension,).
+        """Return the vector of a text, shape (dimension,).
 
         Raises:
             EmbeddingError: no server, no model, an error, a timeout, or an answer without a vector.
         """
-        found = self._get_embedding(text)
-        return unit(found) if self.normalize else found
+        values = self._get_embedding(text)
+        return unit(values) if self.normalize else values
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector per text, in order, shape (len(texts), dimension).
+        """Return one vector per text, in order, shape (len(texts), dimension).
 
         Raises:
             EmbeddingError: as `embed_query`.
         """
-        found = self._first(texts[0]) if len(texts) > 1 else []
+        rows = self._first(texts[0]) if len(texts) > 1 else []
         if len(texts) > 1 and self._batches:
             starts = range(0, len(texts), self.batch_size)
-            found = [row for start in starts for row in self._batch(texts[start : start + self.batch_size])]
+            rows = [row for start in starts for row in self._batch(texts[start : start + self.batch_size])]
         else:
-            found += [self._get_embedding(text) for text in texts[len(found) :]]
+            rows += [self._get_embedding(text) for text in texts[len(rows) :]]
         with self._checks("/api/embeddings"):
-            found = vectors(found, len(texts))
-        return [unit(row) for row in found] if self.normalize else found
+            rows = vectors(rows, len(texts))
+        return [unit(row) for row in rows] if self.normalize else rows
 
     def _first(self, text: str) -> list[list[float]]:
-        """Finds out once whether there are batches that may be used; the vector of `text` where it came by that."""
+        """Find out once whether batches may be used; return the vector of `text` if that computed it."""
         if self._batches is not None:
             return []
         alone = [] if self.normalize else [self._get_embedding(text)]
@@ -280,7 +279,7 @@ class OllamaEmbedder:
                 self._batches = False
             elif not alone:
                 raise
-            return alone  # a text alone has its vector: so have the others, and batches may be there the next time
+            return alone  # single texts work; try batches again the next time
         self._batches = self.normalize or close(alone[0], batched)
         return alone
 
@@ -299,11 +298,11 @@ class OllamaEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class OllamaStatus:
-    """Whether a server answers, and what it has.
+    """Whether a server answers, its version and its models.
 
     Attributes:
-        models: names of the models that are pulled, sorted.
-        problem: why it does not answer; "" where it does.
+        models: names of the pulled models, sorted.
+        problem: why it does not answer; "" if it does.
     """
 
     url: str
@@ -318,7 +317,7 @@ class OllamaStatus:
 
 
 def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> OllamaStatus:
-    """What a server says of itself. Never raises for a server that fails: that is the answer."""
+    """Return what a server says of itself. A failing server is a status, never an error."""
     url = resolve_url(base_url)
     client = JsonClient(url, timeout, _Describe(RemoteError, "", timeout), _never, retries=0)
     try:
@@ -340,7 +339,7 @@ def _never(error: Exception) -> retry.Again | None:
 
 
 def _is_missing_endpoint(error: EmbeddingError) -> bool:
-    """Whether a server is too old for `/api/embed`: a 404 of its router, or an answer in the older form."""
+    """Tell whether a server is too old for `/api/embed`: its router gives 404, or the answer has the old form."""
     cause = error.__cause__
     if isinstance(cause, StatusError):
         return cause.status in (404, 405) and not cause.structured

@@ -1,7 +1,7 @@
-"""What does a model behind an OpenAI-compatible endpoint say?
+"""Generators and embedders behind an OpenAI-compatible endpoint.
 
-Requests are those of `POST /chat/completions` and `POST /embeddings`, which vLLM, llama.cpp, LM Studio,
-Ollama and many hosted services speak too.
+They send `POST /chat/completions` and `POST /embeddings`, which vLLM, llama.cpp, LM Studio, Ollama and many
+hosted services also understand.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Describe:
         return self.error(message, service="openai-compatible", url=url, status=status)
 
     def message(self, url: str, cause: Exception) -> str:
-        """One sentence."""
+        """Return one sentence."""
         if isinstance(cause, StatusError):
             return f"{url} {self._of_status(cause)}"
         if isinstance(cause, AnswerError):
@@ -88,7 +88,7 @@ def _connect(
 
 
 def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Answer:
-    """Sends a request through httpx, to an address resolved for it, or through the environment's proxy."""
+    """Send a request through httpx, to a resolved address or through the environment's proxy."""
     from sleuth.remote.exchange import Exchange
     from sleuth.remote.hosts import resolve
     from sleuth.remote.proxies import proxy_for
@@ -109,8 +109,8 @@ class OpenAIGenerator:
 
     Args:
         model: its name there.
-        base_url: up to and with `/v1`; OPENAI_BASE_URL, else OpenAI's, where it is None.
-        api_key: OPENAI_API_KEY where it is None; "" for a server that wants none. Never shown.
+        base_url: up to and including `/v1`; None takes OPENAI_BASE_URL, else OpenAI's.
+        api_key: None takes OPENAI_API_KEY; "" sends no key. Never shown.
         timeout: seconds of silence after which a call fails.
         options: further fields of the request, such as `{"temperature": 0}`.
     """
@@ -133,7 +133,7 @@ class OpenAIGenerator:
         return f"OpenAIGenerator(model={self.model!r}, base_url={self.base_url!r})"
 
     def complete(self, prompt: str) -> str:
-        """The whole answer.
+        """Return the whole answer.
 
         Raises:
             GenerationError: the endpoint failed, or answered without a message.
@@ -150,11 +150,10 @@ class OpenAIGenerator:
         raise self._failure(f"answered without a {missing}: {self._client.shown(answer)}")
 
     def stream(self, prompt: str) -> Iterator[str]:
-        """The answer in pieces as the model writes them.
+        """Yield the answer in pieces as the model writes them.
 
         Raises:
-            GenerationError: as `complete`, after the pieces that arrived; also where the stream ends too
-                early.
+            GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
         """
         done = False
         for line in self._client.lines("/chat/completions", self._payload(prompt, stream=True)):
@@ -204,7 +203,7 @@ class OpenAIEmbedder:
         model: its name there.
         base_url, api_key, timeout: as of `OpenAIGenerator`.
         batch_size: texts per request.
-        dimension: asks for vectors of this length, where the model can shorten them.
+        dimension: requests vectors of this length, for models that can shorten them.
     """
 
     def __init__(
@@ -228,11 +227,11 @@ class OpenAIEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """Names the model and the length that was asked for."""
+        """Name of the model and the requested length."""
         return f"openai:{self.model}:{self.dimension or 'full'}"
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a text, shape (dimension,).
+        """Return the vector of a text, shape (dimension,).
 
         Raises:
             EmbeddingError: the endpoint failed, or answered without a vector.
@@ -240,7 +239,7 @@ class OpenAIEmbedder:
         return self._batch([text])[0]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector per text, in order, shape (len(texts), dimension).
+        """Return one vector per text, in order, shape (len(texts), dimension).
 
         Raises:
             EmbeddingError: as `embed_query`.

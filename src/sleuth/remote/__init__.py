@@ -1,4 +1,4 @@
-"""What every client of a service needs: addresses, deadlines, retries."""
+"""Addresses, deadlines, retries and connections that all clients of services share."""
 
 from sleuth.lazy import exports_of
 

@@ -1,4 +1,4 @@
-"""Checks addresses of services, and shows any URL without its secrets."""
+"""Checks the addresses of services, and shows URLs without their secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from sleuth.errors import ArgumentError
 
 HIDDEN = "…"
-"""Stands for what is left out of a URL that is shown."""
+"""Replaces the parts of a URL that are not shown."""
 
 BASE_RULE = "http://host or https://host, with a port and a path where needed"
 
@@ -23,11 +23,11 @@ _DECODINGS = 5
 
 
 def checked_base(base_url: str, name: str = "base_url", rule: str = BASE_RULE) -> str:
-    """The base address of a service, without a slash at its end.
+    """Return the base address of a service, checked and without a slash at its end.
 
     Args:
         name: of the argument or variable that holds it, for the message.
-        rule: what may be written there, for the message.
+        rule: the form that it must have, for the message.
 
     Raises:
         ArgumentError: not an http or https address, or one that holds a user, a password, a query or a
@@ -47,10 +47,10 @@ def checked_base(base_url: str, name: str = "base_url", rule: str = BASE_RULE) -
 
 
 def shown_url(url: str) -> str:
-    """A URL for messages, logs and records: without user, password, query, fragment and parameters.
+    """Return a URL for messages, logs and records: without user, password, query, fragment and parameters.
 
-    They are left out when percent-encoded too. What cannot be read as a URL is left out whole. Remotes of
-    git in the form `user@host:path` are URLs here; a path of this machine stays as it is.
+    Percent-encoded ones are also left out. Text that is not a URL is replaced as a whole. Git remotes of the form
+    `user@host:path` count as URLs; a local path stays as it is.
     """
     scheme, mark, rest = url.partition("://")
     if not mark:
@@ -80,13 +80,13 @@ def _shown_without_scheme(url: str) -> str:
 
 
 def _host(authority: str) -> str | None:
-    """The host and port of an authority, or None where they cannot be told from a user and password."""
+    """Return the host and port of an authority, or None if they may be part of a user or password."""
     host = _decoded(authority.rpartition("@")[2]).rpartition("@")[2]
     return host if _HOST.fullmatch(host) and host.isprintable() else None
 
 
 def _path(path: str) -> str:
-    """A path as it was written, up to the first sign of anything else in it."""
+    """Return a path as written, up to the first character that may begin something else."""
     text = _decoded(path)
     match = _PLAIN_PATH.match(text)
     plain = match[0] if match else ""
@@ -94,7 +94,7 @@ def _path(path: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """`text` without percent-encoding; "?" where it is encoded too many times over."""
+    """Decode `text` until no percent-encoding is left; return "?" if that takes too many rounds."""
     for _ in range(_DECODINGS):
         decoded = unquote(text)
         if decoded == text:
@@ -104,7 +104,7 @@ def _decoded(text: str) -> str:
 
 
 def _parts(url: str) -> SplitResult | None:
-    """The parts of a URL, or None; the error that urllib raises repeats what it was given."""
+    """Split a URL, or return None if it is invalid. urllib's error would repeat the URL."""
     try:
         parts = urlsplit(url)
         _ = parts.port

@@ -1,4 +1,4 @@
-"""An answer that is still being read."""
+"""The interface of an answer whose body is still being read."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Answer(ABC):
 
     @abstractmethod
     def pieces(self) -> Iterator[bytes]:
-        """The body as it comes."""
+        """Yield the body as it arrives."""
 
     @abstractmethod
     def renew(self) -> None:
-        """Begins the deadline anew, for streams whose silence it bounds."""
+        """Restart the deadline, for streams whose silence it bounds."""
 
     @abstractmethod
     def close(self) -> None:
-        """Ends the connection."""
+        """End the connection."""
 
     def __enter__(self) -> Self:
         return self

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Cancellation:
-    """A request from another thread to stop: it ends waits, and closes what was registered."""
+    """A request from another thread to stop: it ends waits and runs the registered closers."""
 
     def __init__(self) -> None:
         self._event = Event()
@@ -29,7 +29,7 @@ class Cancellation:
         return self._event.is_set()
 
     def cancel(self) -> None:
-        """Ends every wait and runs every registered closer, once each."""
+        """End every wait and run every registered closer, once each."""
         self._event.set()
         with self._lock:
             closers = list(self._closers.values())
@@ -38,11 +38,11 @@ class Cancellation:
             close()
 
     def wait(self, seconds: float) -> None:
-        """Waits, unless cancelled."""
+        """Wait for `seconds` or until cancelled."""
         self._event.wait(seconds)
 
     def register(self, close: Callable[[], None]) -> Callable[[], None]:
-        """Runs `close` in the cancelling thread when `cancel` is called, or now if it was; returns the undoing."""
+        """Run `close` in the thread that calls `cancel`, or now if it was called; return a function to undo this."""
         entry = object()
         with self._lock:
             self._closers[entry] = close
@@ -57,7 +57,7 @@ class Cancellation:
 
     @contextmanager
     def closing(self, close: Callable[[], None]) -> Iterator[None]:
-        """`register` for the length of a block."""
+        """Register `close` for the length of a block."""
         forget = self.register(close)
         try:
             yield
@@ -69,12 +69,12 @@ _current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=N
 
 
 def current_cancellation() -> Cancellation | None:
-    """The cancellation of the async call that this code runs for, or None."""
+    """Return the cancellation of the async call that this code runs for, or None."""
     return _current.get()
 
 
 def context_of(cancellation: Cancellation) -> Context:
-    """A copy of the current context in which `cancellation` ends every deadline."""
+    """Copy the current context; in the copy `cancellation` ends every deadline."""
     context = copy_context()
     context.run(_current.set, cancellation)
     return context

@@ -13,7 +13,7 @@ class Deadline:
 
     Args:
         seconds: from now on; None never passes.
-        cancellation: makes waits end and the deadline count as passed; that of the current async call by default.
+        cancellation: ends waits and makes the deadline pass; by default that of the current async call.
 
     Attributes:
         seconds, cancellation: as given.
@@ -28,21 +28,21 @@ class Deadline:
         self.renew()
 
     def renew(self) -> None:
-        """Begins anew: `seconds` from now. For streams, where a deadline bounds silence."""
+        """Restart the deadline: `seconds` from now. For streams, where a deadline bounds silence."""
         self._end = math.inf if self.seconds is None else monotonic() + self.seconds
 
     def remaining(self) -> float:
-        """Seconds left, 0 where none are; infinite without a limit."""
+        """Return the seconds left, 0 if none are; infinite without a limit."""
         return 0.0 if self.cancellation.requested else max(0.0, self._end - monotonic())
 
     def passed(self) -> bool:
-        """Whether no time is left."""
+        """Tell whether no time is left."""
         return self.remaining() == 0.0
 
     def within(self, seconds: float) -> Deadline:
-        """A deadline of its own for a part of the call: so many seconds from now, and not after this one."""
+        """Return a deadline for a part of the call: `seconds` from now, but not later than this one."""
         return Deadline(min(seconds, self.remaining()), self.cancellation)
 
     def sleep(self, seconds: float) -> None:
-        """Waits, but not past the deadline."""
+        """Wait, but not past the deadline."""
         self.cancellation.wait(min(seconds, self.remaining()))

@@ -1,4 +1,4 @@
-"""What all calls of this process to one service know of it: the rate that it accepts, and whether it is down."""
+"""State that all calls of this process to one service share: its accepted rate, and whether it is down."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from time import monotonic
 from sleuth.remote.deadline import Deadline
 
 SLOWEST = 0.25
-"""Requests a second: no pace is slower than the longest documented wait, so that a recovery is noticed."""
+"""Minimum pace in requests a second: one per longest documented wait, so that a recovery is noticed."""
 LONGEST_HOLD = 30.0
-"""Seconds: no service is left alone for longer, whatever it asks for."""
+"""Maximum seconds without a request, whatever the service asks for."""
 _LONGEST_WAIT = 3600.0
 _LIFTED = 1000.0
-"""Requests a second: a pace that grew to this is no limit."""
+"""Requests a second at which a pace stops being a limit."""
 
 
 class TurnError(TimeoutError):
@@ -25,11 +25,11 @@ class TurnError(TimeoutError):
 class Pace:
     """Learns the rate that a service accepts; there is no limit until it refuses a request for its rate.
 
-    Additive increase, multiplicative decrease, with a slow start, as congestion control of TCP (RFC 5681) has
-    them. The first refusal sets the rate to one request per first wait of the caller. Each success doubles the rate
-    up to the ceiling, which is a share of the rate that was refused last, and then adds to both slowly. Refusals
-    without a success between them halve the rate and leave the ceiling, so that a service that recovers is soon asked
-    as before. Callers take their turns in the order in which they came.
+    It uses additive increase and multiplicative decrease with a slow start, as TCP's congestion control does
+    (RFC 5681). The first refusal sets the rate to one request per first wait of the caller. Each success doubles the
+    rate up to the ceiling, a share of the last refused rate, and then adds to both slowly. Refusals without a success
+    between them halve the rate but not the ceiling, so that the rate recovers quickly with the service. Callers take
+    turns in the order of their arrival.
     """
 
     DECREASE = 0.7
@@ -50,7 +50,7 @@ class Pace:
         return self._rate
 
     def wait(self, deadline: Deadline) -> float:
-        """Waits for a turn; returns when it came, a time of `monotonic`.
+        """Wait for a turn; return the time at which it came, in seconds of `monotonic`.
 
         Raises:
             TurnError: it did not come before the deadline.
@@ -81,11 +81,11 @@ class Pace:
             self._turns.notify_all()
 
     def refused(self, sent: float, wait: float, after: float | None) -> None:
-        """Notes that a request was refused for its rate.
+        """Record that the service refused a request for its rate.
 
         Args:
-            sent: when, as `wait` returned it. Requests sent before the last decrease cause no other.
-            wait: seconds before the first retry, which is what the rate begins with.
+            sent: when, as `wait` returned it. Requests sent before the last decrease cause no further one.
+            wait: seconds before the first retry; the first rate is one request per this wait.
             after: seconds that the service asked to wait.
         """
         with self._turns:
@@ -103,14 +103,13 @@ class Pace:
         elif not self._has_accepted:
             self._rate = max(self._rate / 2, SLOWEST)
         else:
-            share = (
-                0.5 if self._rate < self._ceiling else self.DECREASE
-            )  # doubled once too often, or grown too far
+            # Below the ceiling the rate was doubled once too often; at the ceiling it grew slowly, a little too far.
+            share = 0.5 if self._rate < self._ceiling else self.DECREASE
             self._ceiling = self._rate = max(self._rate * share, SLOWEST)
         self._has_accepted = False
 
     def accepted(self) -> None:
-        """Notes that a request was not refused for its rate."""
+        """Record that the service did not refuse a request for its rate."""
         if self._rate == math.inf:
             return
         with self._turns:
@@ -124,10 +123,10 @@ class Pace:
 
 
 class Guard:
-    """Bounds the retries that a service gets while it is down: while connections break or every answer is 5xx.
+    """Limits the retries while a service is down: while connections break or every answer is 5xx.
 
-    A bucket of tokens, one per retry. It is full again as soon as the service answers one request, so that no retry
-    is refused while it answers at all; requests of an outage fill it slowly.
+    A token bucket with one token per retry. One answered request fills it, so that no retry is refused while the
+    service answers some requests; during an outage each request adds a fraction of a token.
 
     Args:
         capacity: tokens when full: one call's retries and one more.
@@ -141,16 +140,16 @@ class Guard:
         self._lock = Lock()
 
     def began(self) -> None:
-        """Notes a request, of one attempt or several."""
+        """Record a request, of one attempt or several."""
         with self._lock:
             self._tokens = min(self._capacity, self._tokens + self._per_request)
 
     def answered(self) -> None:
-        """Notes that the service is up."""
+        """Record that the service is up."""
         self._tokens = self._capacity
 
     def take(self) -> bool:
-        """Whether one more retry is allowed in this outage; it counts as made."""
+        """Take one token and return True if this outage allows one more retry."""
         with self._lock:
             if self._tokens < 1.0:
                 return False
@@ -159,7 +158,7 @@ class Guard:
 
 
 class Endpoint:
-    """What is known of one service."""
+    """The pace and the guard of one service."""
 
     def __init__(self) -> None:
         self.pace = Pace()
@@ -171,12 +170,12 @@ _lock = Lock()
 
 
 def endpoint_at(address: str) -> Endpoint:
-    """What all calls of this process know of the service at `address`."""
+    """Return the state that all calls of this process share for the service at `address`."""
     with _lock:
         return _endpoints.setdefault(address, Endpoint())
 
 
 def forget_endpoints() -> None:
-    """Forgets every rate and outage, as a new process would."""
+    """Forget every rate and outage, as a new process would."""
     with _lock:
         _endpoints.clear()

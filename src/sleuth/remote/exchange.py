@@ -1,8 +1,8 @@
-"""Makes one HTTP request through httpx, to addresses that were checked, within one deadline.
+"""Makes one HTTP request through httpx, to checked addresses, within one deadline.
 
-Each connection goes to one of the addresses that the caller resolved, so a name that resolves differently the second
-time changes nothing. Every read and write gets what is left of the deadline, so a server that sends a byte now and
-then outlasts it neither in the head nor in the body. Cancelling the call closes the connection.
+Each connection goes to an address that the caller resolved and checked, which prevents DNS rebinding. Every read and
+write is limited to the time left, so a server that sends a byte now and then cannot outlast the deadline, neither in
+the head nor in the body. Cancelling the call closes the connection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 USER_AGENT = "sleuth/0.1 (retrieval library)"
 CONNECT_TIMEOUT = 5.0
-"""Seconds for one address; the next is tried then."""
+"""Seconds for one address, before the next is tried."""
 _LONGEST = 3600.0
 _FAILURES = (OSError, httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, httpcore.ProxyError,
              httpx.InvalidURL, httpx.StreamError)  # fmt: skip
@@ -36,7 +36,7 @@ _FAILURES = (OSError, httpcore.NetworkError, httpcore.ProtocolError, httpcore.Ti
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer, read to its end.
+    """A complete answer.
 
     Attributes:
         headers: names in any case.
@@ -52,7 +52,7 @@ class _NotConnectedError(OSError):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection whose every step ends at the deadline, and from which no secret of ours comes back."""
+    """A connection whose steps end at the deadline, and that hides our secrets in received bytes."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline, mask: Mask) -> None:
         self._sock = sock
@@ -61,7 +61,7 @@ class _Stream(httpcore.NetworkStream):
         self._forget = deadline.cancellation.register(self._shut)
 
     def _shut(self) -> None:
-        """Ends the connection from another thread, so that a read that waits returns."""
+        """End the connection from another thread, so that a blocked read returns."""
         try:
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
         except OSError:
@@ -102,7 +102,7 @@ class _Stream(httpcore.NetworkStream):
 
 
 class _Backend(httpcore.NetworkBackend):
-    """Connects to the first of the given addresses that accepts, whatever host is named."""
+    """Connects to the first of its addresses that accepts, whatever the host in the request."""
 
     def __init__(self, addresses: Sequence[Address], deadline: Deadline, mask: Mask) -> None:
         self._addresses = addresses
@@ -127,9 +127,8 @@ class _Backend(httpcore.NetworkBackend):
             except OSError as error:
                 failure = error
                 continue
-            sock.setsockopt(
-                socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-            )  # head and body do not wait for each other
+            # Head and body are sent without waiting for each other.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return _Stream(sock, self._deadline, self._mask)
         raise failure if isinstance(failure, TimeoutError) else _NotConnectedError(str(failure))
 
@@ -141,7 +140,7 @@ class Transport(httpx.BaseTransport):
         addresses: where to connect, in order of preference: of the host, or of the proxy.
         deadline: of the connection, the request and the whole answer.
         mask: hides secrets in what the server sends.
-        context: what certificates are checked with.
+        context: verifies certificates.
     """
 
     def __init__(
@@ -161,7 +160,7 @@ class Transport(httpx.BaseTransport):
         )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Sends a request and returns its answer, of which the body is still to be read."""
+        """Send a request and return its answer with the body still unread."""
         url = request.url
         target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         answer = self._pool.handle_request(
@@ -170,7 +169,7 @@ class Transport(httpx.BaseTransport):
         return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer), request=request)
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self._pool.close()
 
 
@@ -186,15 +185,15 @@ class _Body(httpx.SyncByteStream):
 
 
 class Exchange(Answer):
-    """One request, sent when it is made, and its answer. Redirects are answers.
+    """One request, sent by the constructor, and its answer. A redirect is an answer.
 
     Args:
         addresses: of the URL's host, or of the proxy.
-        headers: of the request; keys in them are hidden in what comes back.
+        headers: of the request; keys in them are hidden in the answer.
 
     Raises:
-        BrokenError: no answer; `UnreachableError` where nothing was sent, `LateError` where the deadline passed.
-        CertificateError: TLS did not hold.
+        BrokenError: no answer; `UnreachableError` if nothing was sent, `LateError` if the deadline passed.
+        CertificateError: the certificate is invalid.
     """
 
     def __init__(
@@ -221,7 +220,7 @@ class Exchange(Answer):
         self.headers = self._response.headers
 
     def pieces(self) -> Iterator[bytes]:
-        """The body as it comes.
+        """Yield the body as it arrives.
 
         Raises:
             BrokenError: it ended too early, or did not end by the deadline.
@@ -231,11 +230,11 @@ class Exchange(Answer):
             yield piece
 
     def read(self, max_bytes: int) -> Response:
-        """The whole answer.
+        """Read the whole answer.
 
         Raises:
             LargeError: its body is larger than `max_bytes`.
-            BrokenError: it is not whole.
+            BrokenError: it is incomplete.
         """
         announced = self.headers.get("Content-Length", "")
         body = bytearray()
@@ -252,11 +251,11 @@ class Exchange(Answer):
         self._deadline.renew()
 
     def close(self) -> None:
-        """Ends the connection."""
+        """End the connection."""
         self._transport.close()
 
     def _step(self, step: Callable[[], T]) -> T:
-        """Return what a step returns. Failures are raised without their chain, which repeats what the server said."""
+        """Return what a step returns. Failures are raised without their chain, which repeats the server's text."""
         try:
             return step()
         except _FAILURES as error:
@@ -278,14 +277,14 @@ class Exchange(Answer):
 def request(
     method: str, url: str, addresses: Sequence[Address], *, max_bytes: int, **options: Any
 ) -> Response:
-    """One request and its whole answer; `Exchange` says what the options are and what is raised."""
+    """Send one request and return its whole answer; `Exchange` documents the options and errors."""
     with Exchange(method, url, addresses, **options) as exchange:
         return exchange.read(max_bytes)
 
 
 @cache
 def tls_context(bundle: str | None = None) -> ssl.SSLContext:
-    """The system's certificates, or those of a file or folder."""
+    """Return a TLS context with the system's certificates, or with those of a file or folder."""
     if bundle is None:
         return ssl.create_default_context()
     from pathlib import Path

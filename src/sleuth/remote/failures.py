@@ -1,4 +1,4 @@
-"""What can go wrong with a request, in messages that repeat no secret."""
+"""Failures of a request, with messages that repeat no secret."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ class CertificateError(Exception):
 
 
 class LargeError(Exception):
-    """The answer is larger than was allowed."""
+    """The answer is larger than allowed."""

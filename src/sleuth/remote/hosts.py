@@ -1,4 +1,4 @@
-"""Resolves hosts, and tells which addresses are on the public internet."""
+"""Resolves hosts, and checks whether addresses are on the public internet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _UNICAST = ipaddress.IPv6Network("2000::/3")
-"""All that IANA gives out as public IPv6 addresses (RFC 4291 2.4). Outside of it lie `fec0::/10` (RFC 3879),
+"""The block from which IANA assigns public IPv6 addresses (RFC 4291 2.4). Outside of it lie `fec0::/10` (RFC 3879),
 IPv4-compatible addresses, `64:ff9b:1::/48` (RFC 8215) and others that Python counts as global."""
 _NOT_PUBLIC: tuple[Network, ...] = tuple(
     map(
@@ -39,9 +39,9 @@ _NOT_PUBLIC: tuple[Network, ...] = tuple(
 
 
 def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
-    """The addresses of `host`, in the system's order, without duplicates.
+    """Return the addresses of `host`, in the system's order, without duplicates.
 
-    The system's resolver knows no timeout, so it runs in a thread that is left behind at the deadline.
+    The system's resolver has no timeout, so it runs in a thread that is abandoned at the deadline.
 
     Raises:
         UnreachableError: the host is unknown.
@@ -69,7 +69,7 @@ def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
 
 
 def _literal(host: str) -> Address | None:
-    """The address that a host is, where it is not a name."""
+    """Return `host` as an address, or None if it is a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -77,10 +77,10 @@ def _literal(host: str) -> Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address belongs to the public internet: not private, loopback, link-local, shared, reserved,
-    for documentation, a tunnel's, or of a cloud's inside.
+    """Tell whether an address is on the public internet.
 
-    An IPv6 address that stands for an IPv4 address (mapped, or of a NAT64) is judged by that one.
+    Private, loopback, link-local, shared, reserved, documentation, tunnel and cloud-internal addresses are not. An IPv6
+    address that stands for an IPv4 address (mapped or NAT64) counts as that address.
     """
     if isinstance(address, ipaddress.IPv6Address):
         mapped = (
@@ -97,9 +97,9 @@ def is_public(address: Address) -> bool:
 
 
 def refused_address(addresses: Sequence[Address], allowed: Sequence[Network]) -> Address | None:
-    """The first address that is neither public nor in an allowed network, or None.
+    """Return the first address that is neither public nor in an allowed network, or None.
 
-    One is enough to refuse a host: a name that has both kinds is how a check is slipped past.
+    One such address is enough to refuse a host: attackers give a name addresses of both kinds.
     """
     for address in addresses:
         if not is_public(address) and not any(address in network for network in allowed):

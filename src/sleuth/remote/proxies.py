@@ -1,4 +1,4 @@
-"""The proxy that the environment names for an address."""
+"""Reads from the environment which proxy an address uses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Proxy:
 
 
 def proxy_for(scheme: str, host: str) -> Proxy | None:
-    """What `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say of an address, or None for no proxy.
+    """Return the proxy that `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` set for an address, or None.
 
     Raises:
         ArgumentError: the variable holds something other than the address of an HTTP proxy; it is not shown whole.

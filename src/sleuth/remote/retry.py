@@ -1,4 +1,4 @@
-"""Tries a call to a service again while its failure may pass, within one deadline."""
+"""Retries a call to a service within one deadline, as long as its failures may pass."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from sleuth.remote.endpoints import Endpoint
 T = TypeVar("T")
 
 RETRY_AFTER_CAP = 30.0
-"""Seconds: a service that asks for more is not waited for."""
+"""Maximum seconds of a `Retry-After` that is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What a classifier returns for a failure that may pass.
+    """The verdict of a classifier on a failure that may pass.
 
     Attributes:
         after: seconds that the service asked to wait, or None.
-        reason: "outage" where the connection broke or the service fails, "rate" where it limits its rate,
-            "conflict" where other work is in the way.
+        reason: "outage" if the connection broke or the service fails, "rate" if it limits its rate,
+            "conflict" if other work blocks the request.
     """
 
     after: float | None = None
@@ -33,16 +33,16 @@ class Again:
 
 
 def backoff(retry: int, base: float, after: float | None = None) -> float:
-    """Seconds to wait before retry number `retry` (0 is the first): `base`, doubled with each retry.
+    """Return the seconds to wait before retry number `retry` (0 is the first): `base`, doubled with each retry.
 
-    Jitter adds up to half and never subtracts. At least what the service asked for.
+    Jitter adds up to half and never subtracts. The wait is at least what the service asked for.
     """
     wait = base * 2.0**retry * random.uniform(1.0, 1.5)  # noqa: S311 - spreads load, hides nothing
     return wait if after is None else max(wait, after)
 
 
 def retry_after(header: str | None) -> float | None:
-    """Seconds that a `Retry-After` header asks for (RFC 9110 10.2.3: a number or a date), or None."""
+    """Return the seconds that a `Retry-After` header asks for (RFC 9110 10.2.3: a number or a date), or None."""
     if not header:
         return None
     if header.isascii() and header.strip().isdigit():
@@ -63,21 +63,21 @@ def call(
     endpoint: Endpoint | None = None,
     guarded: bool = True,
 ) -> T:
-    """Return what `attempt` returns, tried again while its failures may pass.
+    """Return what `attempt` returns, retried while its failures may pass.
 
-    The last failure is raised as it is: after `retries` retries, for a failure that is final, where the service is
-    down and its guard allows no retry, and where waiting would take longer than is left or than `RETRY_AFTER_CAP`.
+    The last failure is raised unchanged: after `retries` retries, if it is final, if the service is down and its
+    guard allows no retry, or if the wait would be longer than the time left or than `RETRY_AFTER_CAP`.
 
     Args:
         attempt: takes the deadline that it must keep.
-        again: says of a failure whether it may pass; None is final.
-        retries: at most so many beyond the first attempt.
+        again: classifies a failure; None means that it is final.
+        retries: maximum number after the first attempt.
         base: seconds of the first wait, before jitter; it doubles with each retry.
-        endpoint: paces the attempts where the service limits its rate.
+        endpoint: paces the attempts if the service limits its rate.
         guarded: whether the endpoint's guard may refuse retries during an outage.
 
     Raises:
-        TurnError: the service limits its rate, and no attempt could be made in time.
+        TurnError: the service limits its rate, and no attempt was possible in time.
     """
     service = endpoint or Endpoint()
     guard = service.guard if endpoint is not None and guarded else None

@@ -1,4 +1,4 @@
-"""Hides the keys that a request carried in whatever its server sends back."""
+"""Hides the keys of a request in everything that the server sends back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 HIDDEN = "[key]"
 _SHORTEST = 8
-"""Characters of a key that is hidden: a shorter one is no secret, and its text occurs by chance."""
+"""Minimum characters of a hidden key: a shorter one is not secret, and its text occurs by chance."""
 _SECRET_HEADERS = ("authorization", "x-api-key", "api-key", "x-amz-security-token")
 
 
@@ -17,7 +17,7 @@ class Mask:
     """Hides secrets as they are, in JSON, percent-encoded and in base64.
 
     Args:
-        secrets: those shorter than 8 characters are left alone.
+        secrets: those shorter than 8 characters are ignored.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -27,18 +27,18 @@ class Mask:
 
     @classmethod
     def of_headers(cls, headers: Mapping[str, str]) -> Mask:
-        """A mask of the keys in a request's headers."""
+        """Return a mask of the keys in a request's headers."""
         values = [value for name, value in headers.items() if name.lower() in _SECRET_HEADERS]
         return cls([part for value in values for part in (value, value.rpartition(" ")[2])])
 
     def hide(self, text: str) -> str:
-        """`text` with `[key]` for each secret."""
+        """Replace each secret in `text` by `[key]`."""
         for form in self._texts:
             text = text.replace(form, HIDDEN)
         return text
 
     def hide_bytes(self, data: bytes) -> bytes:
-        """`data` with a star for each byte of a secret, so that its length stays."""
+        """Replace each byte of a secret in `data` by a star, so that its length stays."""
         for form in self._bytes:
             if form in data:
                 data = data.replace(form, b"*" * len(form))

@@ -1,4 +1,4 @@
-"""What does a vector store hold that lies close to a question?"""
+"""Vector stores as retrievers: Chroma, and a Sleuth index in its place."""
 
 from sleuth.lazy import exports_of
 

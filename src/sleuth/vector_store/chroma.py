@@ -1,4 +1,4 @@
-"""How is a Chroma opened, filled and read, with nothing sent to anybody?"""
+"""Opens, fills and reads an embedded Chroma with telemetry off."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class ChromaStore:
 
     Args:
         path: its folder; None for one in memory.
-        collection: its name; made where it is missing.
-        embedder: makes the vectors of what is added; its name is kept with a new collection.
+        collection: its name; a missing one is created.
+        embedder: computes the vectors of added documents; a new collection records its name.
 
     Raises:
         ArgumentError: an embedder without a fingerprint.
@@ -54,20 +54,20 @@ class ChromaStore:
             embedding_function=_Lists(embedder),  # type: ignore[arg-type]
             collection_metadata={"embedder": fingerprint, "hnsw:space": "cosine"},
         )
-        made = recorded_embedder(self.store)
-        if made not in ("", fingerprint):
+        recorded = recorded_embedder(self.store)
+        if recorded not in ("", fingerprint):
             raise EmbedderMismatchError(
-                f"embedder must be {made!r}, with which the collection {collection!r} was made, "
+                f"embedder must be {recorded!r}, with which the collection {collection!r} was made, "
                 f"got {fingerprint!r}; to change it, add the documents to a new collection",
                 path=str(path or ""),
             )
 
     def add(self, documents: Iterable[Document]) -> list[str]:
-        """Adds documents, in place of those with the same id; returns their ids.
+        """Add documents and return their ids; a document replaces the stored one with the same id.
 
-        A document without an id is named by its text and metadata, so that adding it again changes nothing; equal ones
-        are numbered, so that each is kept. A document is kept whole: cut long ones first. Metadata that Chroma cannot
-        hold (nested values) become JSON.
+        A document without an id gets one from its text and metadata, so that adding it again changes nothing; equal
+        ones are numbered, so that each is stored. Documents are stored whole: cut long ones first. Metadata that
+        Chroma cannot hold (nested values) become JSON.
         """
         ids: list[str] = []
         copies: Counter[str] = Counter()
@@ -119,7 +119,7 @@ class StoredVector:
 
 
 def open_client(path: str | Path | None) -> Any:
-    """A client of an embedded Chroma that reports nothing to anybody."""
+    """Return a client of an embedded Chroma with telemetry off."""
     try:
         import chromadb
         from chromadb.config import Settings
@@ -131,14 +131,14 @@ def open_client(path: str | Path | None) -> Any:
 
 
 def read_chroma(path: str | Path, collection: str | None = None) -> Iterator[StoredVector]:
-    """All documents of a collection with their vectors, in its order. Documents without text are left out.
+    """Yield all documents of a collection with their vectors, in its order. Documents without text are skipped.
 
     Args:
         path: the folder of an embedded Chroma; it must exist.
-        collection: its name; may be left out where there is one.
+        collection: its name; optional if there is only one.
 
     Raises:
-        ArgumentError: no Chroma at `path`, or no collection of this name; lists those there are.
+        ArgumentError: no Chroma at `path`, or no collection of this name; lists the existing ones.
         StoreError: a document without its vector.
     """
     if not (Path(path) / "chroma.sqlite3").is_file():
@@ -147,11 +147,11 @@ def read_chroma(path: str | Path, collection: str | None = None) -> Iterator[Sto
         )
     client = open_client(path)
     names = sorted(entry if isinstance(entry, str) else entry.name for entry in client.list_collections())
-    wanted = collection if collection is not None else names[0] if len(names) == 1 else None
-    if wanted not in names:
+    name = collection if collection is not None else names[0] if len(names) == 1 else None
+    if name not in names:
         listed = ", ".join(names) or "none"
         raise ArgumentError(f"collection must be among those of {path} ({listed}), got {collection!r}")
-    return _read(client.get_collection(wanted, embedding_function=None), str(path))
+    return _read(client.get_collection(name, embedding_function=None), str(path))
 
 
 def _read(collection: Any, path: str) -> Iterator[StoredVector]:
@@ -167,7 +167,7 @@ def _read(collection: Any, path: str) -> Iterator[StoredVector]:
 
 
 def flat(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata as Chroma holds them: scalars as they are, None left out, the rest as JSON."""
+    """Convert metadata to the types that Chroma holds: scalars stay, None is dropped, the rest becomes JSON."""
     return {
         key: value
         if isinstance(value, (str, int, float))
@@ -178,7 +178,7 @@ def flat(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name(document: Document, copies: Counter[str]) -> str:
-    """A name for a document without id: the same for the same text and metadata, and numbered from the second on."""
+    """Name a document without id by a hash of its text and metadata, numbered from the second copy on."""
     metadata = json.dumps(flat(document.metadata), sort_keys=True, ensure_ascii=False)
     content = f"{metadata}\n{document.page_content}"
     number = copies[content]

@@ -1,4 +1,4 @@
-"""How is a vector store fused, filtered and answered from like every other source?"""
+"""Ranks documents of a vector store for a query, as a `Retriever`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from sleuth.types import Ranking, RetrievedItem
 from sleuth.vector_store.retriever import Retriever, own_document, query_vector
 
 TIES = 32
-"""Documents asked for beyond k: Chroma breaks ties as it likes, and those at the cut have to be known to
-break by id.
-"""
+"""Documents requested beyond k: Chroma breaks ties arbitrarily, so ties at the cut are fetched and broken by id."""
 
 
 class VectorStoreRetriever:
@@ -30,7 +28,7 @@ class VectorStoreRetriever:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """The best `k` documents; a score is 1 / (1 + distance), in (0, 1].
+        """Return the best `k` documents; a score is 1 / (1 + distance), in (0, 1].
 
         Raises:
             ArgumentError, FilterError, EmbeddingError, RetrievalError: as `Retriever.retrieve`.
@@ -43,10 +41,10 @@ class VectorStoreRetriever:
         vector = query_vector(self._retriever.embedder, query)
         search = getattr(store, "similarity_search_by_vector_with_relevance_scores", None)
         ask = search or store.similarity_search_with_score
-        found = self._retriever._ask(
+        hits = self._retriever._ask(
             query, k, lambda: ask(vector if search else query, k=k + TIES, filter=where)
         )
-        pairs = [(own_document(document), 1.0 / (1.0 + float(distance))) for document, distance in found]
+        pairs = [(own_document(document), 1.0 / (1.0 + float(distance))) for document, distance in hits]
         items = [
             RetrievedItem(
                 id=document.id or str(document.metadata.get("source", "")),

@@ -1,4 +1,4 @@
-"""Which documents of a vector store lie closest to a question?"""
+"""Finds the documents of a vector store that are closest to a question."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Retriever:
     Args:
         vector_store: an object with a Chroma in `store`, such as `ChromaStore` or `SleuthVectorStore`; or
             that Chroma itself.
-        embedder: made the vectors in the store, and makes those of questions.
+        embedder: the one that computed the vectors in the store; it computes those of questions.
 
     Attributes:
         vs: the vector store, with `store`.
-        embedder: as given.
+        embedder: as passed.
     """
 
     def __init__(self, vector_store: Any, embedder: Embedder) -> None:
@@ -43,15 +43,15 @@ class Retriever:
         self.embedder = embedder
 
     def retrieve(self, query: str, k: int = 5, filter: Where = None) -> list[Document]:
-        """The `k` documents whose vectors lie closest, closest first.
+        """Return the `k` documents whose vectors are closest, closest first.
 
         Args:
-            k: 0 or more; more than there are gives all.
-            filter: which documents may answer; one that the store cannot take is refused, never dropped.
+            k: 0 or more; a k above the number of documents returns all.
+            filter: which documents may be returned; one that the store cannot express is refused, never dropped.
 
         Raises:
             ArgumentError: a k that is negative or not an int.
-            FilterError: a filter that cannot be read, or that the store cannot take.
+            FilterError: the filter is invalid, or the store cannot express it.
             EmbeddingError: the embedder failed, or its vectors have another length than the store's.
             RetrievalError: the store failed.
         """
@@ -60,13 +60,13 @@ class Retriever:
         if not k:
             return []
         vector = query_vector(self.embedder, query)
-        found = self._ask(
+        hits = self._ask(
             query, k, lambda: self.vs.store.similarity_search_by_vector(vector, k=k, filter=where)
         )
-        return [own_document(document) for document in found]
+        return [own_document(document) for document in hits]
 
     def retrieve_with_scores(self, query: str, k: int = 5) -> list[tuple[Document, float]]:
-        """The `k` closest documents with their distances: lower is closer.
+        """Return the `k` closest documents with their distances: lower is closer.
 
         Raises:
             ArgumentError, EmbeddingError, RetrievalError: as `retrieve`.
@@ -76,21 +76,21 @@ class Retriever:
             return []
         store = self.vs.store
         if getattr(store, "embeddings", self) is None:
-            # Chroma would download an embedder of its own; its method of this name returns distances, too.
+            # Chroma would download its own embedder here. This method returns distances as well, despite its name.
             vector = query_vector(self.embedder, query)
-            found = self._ask(
+            hits = self._ask(
                 query, k, lambda: store.similarity_search_by_vector_with_relevance_scores(vector, k=k)
             )
         else:
-            found = self._ask(query, k, lambda: store.similarity_search_with_score(query, k=k))
-        return [(own_document(document), float(score)) for document, score in found]
+            hits = self._ask(query, k, lambda: store.similarity_search_with_score(query, k=k))
+        return [(own_document(document), float(score)) for document, score in hits]
 
     def retrieve_by_source(self, query: str, source: str | Path, k: int = 5) -> list[Document]:
-        """The `k` closest documents of one source.
+        """Return the `k` closest documents of one source.
 
         Args:
-            source: as it stands in the metadata; or the path of a file, relative or absolute, whichever of both it was
-                indexed by.
+            source: as in the metadata; or the path of a file, relative or absolute, no matter which of both was
+                indexed.
 
         Raises:
             ArgumentError, EmbeddingError, RetrievalError: as `retrieve`.
@@ -102,7 +102,7 @@ class Retriever:
         return []
 
     def _base(self) -> Path | None:
-        """The folder that the paths of a Sleuth index are relative to."""
+        """Return the folder that the paths of a Sleuth index are relative to."""
         path = getattr(getattr(self.vs, "index", None), "path", None)
         return Path(path).absolute().parent if isinstance(path, (str, Path)) else None
 
@@ -129,26 +129,26 @@ class Retriever:
             ) from cause
 
     def _wrong_length(self, index: str, query: str) -> EmbeddingError:
-        made = recorded_embedder(self.vs.store) or "an embedder that it does not name"
+        maker = recorded_embedder(self.vs.store) or "an embedder that it does not name"
         own = getattr(self.embedder, "model", None) or getattr(self.embedder, "fingerprint", "the embedder")
         return EmbeddingError(
-            f"embedder must give vectors of length {index}, as the store's, made with {made}, "
+            f"embedder must give vectors of length {index}, as the store's, made with {maker}, "
             f"got length {query} from {own}"
         )
 
 
 class _Holder:
-    """A Chroma that was given without anything around it."""
+    """Wraps a bare Chroma, to give it a `store`."""
 
     def __init__(self, store: Any) -> None:
         self.store = store
 
 
 def query_vector(embedder: Embedder, query: str) -> list[float]:
-    """The vector of a question as a list, shape (dimension,).
+    """Return the vector of a question as a list, shape (dimension,).
 
     Raises:
-        EmbeddingError: the embedder gave something else.
+        EmbeddingError: the embedder returned something else.
     """
     from sleuth.vectors import as_vector
 
@@ -158,7 +158,7 @@ def query_vector(embedder: Embedder, query: str) -> list[float]:
 
 
 def own_document(document: Any) -> Document:
-    """A LangChain document as ours."""
+    """Convert a LangChain document to a `Document`."""
     id = getattr(document, "id", None)
     return Document(
         document.page_content, dict(document.metadata or {}), id=id if isinstance(id, str) else None
@@ -166,7 +166,7 @@ def own_document(document: Any) -> Document:
 
 
 def recorded_embedder(store: Any) -> str:
-    """What a store says of the embedder that made its vectors; "" where it says nothing."""
+    """Return the embedder that a store records as the maker of its vectors, or ""."""
     if getattr(store, "takes_any_filter", False) is True:
         return str(store.embeddings.fingerprint)
     metadata = getattr(getattr(store, "_collection", None), "metadata", None)
@@ -174,21 +174,21 @@ def recorded_embedder(store: Any) -> str:
 
 
 def _source_forms(source: str | Path, base: Path | None) -> list[str]:
-    """How a file's path may stand in metadata: as it was given, absolute, resolved, and relative to a folder."""
-    given = str(source)
-    if "://" in given or "\0" in given:
-        return [given]
+    """Return the forms that a file's path may have in metadata: as passed, absolute, resolved, relative."""
+    text = str(source)
+    if "://" in text or "\0" in text:
+        return [text]
     folders = [Path.cwd(), *([base] if base is not None else [])]
-    absolute = [Path(os.path.normpath(folder / given)) for folder in folders]
+    absolute = [Path(os.path.normpath(folder / text)) for folder in folders]
     absolute += [path.resolve() for path in absolute]
     relative = [
         path.relative_to(folder) for folder in folders for path in absolute if path.is_relative_to(folder)
     ]
-    return list(dict.fromkeys([given, *map(str, absolute), *map(str, relative)]))
+    return list(dict.fromkeys([text, *map(str, absolute), *map(str, relative)]))
 
 
 def _is_plain(filter: Where) -> bool:
-    """Whether a filter is one equality, which goes to Chroma as it is."""
+    """Tell whether a filter is a single equality, which Chroma takes unchanged."""
     if not isinstance(filter, Mapping) or len(filter) != 1:
         return False
     (key, value), *_ = filter.items()

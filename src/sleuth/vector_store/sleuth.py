@@ -1,4 +1,4 @@
-"""How does a Sleuth index stand in for a Chroma?"""
+"""Serves a Sleuth index under the methods of a LangChain vector store."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class VectorIndex(Protocol):
         *,
         filter: Filter | Mapping[str, Any] | str | None = None,
     ) -> Ranking:
-        """The `k` passages whose vectors have the largest cosine with `vector`; scores are cosines."""
+        """Return the `k` passages whose vectors have the largest cosine with `vector`; scores are cosines."""
         ...
 
 
 class SleuthVectorStore:
     """The vectors of a Sleuth index, under the method names of a LangChain vector store.
 
-    Distances are 1 less the cosine: 0 for the same direction, 2 for the opposite.
+    Distances are 1 minus the cosine: 0 for the same direction, 2 for the opposite.
 
     Args:
         index: an engine whose index has vectors.
-        embedder: the index's own; makes the vectors of texts.
+        embedder: the index's own; computes the vectors of texts.
 
     Attributes:
-        store: itself, as document 004's `Retriever` asks for it.
-        takes_any_filter: every filter of `sleuth.filters` is taken as it is.
+        store: this object, because document 004's `Retriever` reads it.
+        takes_any_filter: every filter of `sleuth.filters` is passed on unchanged.
     """
 
     takes_any_filter = True
@@ -47,19 +47,19 @@ class SleuthVectorStore:
 
     @property
     def store(self) -> SleuthVectorStore:
-        """Itself."""
+        """This object."""
         return self
 
     def similarity_search(
         self, query: str, k: int = 4, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> list[Document]:
-        """The `k` passages closest to a text, closest first."""
+        """Return the `k` passages closest to a text, closest first."""
         return self.similarity_search_by_vector(query_vector(self.embeddings, query), k, filter)
 
     def similarity_search_by_vector(
         self, embedding: Sequence[float], k: int = 4, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> list[Document]:
-        """The `k` passages closest to a vector, closest first."""
+        """Return the `k` passages closest to a vector, closest first."""
         return [
             Document(item.text, dict(item.metadata), id=item.id)
             for item in self.index.nearest(embedding, k, filter=filter)
@@ -68,9 +68,9 @@ class SleuthVectorStore:
     def similarity_search_with_score(
         self, query: str, k: int = 4, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> list[tuple[Document, float]]:
-        """The `k` passages closest to a text with their distances, 0 to 2: lower is closer."""
-        found = self.index.nearest(query_vector(self.embeddings, query), k, filter=filter)
+        """Return the `k` passages closest to a text with their distances, 0 to 2: lower is closer."""
+        ranking = self.index.nearest(query_vector(self.embeddings, query), k, filter=filter)
         return [
             (Document(item.text, dict(item.metadata), id=item.id), max(0.0, 1.0 - (item.score or 0.0)))
-            for item in found
+            for item in ranking
         ]

@@ -1,4 +1,4 @@
-"""What does the web say? Search by Tavily, answers kept on disk, and the text of a page behind a hit."""
+"""Web search by Tavily, answers cached on disk, and the text of a page behind a hit."""
 
 from sleuth.lazy import exports_of
 

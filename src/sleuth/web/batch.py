@@ -1,4 +1,4 @@
-"""How is a whole set of queries answered from the web, into one file?"""
+"""Answers many queries from the web and writes them to one file."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ def search_web_batch(
     workers: int = 4,
     **options: Unpack[SearchOptions],
 ) -> list[dict[str, Any]]:
-    """Answers many queries and writes their entries, in their order, to a JSON file: a web file.
+    """Answer many queries and write their entries, in their order, to a JSON file: a web file.
 
-    A file that is there is gone on with: entries of the same id and query that hold results are not asked
-    for again, entries of other ids stay. It is written anew, whole, after each round of `workers` queries,
-    so that what was paid for is never lost.
+    An existing file is continued: a query is not asked again if an entry with its id and text holds results,
+    and entries with other ids stay. The whole file is rewritten after each round of `workers` queries, so that
+    no answer that was paid for is lost.
 
     Args:
-        queries: texts by id, or `{"id", "query"}` each; an `id` may be missing, then it is "query_0" and so
-            on.
+        queries: texts by id, or `{"id", "query"}` each; a missing `id` becomes "query_0" and so on.
         path: the file.
         k: how many pages for each.
         workers: how many queries at a time.
@@ -67,7 +66,7 @@ async def asearch_web_batch(
 
 
 def _asker(searcher: WebSearch, k: int) -> Ask:
-    """Gives the entry of one query, or None once cancelled."""
+    """Return a function that gives the entry of one query, or None once cancelled."""
     cancellation = current_cancellation() or Cancellation()
 
     def ask(name: str, query: str) -> dict[str, Any] | None:
@@ -80,10 +79,14 @@ def _asker(searcher: WebSearch, k: int) -> Ask:
 
 def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[dict[str, Any]]:
     workers = check_count(workers, "workers", least=1)
-    held = _read(path)
-    others = [entry for entry in held if entry["id"] not in queries]
-    known = {entry["id"]: entry for entry in held if entry["web_docs"]["results"]}
-    done = {name: known[name] for name in queries if name in known and known[name]["query"] == queries[name]}
+    previous = _read(path)
+    others = [entry for entry in previous if entry["id"] not in queries]
+    answered = {entry["id"]: entry for entry in previous if entry["web_docs"]["results"]}
+    done = {
+        name: answered[name]
+        for name in queries
+        if name in answered and answered[name]["query"] == queries[name]
+    }
     missing = [name for name in queries if name not in done]
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(missing), workers):
@@ -112,7 +115,7 @@ def _identified(queries: Mapping[str, str] | Iterable[Mapping[str, str]]) -> dic
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """The entries of a web file; none where it is not there yet."""
+    """Return the entries of a web file, or none if it does not exist."""
     if not path.exists():
         return []
     try:

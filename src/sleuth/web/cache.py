@@ -1,7 +1,7 @@
-"""What did the web answer before?
+"""A cache on disk of the answers of a web search.
 
-One JSON file per request in a folder. An entry is *fresh* up to `max_age`: it is served instead of asking.
-Then it is *stale* up to `max_stale`: it is served, marked so, only where the service does not answer.
+The folder holds one JSON file per request. An entry is *fresh* up to `max_age`: it is served without a request.
+Then it is *stale* up to `max_stale`: it is served, marked as stale, only if the service does not answer.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _PRUNE_EVERY = 256
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What was answered, and how long ago.
+    """A cached answer and its age.
 
     Attributes:
         age: seconds.
-        fresh: whether it may be served instead of asking.
+        fresh: whether it may be served without a request.
     """
 
     hits: tuple[Hit, ...]
@@ -43,10 +43,10 @@ class WebCache:
     """Answers kept on disk. Safe to share between threads and processes: files are replaced whole.
 
     Args:
-        folder: made when first written to, readable by its owner only.
+        folder: created by the first write, readable by its owner only.
         max_age: seconds that an answer is served without asking again.
-        max_stale: seconds that it is served where the service is down.
-        max_entries: more than these, and the oldest go.
+        max_stale: seconds that it is served while the service is down.
+        max_entries: the oldest entries beyond this number are deleted.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class WebCache:
         return f"WebCache({str(self.folder)!r})"
 
     def get(self, request: Mapping[str, Any]) -> Entry | None:
-        """The entry of a request, or None where there is none, it is too old or does not read."""
+        """Return the entry of a request, or None if it is missing, too old or unreadable."""
         try:
             value = json.loads(self._path(request).read_bytes())
             if value["format"] != FORMAT or value["request"] != dict(request):
@@ -80,11 +80,11 @@ class WebCache:
             hits = tuple(Hit(**hit) for hit in value["hits"])
             age = max(0.0, time() - float(value["saved"]))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return None  # an entry that does not read is asked for again, and written anew
+            return None  # an unreadable entry counts as missing, and the next answer replaces it
         return Entry(hits, age, age <= self.max_age) if age <= self.max_stale else None
 
     def put(self, request: Mapping[str, Any], hits: Sequence[Hit]) -> None:
-        """Keeps the answer to a request; an empty one is not kept.
+        """Store the answer to a request, unless it is empty.
 
         Raises:
             OSError: the folder cannot be written.
@@ -106,7 +106,7 @@ class WebCache:
         self._writes += 1
 
     def prune(self) -> None:
-        """Deletes entries that are too old to be served, and the oldest above `max_entries`."""
+        """Delete entries that are too old to be served, and the oldest above `max_entries`."""
         files = []
         with os.scandir(self.folder) as listing:
             for entry in listing:
@@ -119,7 +119,7 @@ class WebCache:
                 Path(path).unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Deletes every entry."""
+        """Delete every entry."""
         if self.folder.is_dir():
             for path in self.folder.glob("*.json"):
                 path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""How do local documents and web pages go on together?"""
+"""Combines local documents and web pages into one list."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class _Ranked:
 def merge(
     local_docs: Sequence[Mapping[str, Any]], web_docs: Sequence[Mapping[str, Any]] | Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Local documents and then web pages, in their own orders, with ids that do not collide.
+    """Return local documents and then web pages, in their own orders, with ids that do not collide.
 
-    Local ids stay. Web pages are numbered on from the greatest local number, past ids that are taken, be it
-    as text ("7" and 7 are one id to most programs). The input is not changed.
+    Local ids stay. Web pages get the next numbers after the greatest local one. Numbers that are local ids are
+    skipped, also if the id is text: "7" and 7 are one id to most programs. The input is not changed.
 
     Args:
-        local_docs: as `retrieve_local_docs` gives them.
-        web_docs: the `results` of `search_web`, or all that it gave, be it the entry of a query id.
+        local_docs: as `retrieve_local_docs` returns them.
+        web_docs: the `results` of `search_web`, or its whole return value, with or without a query id.
     """
-    given = web_docs.get("web_docs", web_docs) if isinstance(web_docs, Mapping) else web_docs
-    found = given.get("results", ()) if isinstance(given, Mapping) else given
+    docs = web_docs.get("web_docs", web_docs) if isinstance(web_docs, Mapping) else web_docs
+    pages = docs.get("results", ()) if isinstance(docs, Mapping) else docs
     merged = [dict(document) for document in local_docs]
     numbers = [whole for document in merged if (whole := _whole(document.get("id"))) is not None]
-    taken = {str(document.get("id")) for document in merged}
-    free = (number for number in count(max(numbers, default=-1) + 1) if str(number) not in taken)
-    return merged + [{**page, "id": next(free)} for page in found]
+    local_ids = {str(document.get("id")) for document in merged}
+    free = (number for number in count(max(numbers, default=-1) + 1) if str(number) not in local_ids)
+    return merged + [{**page, "id": next(free)} for page in pages]
 
 
 def _whole(id: object) -> int | None:
-    """The integer that an id equals: tables with gaps make 1.0 of 1."""
+    """Return an id as an integer, or None. A table with gaps turns 1 into 1.0, so such floats count."""
     return int(id) if isinstance(id, int) or (isinstance(id, float) and id.is_integer()) else None
 
 
@@ -54,13 +54,13 @@ def fuse(
     weights: Mapping[str, float] | None = None,
     rank_constant: float = 60,
 ) -> list[dict[str, Any]]:
-    """Local documents and web pages as one ranking, by reciprocal rank: their scores are of different kinds.
+    """Rank local documents and web pages together by reciprocal rank, since their scores cannot be compared.
 
     To fuse retrievers instead of lists, and by score: `sleuth.compose.fused.FusedRetriever`.
 
     Args:
         local_docs, web_docs: as for `merge`, each best first.
-        k: None for all.
+        k: how many to return; None returns all.
         weights: of "local" and "web"; 1 where not named.
         rank_constant: as in `weight / (rank_constant + rank)`.
 

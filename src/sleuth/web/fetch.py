@@ -1,9 +1,9 @@
-"""What does the page behind a hit say?
+"""Fetches the page behind a hit and extracts its text.
 
-A page is fetched only from public addresses: the host is looked up once, every address is checked, and the
-checked address is the one connected to, on each redirect anew. So no name that answers differently the
-second time, and no page that redirects inwards, reaches a machine that the public does not. Proxies are not
-used, since behind one nothing can be checked.
+Pages are fetched from public addresses only. For the first request and for each redirect, the host is resolved
+once, every address is checked, and the connection goes to a checked address. So neither DNS rebinding nor a
+redirect to an internal host reaches a private machine. Proxies are not used, because the addresses that a proxy
+connects to cannot be checked.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _HTML = ("text/html", "application/xhtml+xml")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, read.
+    """The text of a web page.
 
     Attributes:
         url: where it was found, after redirects.
-        title: "" where it has none.
+        title: "" if it has none.
         text: what a reader would read, without menus, banners and scripts.
         published: date that the page states, YYYY-MM-DD, or None.
         content_type: as the server said, without parameters.
@@ -65,12 +65,12 @@ def fetch_page(
     obey_robots: bool = True,
     allow_networks: Sequence[str] = (),
 ) -> Page:
-    """The readable text of a web page.
+    """Return the readable text of a web page.
 
     Args:
-        timeout: seconds for the whole of it, redirects and `robots.txt` included.
-        max_bytes: of the page as sent; a larger one is refused.
-        obey_robots: whether the site's `robots.txt` is asked for first.
+        timeout: seconds for the whole call, with redirects and `robots.txt`.
+        max_bytes: the size limit of the page as sent; a larger one is refused.
+        obey_robots: whether to fetch and obey the site's `robots.txt`.
         allow_networks: networks such as "10.1.0.0/16" that may be fetched from although they are not public.
 
     Raises:
@@ -89,7 +89,7 @@ async def afetch_page(
     obey_robots: bool = True,
     allow_networks: Sequence[str] = (),
 ) -> Page:
-    """`fetch_page` for async callers. Cancelling it ends its waits and its request."""
+    """Await `fetch_page` in a thread. Cancelling it ends its waits and its request."""
     return await in_thread(lambda: _fetch(url, _rules(timeout, max_bytes, allow_networks, obey_robots)))
 
 
@@ -106,12 +106,12 @@ def _rules(
 
 
 def _fetch(url: str, rules: _Rules) -> Page:
-    found, answer = _follow(url, rules)
-    return _read(found, answer)
+    address, answer = _follow(url, rules)
+    return _read(address, answer)
 
 
 def _follow(url: str, rules: _Rules) -> tuple[str, Response]:
-    """The first answer that is no redirect, and the address that gave it."""
+    """Return the first answer that is not a redirect, and the address that gave it."""
     for _ in range(MAX_REDIRECTS + 1):
         url = urldefrag(url).url
         addresses = _checked(url, rules)
@@ -125,7 +125,7 @@ def _follow(url: str, rules: _Rules) -> tuple[str, Response]:
         location = answer.headers.get("Location")
         if not location:
             raise _failure(url, "redirects to nowhere", answer.status)
-        target = _joined(url, location)
+        target = _redirect_target(url, location)
         if target is None:
             raise _failure(url, f"redirects to {shown_url(location)!r}, which is no address")
         url = target
@@ -137,8 +137,8 @@ def _failure(url: str, what: str, status: int | None = None) -> WebError:
     return WebError(f"{shown} {what}", service="fetch", url=shown, status=status)
 
 
-def _joined(url: str, location: str) -> str | None:
-    """The address that a redirect leads to, or None; the error that urllib raises repeats what it was given."""
+def _redirect_target(url: str, location: str) -> str | None:
+    """Return the target of a redirect, or None if it is invalid. urllib's error would repeat the URL."""
     try:
         return urljoin(url, location)
     except ValueError:
@@ -146,7 +146,7 @@ def _joined(url: str, location: str) -> str | None:
 
 
 def _checked(url: str, rules: _Rules) -> list[Address]:
-    """The addresses of a URL's host, none of them refused."""
+    """Resolve a URL's host; raise WebError if one of its addresses is refused."""
     parts = split(url)
     host = parts.hostname or ""
     addresses = resolve(host, port_of(parts), rules.deadline)
@@ -156,7 +156,7 @@ def _checked(url: str, rules: _Rules) -> list[Address]:
 
 
 def _robots(url: str, rules: _Rules) -> tuple[int, bytes]:
-    """A site's rules, for which a few redirects are followed."""
+    """Fetch a site's `robots.txt`, following a few redirects."""
     plain = _Rules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False)
     _, answer = _follow(url, plain)
     return answer.status, answer.body
@@ -182,7 +182,7 @@ def _read(url: str, answer: Response) -> Page:
 def _decoded(headers: Message, body: bytes) -> str:
     try:
         return body.decode(headers.get_content_charset("utf-8"), errors="replace")
-    except (LookupError, UnicodeError):  # an encoding that is none of text
+    except (LookupError, UnicodeError):  # unknown, or not an encoding of text
         return body.decode("utf-8", errors="replace")
 
 
@@ -191,7 +191,7 @@ def _readable(url: str, body: bytes, kind: str) -> Page:
         import trafilatura
     except ImportError as error:
         raise MissingPackageError("trafilatura", "html", "reading web pages") from error
-    found: Any = trafilatura.bare_extraction(body, url=url, include_comments=False, with_metadata=True)
-    if found is None or not found.text:
+    extract: Any = trafilatura.bare_extraction(body, url=url, include_comments=False, with_metadata=True)
+    if extract is None or not extract.text:
         raise _failure(url, "holds no readable text")
-    return Page(url, found.title or "", found.text, found.date, kind)
+    return Page(url, extract.title or "", extract.text, extract.date, kind)

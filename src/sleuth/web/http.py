@@ -1,4 +1,4 @@
-"""Makes the requests of the web search and of page fetches, with errors of the web."""
+"""Sends the requests of the web search and of page fetches, and raises WebError."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from sleuth.remote.exchange import request as exchange
 from sleuth.remote.failures import BrokenError, CertificateError, LargeError, LateError
 from sleuth.remote.hosts import Address
 
-_KEPT = "/%:;,?&=+$!*'()~@#[]|"
+_UNQUOTED = "/%:;,?&=+$!*'()~@#[]|"
 
 
 class BrokenConnectionError(WebError):
-    """No whole answer came: refused, reset, cut short or too late. Another try may do."""
+    """No whole answer came: refused, reset, cut short or too late. A retry may succeed."""
 
 
 def split(url: str) -> SplitResult:
-    """The parts of an http or https URL without credentials.
+    """Split an http or https URL without credentials into its parts.
 
     Raises:
         WebError: another scheme, no host, a bad port, a user or a control character.
@@ -39,11 +39,11 @@ def split(url: str) -> SplitResult:
     host = _ascii_host(parts)
     if host is None:
         raise WebError(f"url must have a valid host, got {shown_url(url)!r}", service="fetch")
-    return parts._replace(netloc=host, path=quote(parts.path, _KEPT), query=quote(parts.query, _KEPT))
+    return parts._replace(netloc=host, path=quote(parts.path, _UNQUOTED), query=quote(parts.query, _UNQUOTED))
 
 
 def _parts(url: str) -> SplitResult | None:
-    """The parts of a URL, or None; the error that urllib raises repeats what it was given."""
+    """Split a URL, or return None if it is invalid. urllib's error would repeat the URL."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -53,7 +53,7 @@ def _parts(url: str) -> SplitResult | None:
 
 
 def _ascii_host(parts: SplitResult) -> str | None:
-    """The host and port as they are sent, or None for a host that is no name."""
+    """Return the host and port as they are sent, or None if the host is not a valid name."""
     try:
         host = (parts.hostname or "").encode("idna").decode()
     except UnicodeError:
@@ -63,12 +63,12 @@ def _ascii_host(parts: SplitResult) -> str | None:
 
 
 def port_of(parts: SplitResult) -> int:
-    """The port of a URL, by its scheme where none is given."""
+    """Return the port of a URL, or its scheme's default."""
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
-    """The addresses of `host`.
+    """Return the addresses of `host`.
 
     Raises:
         WebError: the host is unknown, or the resolver did not answer in time.
@@ -90,15 +90,15 @@ def request(
     body: bytes | None = None,
     max_bytes: int,
 ) -> Response:
-    """One request to one of these addresses, and its whole answer, whatever its status. Redirects are answers.
+    """Send one request to one of these addresses and return its whole answer. Any status and redirect is an answer.
 
     Args:
         addresses: of the URL's host, in order of preference.
-        max_bytes: of the body; a larger one is an error.
+        max_bytes: the size limit of the body.
 
     Raises:
         BrokenConnectionError: no whole answer.
-        WebError: an answer that is too large, or a certificate that does not hold.
+        WebError: the answer is too large, or the certificate is invalid.
     """
     parts = split(url)
     shown = shown_url(url)

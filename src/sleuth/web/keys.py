@@ -1,4 +1,4 @@
-"""Finds the API key of the web search, and the address that it may be sent to.
+"""Finds the API key of the web search and the address that it may be sent to.
 
 The address comes from the caller or from the environment, never from a file: whoever can write a `.env` above the
 working folder must not receive the key of the environment.
@@ -24,7 +24,7 @@ _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:'([^']*)'|\"([^\"]
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The settings of a `.env` file: lines of `NAME=value`, quotes, comments and `export` allowed."""
+    """Return the settings of a `.env` file: lines of `NAME=value`, with optional quotes, comments and `export`."""
     values = {}
     with path.open(encoding="utf-8", errors="replace") as file:
         text = file.read(_LONGEST_FILE)
@@ -36,7 +36,7 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def _nearest_env_file() -> Path | None:
-    """The nearest `.env` in or above the working folder that belongs to this user or to root."""
+    """Return the nearest `.env` in or above the working folder that belongs to this user or to root."""
     here = Path.cwd()
     for path in (folder / ".env" for folder in (here, *here.parents)):
         try:
@@ -53,10 +53,10 @@ def _user() -> int:
 
 
 def find_base(argument: str | None) -> str:
-    """The address of the service: the argument, else `TAVILY_BASE_URL` of the environment, else the public one.
+    """Return the address of the service: the argument, else `TAVILY_BASE_URL`, else the public one.
 
     Raises:
-        ArgumentError: not https, save on this machine; or it holds more than an address.
+        ArgumentError: the address is not https (except on this machine), or holds a user, password, query or fragment.
     """
     name = "base_url" if argument else BASE_NAME
     base = checked_base(argument or os.environ.get(BASE_NAME) or PUBLIC_BASE, name)
@@ -68,10 +68,10 @@ def find_base(argument: str | None) -> str:
 
 
 def find_key(argument: str | None) -> str | None:
-    """The API key: the argument, else `TAVILY_API_KEY` of the environment, else of `.env`; None without any.
+    """Return the API key: the argument, else `TAVILY_API_KEY` of the environment, else of `.env`, else None.
 
     Raises:
-        ArgumentError: a key that no HTTP header can carry; the message does not hold it.
+        ArgumentError: an HTTP header cannot carry the key; the message does not show it.
     """
     key = (argument or os.environ.get(KEY_NAME) or _key_of_file() or "").strip()
     if not key:

@@ -1,4 +1,4 @@
-"""Which web pages answer a query, as a ranking like any other?"""
+"""Ranks web pages for a query, as a `Retriever`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sleuth.web.tavily import MAX_RESULTS, Hit
 class WebRetriever:
     """A `Retriever` over the web.
 
-    Every call asks the service for all that it gives (20 hits, for the price of one), filters, and then
-    cuts: so the ranking for k is the head of that for k + 1, and no filter is applied after the cut.
+    Every call asks the service for its maximum of 20 hits, which cost the same as one, filters them and then
+    cuts at k. So the ranking for k is the head of that for k + 1, and no filter is applied after the cut.
     Filters may use `url`, `title`, `domain`, `published_date` and `source_type`; a filter on `domain` alone
     is also sent along.
 
@@ -34,7 +34,7 @@ class WebRetriever:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """The best `k` pages, at most 20; an item's id is its url, its text the part that fits the query.
+        """Return the best `k` pages, at most 20. An item's id is its url, its text the part that fits the query.
 
         Raises:
             WebError: the service did not answer, or there is no API key.
@@ -45,26 +45,26 @@ class WebRetriever:
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """`retrieve` for async callers. Cancelling it ends its waits and its request."""
-        wanted = as_filter(filter)
-        return await in_thread(lambda: self._rank(query, k, wanted))
+        condition = as_filter(filter)
+        return await in_thread(lambda: self._rank(query, k, condition))
 
-    def _rank(self, query: str, k: int, wanted: Filter | None) -> Ranking:
+    def _rank(self, query: str, k: int, condition: Filter | None) -> Ranking:
         k = check_count(k)
         if k == 0 or not query.strip():
             return Ranking(())
-        domains = _domains(wanted)
+        domains = _domains(condition)
         search = (
             self._search.with_domains(domains)
             if domains and not self._search.include_domains
             else self._search
         )
-        found = search.search(query, MAX_RESULTS)
-        items = [_item(hit, stale=found.stale) for hit in found.hits]
-        kept = sorted(
-            (item for item in items if matches(wanted, item.metadata)),
+        result = search.search(query, MAX_RESULTS)
+        items = [_item(hit, stale=result.stale) for hit in result.hits]
+        ranked = sorted(
+            (item for item in items if matches(condition, item.metadata)),
             key=lambda item: (-(item.score or 0.0), item.id),
         )
-        return Ranking(kept[:k])
+        return Ranking(ranked[:k])
 
 
 def _item(hit: Hit, *, stale: bool) -> RetrievedItem:
@@ -82,13 +82,13 @@ def _item(hit: Hit, *, stale: bool) -> RetrievedItem:
     return RetrievedItem(id=hit.url, text=hit.content, metadata=metadata, score=hit.score)
 
 
-def _domains(wanted: Filter | None) -> tuple[str, ...]:
-    """Domains outside which nothing can match, where the filter names such."""
-    if isinstance(wanted, Compare) and wanted.key == "domain":
-        if wanted.operator == "eq":
-            return (str(wanted.value),)
-        if wanted.operator == "in" and isinstance(wanted.value, tuple):
-            return tuple(map(str, wanted.value))
-    if isinstance(wanted, And):
-        return next((found for part in wanted.parts if (found := _domains(part))), ())
+def _domains(condition: Filter | None) -> tuple[str, ...]:
+    """Return the only domains that can match a filter; empty if it does not restrict them."""
+    if isinstance(condition, Compare) and condition.key == "domain":
+        if condition.operator == "eq":
+            return (str(condition.value),)
+        if condition.operator == "in" and isinstance(condition.value, tuple):
+            return tuple(map(str, condition.value))
+    if isinstance(condition, And):
+        return next((domains for part in condition.parts if (domains := _domains(part))), ())
     return ()

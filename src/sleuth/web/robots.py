@@ -1,6 +1,6 @@
-"""May a page be fetched, by what its site says of robots?
+"""Checks a site's `robots.txt` before a page is fetched.
 
-The rules of RFC 9309: a missing `robots.txt` allows all, one that the server fails to give forbids all.
+As in RFC 9309, a missing `robots.txt` allows everything; a server error forbids everything.
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ from urllib.robotparser import RobotFileParser
 
 from sleuth.errors import WebError
 
-KEPT = 3600.0
-"""Seconds that a site's rules are kept."""
+MAX_AGE = 3600.0
+"""Seconds that the rules of a site are cached."""
 MAX_BYTES = 512_000
 """RFC 9309 2.5: at least 500 KiB have to be read."""
 _SITES = 1024
 
-_known: OrderedDict[str, tuple[float, RobotFileParser]] = OrderedDict()
+_rules_by_site: OrderedDict[str, tuple[float, RobotFileParser]] = OrderedDict()
 _lock = Lock()
 
 
 def allowed(url: str, agent: str, fetch: Callable[[str], tuple[int, bytes]]) -> bool:
-    """Whether `agent` may fetch `url`.
+    """Tell whether `agent` may fetch `url`.
 
     Args:
-        fetch: gives status and body of the site's `robots.txt`; a WebError counts as a server that fails.
+        fetch: returns status and body of the site's `robots.txt`; a WebError counts as a server error.
     """
     parts = urlsplit(url)
     site = f"{parts.scheme}://{parts.netloc}"
     with _lock:
-        entry = _known.get(site)
-    if entry is not None and monotonic() - entry[0] <= KEPT:
+        entry = _rules_by_site.get(site)
+    if entry is not None and monotonic() - entry[0] <= MAX_AGE:
         return entry[1].can_fetch(agent, url)
     rules = _rules(site, fetch)
     if rules is None:
         return False
     with _lock:
-        _known[site] = (monotonic(), rules)
-        while len(_known) > _SITES:
-            _known.popitem(last=False)
+        _rules_by_site[site] = (monotonic(), rules)
+        while len(_rules_by_site) > _SITES:
+            _rules_by_site.popitem(last=False)
     return rules.can_fetch(agent, url)
 
 
 def _rules(site: str, fetch: Callable[[str], tuple[int, bytes]]) -> RobotFileParser | None:
-    """The rules of a site; None where its server fails, which is asked again the next time."""
+    """Fetch the rules of a site, or return None if its server fails; the next call then asks again."""
     try:
         status, body = fetch(f"{site}/robots.txt")
     except WebError:

@@ -1,4 +1,4 @@
-"""What does the web say to this query?"""
+"""Searches the web for one query, with caching and requests for more results."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from sleuth.web.tavily import MAX_RESULTS, Hit, Tavily
 logger = logging.getLogger(__name__)
 
 GROWTH = 10
-"""How far `api_k` may grow above k."""
+"""How much larger than k `api_k` may become."""
 _FINAL = (400, 401, 403)
-"""Statuses that blame the request or the key, not the service: no old answer is served over them."""
+"""Statuses caused by the request or the key, not by the service: no stale answer replaces them."""
 
 RelevanceFilter = Callable[[str, Hit], bool]
-"""Takes the query and a hit; False drops the hit, and another is asked for in its place."""
+"""Takes the query and a hit; False drops the hit, and another is requested instead."""
 
 
 class SearchOptions(TypedDict, total=False):
-    """The keyword arguments that every web search takes; `WebSearch` says what each is."""
+    """The keyword arguments of every web search; `WebSearch` documents them."""
 
     api_key: str | None
     base_url: str | None
@@ -44,14 +44,14 @@ class SearchOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What one search came to.
+class SearchResult:
+    """The hits of one search.
 
     Attributes:
         hits: unique by url, relevant, in the service's order.
         api_k: `max_results` of the last request.
-        stale: whether any of it is an old answer, served because the service is down.
-        error: why there is not more, where a request failed.
+        stale: whether some hits come from an old answer, served because the service is down.
+        error: the failed request that prevented more hits, or None.
     """
 
     hits: tuple[Hit, ...]
@@ -74,7 +74,7 @@ class WebSearch:
         time_range: only pages published in the last "day", "week", "month" or "year"; None is any time.
         include_domains, exclude_domains: only, or no, pages of these domains.
         relevance: keeps a hit or drops it, before the cut at k.
-        cache: answers on disk, or the folder for them; None keeps none.
+        cache: answers on disk, or the folder for them; None disables it.
     """
 
     api_key: str | None = field(default=None, repr=False)
@@ -94,9 +94,9 @@ class WebSearch:
             ("topic", self.topic, ("general", "news", "finance")),
             ("time_range", self.time_range, ("day", "week", "month", "year", None)),
         )
-        for name, value, known in choices:
-            if value not in known:
-                raise ArgumentError(f"{name} must be among {', '.join(map(str, known))}, got {value!r}")
+        for name, value, options in choices:
+            if value not in options:
+                raise ArgumentError(f"{name} must be among {', '.join(map(str, options))}, got {value!r}")
         if self.base_url:
             find_base(self.base_url)
         if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
@@ -106,21 +106,20 @@ class WebSearch:
                 raise ArgumentError(f"{name}_domains must be a list of domains, got {domains!r}")
 
     def with_domains(self, domains: Sequence[str]) -> WebSearch:
-        """The same search among these domains only."""
+        """Return the same search among these domains only."""
         return replace(self, include_domains=tuple(domains))
 
-    def search(self, query: str, k: int) -> Found:
-        """At most `k` hits; more are asked for as long as too few come and each larger request brings
-        something new.
+    def search(self, query: str, k: int) -> SearchResult:
+        """Return at most `k` hits; request more while there are too few and larger requests bring new ones.
 
         Args:
             k: 1 or more; the service gives at most 20.
 
         Raises:
-            WebError: nothing came, and the first request failed; or there is no API key.
+            WebError: the first request failed, or there is no API key.
         """
         if not query.strip():
-            return Found((), min(k, MAX_RESULTS))
+            return SearchResult((), min(k, MAX_RESULTS))
         deadline = Deadline(self.timeout)
         api_k, top = min(k, MAX_RESULTS), min(k + GROWTH, MAX_RESULTS)
         hits, stale = self._ask(query, api_k, deadline)
@@ -130,12 +129,12 @@ class WebSearch:
                 api_k = min(api_k + missing, top)
                 hits, old = self._ask(query, api_k, deadline)
             except WebError as error:
-                return Found(self._relevant(query, seen)[:k], api_k, stale, error)
+                return SearchResult(self._relevant(query, seen)[:k], api_k, stale, error)
             stale = stale or old
             if all(hit.url in seen for hit in hits):
                 break
             seen = {hit.url: hit for hit in hits} | seen
-        return Found(self._relevant(query, seen)[:k], api_k, stale)
+        return SearchResult(self._relevant(query, seen)[:k], api_k, stale)
 
     def _relevant(self, query: str, hits: dict[str, Hit]) -> tuple[Hit, ...]:
         if self.relevance is None:
@@ -143,7 +142,7 @@ class WebSearch:
         return tuple(hit for hit in hits.values() if self.relevance(query, hit))
 
     def _ask(self, query: str, api_k: int, deadline: Deadline) -> tuple[Sequence[Hit], bool]:
-        """The hits of one request, from the cache where they are fresh; True where they are stale."""
+        """Return the hits of one request and whether they are stale; fresh ones come from the cache."""
         client, cache = self._client, self._cache
         request = {"url": client.base_url, "query": query, "api_k": api_k, **self._body}
         entry = cache.get(request) if cache else None
@@ -154,7 +153,7 @@ class WebSearch:
         except WebError as error:
             if entry is None or error.status in _FINAL:
                 raise
-            logger.warning("an answer of %.0f hours ago is served, since %s", entry.age / 3600, error)
+            logger.warning("serving an answer from %.0f hours ago, because %s", entry.age / 3600, error)
             return entry.hits, True
         if cache:
             try:
@@ -181,7 +180,7 @@ class WebSearch:
 
     @cached_property
     def _body(self) -> dict[str, Any]:
-        """Fields of the request body that the settings ask for; defaults are left to the service."""
+        """Fields of the request body for settings that differ from the service's defaults."""
         fields = {
             "search_depth": self.search_depth,
             "topic": self.topic,
@@ -204,11 +203,11 @@ class WebDocs(dict[str, Any]):
     """What `search_web` returns: a dict that can be added to a list of documents, as document 001 does."""
 
     def __radd__(self, documents: list[Any]) -> list[Any]:
-        """The documents, then the pages of this search."""
+        """Return the documents, then the pages of this search."""
         return [*documents, *self._pages] if isinstance(documents, list) else NotImplemented
 
     def __add__(self, documents: list[Any]) -> list[Any]:
-        """The pages of this search, then the documents."""
+        """Return the pages of this search, then the documents."""
         return [*self._pages, *documents] if isinstance(documents, list) else NotImplemented
 
     @property
@@ -217,8 +216,8 @@ class WebDocs(dict[str, Any]):
         return list(docs["results"])
 
 
-def web_docs(found: Found) -> WebDocs:
-    """The documented structure of a search; `stale` is in it only where an old answer was served."""
+def web_docs(result: SearchResult) -> WebDocs:
+    """Return the documented structure of a search; it has `stale` only if an old answer was served."""
     results = [
         {
             "id": position,
@@ -228,45 +227,45 @@ def web_docs(found: Found) -> WebDocs:
             "title": hit.title,
             "domain": hit.domain,
         }
-        for position, hit in enumerate(found.hits)
+        for position, hit in enumerate(result.hits)
     ]
-    docs = WebDocs(num_docs=len(results), api_k=found.api_k, results=results)
-    return WebDocs(docs, stale=True) if found.stale else docs
+    docs = WebDocs(num_docs=len(results), api_k=result.api_k, results=results)
+    return WebDocs(docs, stale=True) if result.stale else docs
 
 
 def search_entry(searcher: WebSearch, query: str, k: int, query_id: str | None) -> WebDocs:
-    """What `search_web` returns; failures are logged, once each, and leave what had come before them."""
+    """Return what `search_web` returns. A failure is logged once, and earlier results stay."""
     try:
-        found = searcher.search(query, k)
+        result = searcher.search(query, k)
     except WebError as error:
-        found = Found((), min(k, MAX_RESULTS), error=error)
-    if found.error is not None:
-        logger.error("web search failed: %s", found.error)
-    docs = web_docs(found)
+        result = SearchResult((), min(k, MAX_RESULTS), error=error)
+    if result.error is not None:
+        logger.error("web search failed: %s", result.error)
+    docs = web_docs(result)
     return docs if query_id is None else WebDocs(id=query_id, query=query, web_docs=docs)
 
 
 def search_web(
     query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
 ) -> WebDocs:
-    """Up to `k` web pages for a query, each with the text that fits it.
+    """Return up to `k` web pages for a query, each with the text that fits it.
 
-    Failures of the service, and a missing key, are logged and give an empty structure; `WebRetriever`
+    Failures of the service and a missing key are logged and return an empty structure; `WebRetriever`
     raises them.
 
     Args:
         k: how many pages; the service gives at most 20.
-        query_id: where given, the result is an entry of a web file, `{"id", "query", "web_docs"}`.
-        **options: settings of the search, as `WebSearch` explains them.
+        query_id: if set, the result is an entry of a web file, `{"id", "query", "web_docs"}`.
+        **options: settings of the search, as documented by `WebSearch`.
 
     Returns:
-        `{"num_docs", "api_k", "results"}`: how many results there are, the `max_results` last asked of the
-        service, and the results, each `{"id", "content", "url", "source_type", "title", "domain"}`.
-        `"stale": True` is added where an old answer was served because the service is down. Added to a list, it
-        gives a list of both: `local_docs + web_docs`; `merge` does so with ids that do not collide.
+        `{"num_docs", "api_k", "results"}`: the number of results, the `max_results` of the last request, and
+        the results, each `{"id", "content", "url", "source_type", "title", "domain"}`. `"stale": True` is
+        added if an old answer was served because the service is down. `local_docs + web_docs` is a list of
+        both; `merge` also makes their ids distinct.
 
     Raises:
-        ArgumentError: `k` below 1, or a setting out of its range.
+        ArgumentError: `k` is below 1, or a setting is out of range.
     """
     k = check(query, k)
     return search_entry(WebSearch(**options), query, k, query_id)

@@ -1,4 +1,4 @@
-"""What does Tavily's search service answer to one request?
+"""A client of Tavily's search service.
 
 Documented at https://docs.tavily.com/documentation/api-reference/endpoint/search.
 """
@@ -23,15 +23,15 @@ from sleuth.web.http import BrokenConnectionError, port_of, request, resolve, sp
 from sleuth.web.keys import PUBLIC_BASE
 
 MAX_RESULTS = 20
-"""The most results that the service gives for one request."""
+"""Maximum number of results of one request."""
 MAX_QUERY = 400
-"""Characters of the longest query that the service takes."""
+"""Maximum number of characters of a query."""
 
 RETRIES = 3
 BACKOFF = 1.0
 """Seconds before the first retry, doubled with each."""
 ATTEMPT_TIMEOUT = 10.0
-"""Seconds for one try, so that a try that hangs leaves time for another."""
+"""Seconds for one attempt, so that one that hangs leaves time for another."""
 MAX_BYTES = 16_000_000
 
 _SPACE = re.compile(r"\s+")
@@ -45,7 +45,7 @@ class Hit:
     Attributes:
         content: the part that fits the query, cleaned.
         domain: host of the url without `www.`.
-        score: relevance by the service, higher is better; 0 where it gave none.
+        score: relevance by the service, higher is better; 0 if it sent none.
         published: date as the service wrote it, or None.
     """
 
@@ -58,7 +58,7 @@ class Hit:
 
 
 class BusyError(WebError):
-    """The service is overloaded or failing: another try may do.
+    """The service is overloaded or failing; a retry may succeed.
 
     Attributes:
         after: seconds that it asked to wait, or None.
@@ -68,19 +68,19 @@ class BusyError(WebError):
 
     @property
     def again(self) -> retry.Again:
-        """Why another try may do."""
+        """Why a retry may succeed."""
         return retry.Again(self.after, "rate" if self.status == 429 else "outage")
 
 
 def clean(text: str) -> str:
-    """Text on one line: entities resolved, white space collapsed, control characters and lone surrogates
-    dropped.
+    """Clean text to one line: resolve entities, collapse white space, drop control characters and lone
+    surrogates.
     """
     return _SPACE.sub(" ", _CONTROL.sub("", html.unescape(text))).strip()
 
 
 def domain_of(url: str) -> str:
-    """The host of a URL in lower case without `www.`, or "" where it has none."""
+    """Return the host of a URL in lower case without `www.`, or "" if it has none."""
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
@@ -88,7 +88,7 @@ def domain_of(url: str) -> str:
 
 
 def shorten(query: str) -> str:
-    """A query that the service takes: cut at a word where it is longer than `MAX_QUERY` characters."""
+    """Cut a query to `MAX_QUERY` characters, the service's limit, between words if possible."""
     if len(query) <= MAX_QUERY:
         return query
     head = query[: MAX_QUERY + 1].rpartition(" ")[0]
@@ -106,7 +106,7 @@ class Tavily:
         return f"Tavily(base_url={self.base_url!r})"
 
     def search(self, query: str, api_k: int, options: Mapping[str, Any], deadline: Deadline) -> list[Hit]:
-        """The hits for one query, in the service's order; 429, 5xx and broken connections are retried three times.
+        """Return the hits for one query, in the service's order. 429, 5xx and broken connections are retried.
 
         Args:
             api_k: `max_results` of the request, 1 to `MAX_RESULTS`.
@@ -147,8 +147,10 @@ class Tavily:
         return read_hits(answer.body, url)
 
     def _refusal(self, url: str, answer: Response) -> WebError:
-        told = Mask([self.key]).hide(_told(answer.body))[:300]
-        message = f"tavily answered {answer.status}: {told}" if told else f"tavily answered {answer.status}"
+        detail = Mask([self.key]).hide(_error_text(answer.body))[:300]
+        message = (
+            f"tavily answered {answer.status}: {detail}" if detail else f"tavily answered {answer.status}"
+        )
         if answer.status == 429 or answer.status >= 500:
             busy = BusyError(message, service="tavily", url=url, status=answer.status)
             busy.after = retry.retry_after(answer.headers.get("Retry-After"))
@@ -169,8 +171,8 @@ def _parse(body: bytes) -> Any:
         return None
 
 
-def _told(body: bytes) -> str:
-    """The service's own words of an error: `{"detail": {"error": ...}}`, or a plain `detail`."""
+def _error_text(body: bytes) -> str:
+    """Return the service's message of an error: `{"detail": {"error": ...}}`, or a plain `detail`."""
     value = _parse(body)
     detail = value.get("detail") if isinstance(value, dict) else None
     words = detail.get("error") if isinstance(detail, dict) else detail
@@ -178,7 +180,7 @@ def _told(body: bytes) -> str:
 
 
 def read_hits(body: bytes, url: str) -> list[Hit]:
-    """The hits of an answer, unique by url; entries without a url or a text are left out.
+    """Parse the hits of an answer, unique by url; entries without a url or a text are dropped.
 
     Raises:
         WebError: the body is not what the service documents.
@@ -216,5 +218,5 @@ def _hit(entry: dict[str, Any]) -> Hit | None:
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a number of any sense as a score: neither true, nor endless, nor huge."""
+    """Tell whether a value can be a score: a number below 1e9, not a bool, NaN or infinity."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9
