@@ -114,6 +114,8 @@ def test_places_are_true_and_in_order(passage: str) -> None:
             "`int add(int a)`: Adds two numbers.",
         ),
         ("def bare():\n    return 1", "def bare():", "`def bare()`"),
+        ('"""Reads files."""\n\nimport os', "", "Reads files."),
+        ("import os\nimport sys", "", ""),
     ],
 )
 def test_code_answers_by_its_signature(text: str, signature: str, expected: str) -> None:

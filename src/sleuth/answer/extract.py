@@ -143,11 +143,11 @@ def score_sentences(
 
 
 def _parts(item: RetrievedItem) -> list[Part]:
-    """Return the parts of a passage; a definition of code is one part."""
-    signature = item.metadata.get("signature")
-    if item.metadata.get("source_type") == "code" and isinstance(signature, str) and signature:
-        return [code_part(item.text, signature)]
-    return answer_parts(item.text)
+    """Return the parts of a passage; a piece of code is one part at most."""
+    if item.metadata.get("source_type") != "code":
+        return answer_parts(item.text)
+    part = code_part(item.text, str(item.metadata.get("signature") or ""))
+    return [part] if part.text else []
 
 
 def score_words(question_terms: Sequence[str], terms: Sequence[Sequence[str]], use: Weights) -> list[float]:

@@ -109,12 +109,17 @@ def answer_parts(text: str) -> list[Part]:
 
 
 def code_part(text: str, signature: str) -> Part:
-    """Return a definition as one part: its signature, and the first sentence of its documentation."""
+    """Return a piece of code as one part: its signature and the first sentence of its documentation.
+
+    Args:
+        signature: "" for a piece that is no definition, such as the head of a file.
+    """
     documentation = _documentation(text)
     sentences = split_sentences(documentation)
     first = plain(documentation[slice(*sentences[0])]) if sentences else ""
     name = " ".join(signature.split()).rstrip(" :{")
-    return Part(0, len(text), f"`{name}`: {first}" if first else f"`{name}`", "sentence")
+    shown = ": ".join(part for part in (f"`{name}`" if name else "", first) if part)
+    return Part(0, len(text), shown, "sentence")
 
 
 def _documentation(text: str) -> str:
