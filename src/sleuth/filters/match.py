@@ -4,18 +4,18 @@ A row's metadata is what JSON can hold. Objects are read through their leaves: `
 has the keys `author` and `author.name`, and a list of objects gives each leaf the list of what its members
 hold. Then, for a key and a value v of the filter:
 
-| operator  | true where the row's value is                                                              |
+| operator  | true if the row's value is                                                                 |
 |-----------|--------------------------------------------------------------------------------------------|
 | eq        | a scalar equal to v, or a list with an element equal to v                                  |
-| ne        | anything else: where eq is false, so where the key is missing too                          |
-| in, nin   | eq for any of the values; where in is false                                                |
+| ne        | anything else: true if eq is false, also if the key is missing                             |
+| in, nin   | in: eq is true for one of the values; nin: in is false                                     |
 | gt … lte  | a number (if v is one) or a string (if v is one) in that order; never a list               |
 | prefix    | a string that begins with v; never a list                                                  |
 | contains  | a list with an element equal to v; never a scalar                                          |
-| substring | a string with v in it, or a list with such an element                                      |
-| exists    | anything but null, the empty list and objects included; with false: missing or null        |
-| And, Or   | all, any                                                                                   |
-| Not       | exactly where its part is false, missing keys and other types included                     |
+| substring | a string that contains v, or a list with such an element                                   |
+| exists    | anything except null; empty lists and objects exist. With false: missing or null           |
+| And, Or   | And: all parts are true; Or: at least one part is true                                     |
+| Not       | its part is false, also because of a missing key or another type                           |
 
 Types: strings, numbers and booleans are three kinds, and values of two kinds are neither equal nor in order:
 `True` is not `1`, `"5"` is not `5`. Integers and floats compare by value, exactly; an integer beyond 64 bits
