@@ -1,4 +1,4 @@
-"""Text in, text out: language models and embedders behind HTTP."""
+"""Language models and embedders behind HTTP."""
 
 from sleuth.lazy import exports_of
 

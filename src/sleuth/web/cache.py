@@ -40,7 +40,7 @@ class Entry:
 
 
 class WebCache:
-    """Answers kept on disk. Safe to share between threads and processes: files are replaced whole.
+    """Answers cached on disk. Safe to share between threads and processes: files are replaced whole.
 
     Args:
         folder: created by the first write, readable by its owner only.
