@@ -279,7 +279,7 @@ class OllamaEmbedder:
                 self._batches = False
             elif not alone:
                 raise
-            return alone  # single texts work; try batches again the next time
+            return alone  # single texts work; after other failures batches are tried again the next time
         self._batches = self.normalize or close(alone[0], batched)
         return alone
 

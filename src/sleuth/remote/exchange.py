@@ -1,8 +1,8 @@
-"""Makes one HTTP request through httpx, to checked addresses, within one deadline.
+"""Makes one HTTP request through httpx, to resolved addresses, within one deadline.
 
-Each connection goes to an address that the caller resolved and checked, which prevents DNS rebinding. Every read and
-write is limited to the time left, so a server that sends a byte now and then cannot outlast the deadline, neither in
-the head nor in the body. Cancelling the call closes the connection.
+Each connection goes to an address that the caller resolved, and checked where that matters, so DNS rebinding has no
+effect. Every read and write is limited to the time left, so a server that sends a byte now and then cannot outlast the
+deadline, neither in the head nor in the body. Cancelling the call closes the connection.
 """
 
 from __future__ import annotations
