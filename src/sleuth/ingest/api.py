@@ -134,7 +134,7 @@ def _absolute(path: str | Path) -> Path:
 
 def present(roots: Sequence[Path], files: Collection[str], *, prune: bool) -> list[Path]:
     """Return the roots that exist. Missing roots are dropped when pruning, if the index holds documents below them."""
-    absent = [root for root in roots if not os.path.exists(root)]  # noqa: PTH110 - no error where it may not be asked
+    absent = [root for root in roots if not os.path.exists(root)]  # noqa: PTH110 - False without permission
     names = [printable(str(root)) for root in absent]
     indexed = {name for name in names if any(is_below(source, name) for source in files)}
     if wrong := [name for name in names if not prune or name not in indexed]:

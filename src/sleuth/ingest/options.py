@@ -100,14 +100,14 @@ class ReadOptions:
             rows: whether the file holds rows.
         """
         names = ("metadata", *(_OF_ROWS if rows else ()))
-        said = {
+        values = {
             name: value
             for name in names
             if (value := getattr(self, name)) and value != getattr(DEFAULT, name)
         }
-        if not said:
+        if not values:
             return ""
-        return blake2b(json.dumps(said, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
+        return blake2b(json.dumps(values, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
 
 
 _OF_ROWS: Final = ("text_fields", "metadata_fields", "id_field", "title_field", "max_row_bytes")

@@ -82,7 +82,7 @@ class Run:
         self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
         self.pending: Document | None = None
         self.ids_of_file: set[str] = set()
-        self.named: dict[str, str] = {}  # source by id, where the id is not the source
+        self.named: dict[str, str] = {}  # source by id, if the id is not the source
         self.seen: set[str] = set()
         self.read: set[str] = set()
         self.refused: dict[str, set[str]] = {}  # documents of files that no longer hold text

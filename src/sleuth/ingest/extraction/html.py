@@ -122,7 +122,7 @@ class _Writer:
         self.breaks = 2  # line ends at the end of the text so far; 2 at the start, where no break is needed
         self.space = False  # whether to write a blank before the next word
         self.prefix = ""  # start of the next line: marks of a heading or an item
-        self.lists: list[int] = []  # per open list: -1 where unordered, else the number of its last item
+        self.lists: list[int] = []  # for each open list: -1 if unordered, else the number of its last item
         self.preformatted = 0
         self.cells = 0  # cells written of the open row
 
