@@ -249,7 +249,7 @@ def _retrying(run: Callable[[], T], client: Any, retries: int, base: float) -> T
 async def astart_ingestion_with_retry(
     kb_id: str, ds_id: str, max_retries: int = 5, base_delay: float = 5, client: Any = None
 ) -> dict[str, Any]:
-    """`start_ingestion_with_retry` for async callers."""
+    """Run `start_ingestion_with_retry` for async callers."""
     return await in_thread(start_ingestion_with_retry, kb_id, ds_id, max_retries, base_delay, client)
 
 
@@ -261,7 +261,7 @@ async def aingest_documents_with_retry(  # noqa: PLR0917 - its twin's
     base_delay: float = 2,
     client: Any = None,
 ) -> dict[str, Any]:
-    """`ingest_documents_with_retry` for async callers."""
+    """Run `ingest_documents_with_retry` for async callers."""
     return await in_thread(
         ingest_documents_with_retry, kb_id, ds_id, documents, max_retries, base_delay, client
     )
@@ -270,12 +270,12 @@ async def aingest_documents_with_retry(  # noqa: PLR0917 - its twin's
 async def acheck_document_status(
     kb_id: str, ds_id: str, s3_uri: str, sleep_first: bool = True, client: Any = None
 ) -> str:
-    """`check_document_status` for async callers."""
+    """Run `check_document_status` for async callers."""
     return await in_thread(check_document_status, kb_id, ds_id, s3_uri, sleep_first, client)
 
 
 async def abatch_check_document_statuses(
     kb_id: str, ds_id: str, s3_uris: list[str], batch_size: int = 25, client: Any = None
 ) -> dict[str, str]:
-    """`batch_check_document_statuses` for async callers."""
+    """Run `batch_check_document_statuses` for async callers."""
     return await in_thread(batch_check_document_statuses, kb_id, ds_id, s3_uris, batch_size, client)

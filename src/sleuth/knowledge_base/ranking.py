@@ -65,7 +65,7 @@ class KnowledgeBaseRetriever:
     async def aretrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """`retrieve` for async callers. Cancelling it ends its requests."""
+        """Run `retrieve` for async callers. Cancelling it ends its requests."""
         return await in_thread(self.retrieve, query, k, filter=filter)
 
 

@@ -116,7 +116,7 @@ class MultiSliceRetriever:
         data_source_ids: Sequence[str] = (),
         rewrites: Sequence[str] = (),
     ) -> Results:
-        """`retrieve` for async callers. Cancelling it ends its requests."""
+        """Run `retrieve` for async callers. Cancelling it ends its requests."""
         return await in_thread(
             self.retrieve, query, knowledge_base_id, data_source_id, metadata_filter, num_results,
             data_source_ids=data_source_ids, rewrites=rewrites,

@@ -88,7 +88,7 @@ async def await_for_ingestion(
     progress: Progress | None = None,
     client: Any = None,
 ) -> dict[str, Any]:
-    """`wait_for_ingestion` for async callers; `progress` is called from another thread."""
+    """Run `wait_for_ingestion` for async callers; `progress` is called from another thread."""
     return await in_thread(
         wait_for_ingestion, kb_id, ds_id, ingestion_job_id,
         s3_uris=s3_uris, timeout=timeout, poll=poll, progress=progress, client=client,

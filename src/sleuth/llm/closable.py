@@ -15,7 +15,7 @@ from sleuth.remote.cancellation import current_cancellation
 
 class _Closable(http.client.HTTPConnection):
     def connect(self) -> None:
-        """Connects, and registers the socket with the cancellation of the current call."""
+        """Connect, and register the socket with the cancellation of the current call."""
         super().connect()
         sock, cancellation = self.sock, current_cancellation()
         if cancellation is None:

@@ -167,7 +167,7 @@ class JsonClient:
 
 
 def send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Any:
-    """Sends a request and returns the open response.
+    """Send a request and return the open response.
 
     Raises:
         StatusError: a status that urllib treats as an error.

@@ -247,7 +247,7 @@ class Exchange(Answer):
         return Response(self.status, self.headers, bytes(body))
 
     def renew(self) -> None:
-        """Begins the deadline anew."""
+        """Restart the deadline."""
         self._deadline.renew()
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ async def asearch_web_batch(
     workers: int = 4,
     **options: Unpack[SearchOptions],
 ) -> list[dict[str, Any]]:
-    """`search_web_batch` for async callers. Cancelling it keeps what is in the file."""
+    """Run `search_web_batch` for async callers. Cancelling it keeps what is in the file."""
     searcher, named = WebSearch(**options), _identified(queries)
     return await in_thread(lambda: _run(_asker(searcher, k), named, Path(path), workers))
 

@@ -89,7 +89,7 @@ async def afetch_page(
     obey_robots: bool = True,
     allow_networks: Sequence[str] = (),
 ) -> Page:
-    """Await `fetch_page` in a thread. Cancelling it ends its waits and its request."""
+    """Run `fetch_page` for async callers. Cancelling it ends its waits and its request."""
     return await in_thread(lambda: _fetch(url, _rules(timeout, max_bytes, allow_networks, obey_robots)))
 
 

@@ -44,7 +44,7 @@ class WebRetriever:
     async def aretrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """`retrieve` for async callers. Cancelling it ends its waits and its request."""
+        """Run `retrieve` for async callers. Cancelling it ends its waits and its request."""
         condition = as_filter(filter)
         return await in_thread(lambda: self._rank(query, k, condition))
 

@@ -274,7 +274,7 @@ def search_web(
 async def asearch_web(
     query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
 ) -> WebDocs:
-    """`search_web` for async callers. Cancelling it ends its waits and its request."""
+    """Run `search_web` for async callers. Cancelling it ends its waits and its request."""
     check(query, k)
     searcher = WebSearch(**options)
     return await in_thread(lambda: search_entry(searcher, query, k, query_id))
