@@ -74,6 +74,7 @@ def test_cut_sentences_are_left_out() -> None:
     [
         ("**Bold** and _soft_ and `a_b*c`.", "Bold and soft and `a_b*c`."),
         ("See [the guide](x.md#a) now.", "See the guide now."),
+        ("**Values are\nevaluated once.** Then", "Values are evaluated once. Then"),
         ("Use :func:`os.path.join` here.", "Use `os.path.join` here."),
         ("A snake_case_name stays, 2 * 3 * 4 too.", "A snake_case_name stays, 2 * 3 * 4 too."),
         ("- An item", "An item"),

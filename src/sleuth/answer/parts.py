@@ -133,7 +133,7 @@ def _documentation(text: str) -> str:
 
 def plain(text: str) -> str:
     """Return a sentence in one line without Markdown's, reStructuredText's and HTML's markup; code keeps its ticks."""
-    pieces = re.split(r"(``[^`]+``|`[^`\n]+`)", _REFERENCE.sub(r"`\1`", text))
+    pieces = re.split(r"(``[^`]+``|`[^`]+`)", _REFERENCE.sub(r"`\1`", " ".join(text.split())))
     for i in range(0, len(pieces), 2):
         piece = _LINK.sub(r"\1", pieces[i])
         piece = _UNDERSCORES.sub(lambda match: match[1] or match[3], _STARS.sub(r"\2", piece))
