@@ -160,6 +160,48 @@ def test_a_damaged_record_is_reported(home: Path) -> None:
     assert "doctor --full" in report.stdout
 
 
+def zero_page(record: Path, page: int) -> None:
+    """Overwrite one page of a record with zeros."""
+    content = bytearray(record.read_bytes())
+    content[(page - 1) * 8192 : page * 8192] = bytes(8192)
+    record.write_bytes(content)
+
+
+def test_a_damaged_record_is_salvaged(home: Path) -> None:
+    """A repair keeps what can be read, names the rest and sets a copy aside; the index is sound and answers."""
+    path = home / ".sleuth"
+    record = path / "record.sqlite"
+    texts = {str(at): " ".join([f"Number {at} of {at * at} words."] * 9) for at in range(600)}
+    with Engine.open(path) as engine:
+        engine.add(Document(text, id=name) for name, text in texts.items())
+        engine.compact()
+    page = record.read_bytes().index(texts["300"].encode()) // 8192 + 1
+    zero_page(record, page)
+    mended = sleuth("doctor", "--repair", cwd=home)
+    assert mended.returncode == 0, mended.stdout + mended.stderr
+    assert "300: the damaged record had lost a part of it" in mended.stdout
+    assert (path / "record.sqlite.damaged-1").is_file()
+    report = sleuth("doctor", "--full", cwd=home)
+    assert report.returncode == 0
+    assert "no manifest names" not in report.stdout
+    assert "cats.md" in sleuth("search", "cats", cwd=home).stdout
+    with Engine.open(path) as engine:
+        assert len(texts) * 0.9 < engine.status()["documents"] < len(texts) + 1
+        engine.add([Document(texts["300"], id="300")])
+        assert engine.retrieve("300", k=1)[0].text == texts["300"]
+
+
+def test_a_record_without_its_first_page_is_refused(home: Path) -> None:
+    """A repair ends with exit code 3 and leaves the record as it is."""
+    record = home / ".sleuth" / "record.sqlite"
+    zero_page(record, 1)
+    before = record.read_bytes()
+    refused = sleuth("doctor", "--repair", cwd=home)
+    assert refused.returncode == 3, refused.stderr
+    assert "restore it from a copy" in refused.stderr
+    assert record.read_bytes() == before
+
+
 def test_what_was_half_done_is_swept(home: Path) -> None:
     """An index whose writer was killed opens, and holds what was committed."""
     with subprocess.Popen([sys.executable, "-c", WRITER], cwd=home, stdout=subprocess.PIPE) as writer:

@@ -11,9 +11,12 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from sleuth.errors import IndexNotFoundError, SleuthError
+from sleuth.errors import IndexDamagedError, IndexNotFoundError, SleuthError
+
+if TYPE_CHECKING:
+    from sleuth.store.record.values import Repair
 
 HOME = Path(__file__).parents[1]
 
@@ -64,15 +67,29 @@ def mend(path: Path) -> list[Finding]:
         StoreError: one cannot be mended; the message says what to do.
     """
     from sleuth.engine.codebase import has_code, repair_code
-    from sleuth.engine.engine import Engine
     from sleuth.store.store import Store
 
     code_too = has_code(path)
-    done = repair_code(path) if code_too else []
-    if not code_too or Store.is_at(path):
-        with Engine.open(path) as engine:
-            done += [*engine.repairs, *engine.repair()]
-    return [Finding("warning", repair.what, repair.why) for repair in done]
+    repairs = repair_code(path) if code_too else []
+    try:
+        repairs += _mend_documents(path, code_too=code_too)
+    except IndexDamagedError:  # of a record that does not open
+        salvaged = Store.salvage(path)
+        if not salvaged:
+            raise
+        repairs += [*salvaged, *_mend_documents(path, code_too=code_too)]
+    return [Finding("warning", repair.what, repair.why) for repair in repairs]
+
+
+def _mend_documents(path: Path, *, code_too: bool) -> list[Repair]:
+    """Mend the index of documents, which may be missing where there is one of code."""
+    from sleuth.engine.engine import Engine
+    from sleuth.store.store import Store
+
+    if code_too and not Store.is_at(path):
+        return []
+    with Engine.open(path) as engine:
+        return [*engine.repairs, *engine.repair()]
 
 
 def environment() -> list[Finding]:

@@ -414,7 +414,10 @@ class Engine(Answering):
         return [*mixed_vectors(self._store), *found] if self._dense else found
 
     def repair(self) -> list[Repair]:
-        """Check fully and mend what can be mended; documents that lost a part are removed, and named."""
+        """Check fully and mend what can be mended; documents that lost a part are removed, and named.
+
+        A record whose structure is damaged is rebuilt first from what can be read of it.
+        """
         return self._store.repair()
 
     def wait(self) -> None:

@@ -83,16 +83,23 @@ def _initialise(path: Path, schema: Schema, fill: Callable[[sqlite3.Connection],
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            for statement in schema.statements.split(";\n"):
-                if statement.strip():
-                    connection.execute(statement)
-            if fill:
-                fill(connection)
-            connection.execute(f"PRAGMA application_id = {record.APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {schema.format}")
+            make_tables(connection, schema, fill)
         connection.execute("COMMIT")
     finally:
         connection.close()
+
+
+def make_tables(
+    connection: sqlite3.Connection, schema: Schema, fill: Callable[[sqlite3.Connection], object] | None
+) -> None:
+    """Make the tables of an empty database and its first rows, in the open transaction."""
+    for statement in schema.statements.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    if fill:
+        fill(connection)
+    connection.execute(f"PRAGMA application_id = {record.APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {schema.format}")
 
 
 def is_whole(folder: Path, schema: Schema) -> bool:

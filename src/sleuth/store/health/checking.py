@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -32,13 +31,13 @@ from sleuth.store.health.proofs import (
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import bad_codebooks
 from sleuth.store.record.counters import Counters, Totals
-from sleuth.store.record.layout import ChunkRow, Connection, DocumentRow
+from sleuth.store.record.layout import ChunkRow, Connection, DocumentRow, EmbeddingRow
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing import Writer
 
 _ORDER = ("error", "warning", "ok")
 Connections = Callable[[], AbstractContextManager[Connection]]
-_Row = TypeVar("_Row", DocumentRow, ChunkRow)
+_Row = TypeVar("_Row", DocumentRow, ChunkRow, EmbeddingRow)
 
 
 def status(
@@ -165,11 +164,11 @@ def bad_documents(connection: Connection) -> dict[int, str]:
     chunk = _next_chunk(chunks)
     documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key")
     for document in map(DocumentRow._make, documents):
-        whole = _checks(record.document_checksum, document)
+        whole = has_checksum(record.document_checksum, document)
         expected = 0
         while chunk is not None and chunk.key < document.key + max(document.chunks, 1):
             right = chunk.key == document.key + expected and chunk.n == expected
-            whole &= right and _chunk_is_whole(connection, chunk)
+            whole &= right and is_whole_chunk(connection, chunk)
             expected += 1
             chunk = _next_chunk(chunks)
         if not whole or expected != document.chunks:
@@ -184,15 +183,17 @@ def _next_chunk(cursor: sqlite3.Cursor) -> ChunkRow | None:
     return None if stored is None else ChunkRow._make(stored)
 
 
-def _chunk_is_whole(connection: Connection, stored: ChunkRow) -> bool:
+def is_whole_chunk(connection: Connection, stored: ChunkRow) -> bool:
+    """Whether a row of `chunks`, with its text as the record holds it, is as it was written."""
     try:
         chunk = record.plain(connection, stored)
-    except IndexDamagedError:
+    except (IndexDamagedError, TypeError):  # TypeError: a text of another type than was written
         return False
-    return _checks(record.chunk_checksum, chunk)
+    return has_checksum(record.chunk_checksum, chunk)
 
 
-def _checks(checksum: Callable[[_Row], int], row: _Row) -> bool:
+def has_checksum(checksum: Callable[[_Row], int], row: _Row) -> bool:
+    """Whether the values of a row are those that were written."""
     try:
         return checksum(row) == row.checksum
     except (TypeError, ValueError):  # a value of another type than was written
@@ -233,13 +234,13 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
     """Remove documents that have lost a part, forget what is damaged; what legs lack then is mended afterwards.
 
     Raises:
-        IndexDamagedError: the record's own structure is damaged; the message says what can still be read.
+        IndexDamagedError: the record's own structure is damaged; `salvage` mends that.
     """
     told = []
     with connections() as connection:
         connection.execute("BEGIN")
         if broken := list(check_structure(connection)):
-            raise IndexDamagedError(f"{broken[0].message}; {_readable(connection)}", path=str(path))
+            raise IndexDamagedError(broken[0].message, path=str(path))
         bad = bad_documents(connection)
         embeddings = record.bad_embeddings(connection)
         for entry in manifest.entries(connection):
@@ -259,15 +260,3 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
     if writer.repairs.recount():
         told.append(Repair("record", "its counters were wrong: counted again"))
     return told
-
-
-def _readable(connection: Connection) -> str:
-    """How much of a damaged record can still be read."""
-    sound = 0
-    try:
-        for (metadata,) in connection.execute("SELECT metadata FROM documents"):
-            json.loads(metadata or "{}")
-            sound += 1
-    except (sqlite3.Error, ValueError):
-        return f"at least {sound} documents can be read; add the others again into a new index"
-    return f"all {sound} documents are listed; add them again into a new index"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +65,13 @@ def is_missing(folder: Path) -> bool:
 
 def create(folder: Path, settings: Mapping[str, Any]) -> None:
     """Make an empty index, durably; two processes that do it at once make one."""
+    schema.create(folder, DOCUMENTS_SCHEMA, filled_with(settings))
+
+
+def filled_with(settings: Mapping[str, Any]) -> Callable[[sqlite3.Connection], object]:
+    """Return what inserts the first rows of a record that is made with these settings."""
     text = record.to_json(settings, "settings") or "{}"
-    schema.create(
-        folder,
-        DOCUMENTS_SCHEMA,
-        lambda connection: connection.execute("INSERT INTO meta VALUES ('settings', ?)", (text,)),
-    )
+    return lambda connection: connection.execute("INSERT INTO meta VALUES ('settings', ?)", (text,))
 
 
 def probe(folder: Path) -> Access:

@@ -101,8 +101,23 @@ class ChunkRow(NamedTuple):
     text: str
 
 
+class EmbeddingRow(NamedTuple):
+    """A row of `embeddings`.
+
+    Attributes:
+        hash: of the text.
+    """
+
+    key: int
+    model: int
+    checksum: int
+    hash: bytes
+    vector: bytes
+
+
 DOCUMENT_COLUMNS = ", ".join(DocumentRow._fields)
 CHUNK_COLUMNS = ", ".join(ChunkRow._fields)
+EMBEDDING_COLUMNS = ", ".join(EmbeddingRow._fields)
 SIGN = 1 << 31
 """Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
 _MANY = 960
@@ -319,6 +334,11 @@ def chunk_checksum(row: ChunkRow) -> int:
     return zlib.crc32(f"{place}|{row.fields}\0{row.metadata}\0{row.text}".encode()) - SIGN
 
 
+def embedding_checksum(row: EmbeddingRow) -> int:
+    """Return the CRC-32 of a row of `embeddings`."""
+    return zlib.crc32(row.vector, zlib.crc32(row.hash))
+
+
 def select_in(
     connection: sqlite3.Connection,
     columns: str,
@@ -380,8 +400,8 @@ def keep_embeddings(connection: sqlite3.Connection, fingerprint: str) -> None:
 
 def bad_embeddings(connection: sqlite3.Connection) -> list[int]:
     """Keys of cached vectors that are not as they were written."""
-    found = connection.execute("SELECT key, checksum, hash, vector FROM embeddings")
-    return [key for key, checksum, name, vector in found if zlib.crc32(vector, zlib.crc32(name)) != checksum]
+    rows = map(EmbeddingRow._make, connection.execute(f"SELECT {EMBEDDING_COLUMNS} FROM embeddings"))
+    return [row.key for row in rows if embedding_checksum(row) != row.checksum]
 
 
 def delete_embeddings(connection: sqlite3.Connection, fingerprint: str) -> int:

@@ -17,7 +17,7 @@ from sleuth.store.record.rows import rows_of, spread_ranks
 
 BATCH_BYTES = 64 << 20
 """Characters of text in a batch of rows, about: bounds the memory of a rebuild and of a long commit."""
-_IDS = "sqlite_autoindex_documents_1"
+IDS = "sqlite_autoindex_documents_1"
 _MANY_OF = 8
 _PAGE = 1 << 20
 """Keys that are read at once, at most: some 8 MB of text."""
@@ -87,7 +87,7 @@ def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray
 def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> NDArray[np.int64]:
     """Keys of the documents with keys in a range, in order of id: read off the index of ids where they are many."""
     total = connection.execute("SELECT chunks FROM state").fetchone()[0]
-    how = f"INDEXED BY {_IDS}" if last - first >= total // _MANY_OF else "NOT INDEXED"
+    how = f"INDEXED BY {IDS}" if last - first >= total // _MANY_OF else "NOT INDEXED"
     gathered = (
         "SELECT group_concat(key), max(id) FROM "
         f"(SELECT key, id FROM documents {how} WHERE id >= ? AND key BETWEEN ? AND ? ORDER BY id LIMIT ?)"

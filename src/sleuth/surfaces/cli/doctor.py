@@ -29,7 +29,10 @@ def doctor(
     full: Annotated[bool, typer.Option("--full", help="Also verify every checksum.")] = False,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Mend what can be mended first: rebuilds segments, removes torn rows."),
+        typer.Option(
+            "--repair",
+            help="Mend what can be mended first: rebuilds segments, removes torn rows, salvages a damaged record.",
+        ),
     ] = False,
     json: JsonOption = False,
     index: IndexOption = None,

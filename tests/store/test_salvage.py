@@ -1,0 +1,200 @@
+"""A record with damaged pages is rebuilt from what can be read of it."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store.disk.files import DOCUMENTS
+from sleuth.store.record.values import Repair
+from sleuth.store.store import Store
+from tests.store.words import SumsLeg, faults, put, read
+
+DOCUMENTS_ADDED = 600
+PAGE = 8192
+WORDS = [
+    "record",
+    "page",
+    "salvage",
+    "checksum",
+    "document",
+    "chunk",
+    "segment",
+    "reader",
+    "writer",
+    "commit",
+]
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of documents of one to three chunks, some of them deleted or replaced."""
+    rng = random.Random(request.param)
+    path = tmp_path_factory.mktemp("original") / "index"
+    with Store.open(path, create=True, settings={"analyzer": "plain"}) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            for at in range(DOCUMENTS_ADDED):
+                texts = [
+                    " ".join(rng.choices(WORDS, k=rng.randint(20, 60))) for _ in range(rng.randint(1, 3))
+                ]
+                put(writer, f"{at:04}.txt", *texts, metadata={"about": " ".join(rng.choices(WORDS, k=40))})
+        with store.writer() as writer:
+            writer.delete([f"{at:04}.txt" for at in range(0, 60, 2)])
+            put(writer, "0100.txt", "replaced")
+        store.compact()
+    return path
+
+
+@pytest.fixture
+def damaged(original: Path, tmp_path: Path) -> Callable[[int], Path]:
+    """Copies the index and zeroes one page of its record."""
+
+    def copy(page: int) -> Path:
+        folder = tmp_path / f"page-{page}"
+        (folder / DOCUMENTS.segments).mkdir(parents=True)
+        for file in original.rglob("*"):
+            if file.is_file():
+                (folder / file.relative_to(original)).write_bytes(file.read_bytes())
+        zero(folder, page)
+        return folder
+
+    return copy
+
+
+def zero(path: Path, page: int) -> None:
+    content = bytearray((path / DOCUMENTS.record).read_bytes())
+    content[(page - 1) * PAGE : page * PAGE] = bytes(PAGE)
+    (path / DOCUMENTS.record).write_bytes(content)
+
+
+def texts_of(path: Path) -> dict[str, str]:
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        return read(store)
+
+
+def documents_in(path: Path) -> int:
+    with Store.open(path) as store:
+        return store.status().counts.documents
+
+
+def leaves(path: Path) -> Iterator[tuple[str, int]]:
+    """Table and number of all leaf pages of `documents` and `chunks`, as their parents name them."""
+    content = (path / DOCUMENTS.record).read_bytes()
+    with sqlite3.connect(path / DOCUMENTS.record) as connection:
+        roots = connection.execute(
+            "SELECT name, rootpage FROM sqlite_schema WHERE name IN ('documents', 'chunks')"
+        ).fetchall()
+    connection.close()
+    for table, root in roots:
+        at = (root - 1) * PAGE
+        assert content[at] == 5, "the root is to be an interior page"
+        cells = int.from_bytes(content[at + 3 : at + 5], "big")
+        pointers = [int.from_bytes(content[at + 12 + 2 * i : at + 14 + 2 * i], "big") for i in range(cells)]
+        yield table, int.from_bytes(content[at + 8 : at + 12], "big")
+        for pointer in pointers:
+            yield table, int.from_bytes(content[at + pointer : at + pointer + 4], "big")
+
+
+def pages_of(path: Path) -> int:
+    return (path / DOCUMENTS.record).stat().st_size // PAGE
+
+
+def salvage(path: Path) -> list[Repair]:
+    """What `sleuth doctor --repair` does."""
+    repairs = Store.salvage(path)
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        return repairs + store.repair()
+
+
+def test_any_zeroed_page_costs_only_what_it_held(original: Path, damaged: Callable[[int], Path]) -> None:
+    """What remains is as it was written, a full check is clean, and a record without documents is refused."""
+    before = texts_of(original)
+    refused = []
+    for page in range(2, pages_of(original) + 1):
+        path = damaged(page)
+        content = (path / DOCUMENTS.record).read_bytes()
+        try:
+            repairs = salvage(path)
+        except IndexDamagedError as error:
+            assert "no document can be read" in str(error)
+            assert (path / DOCUMENTS.record).read_bytes() == content
+            assert not list(path.glob("*.damaged-*"))
+            refused.append(page)
+            continue
+        after = texts_of(path)
+        assert after.items() <= before.items(), page
+        with Store.open(path) as store:
+            store.attach([SumsLeg()])
+            assert faults(store) == [], page
+        if any("its structure was damaged" in repair.why for repair in repairs):
+            (aside,) = path.glob("record.sqlite.damaged-*")
+            assert aside.read_bytes()[PAGE:] == content[PAGE:]  # the first page counts the writes of the file
+            assert aside.stat().st_mode & 0o777 == 0o600
+        gone = {name.rpartition("#")[0] for name in before.keys() - after.keys()}
+        assert gone <= {repair.what for repair in repairs}, page
+    assert len(refused) <= 2, "only the roots of two tables hold everything together"
+
+
+def test_a_leaf_costs_few_documents(original: Path, damaged: Callable[[int], Path]) -> None:
+    """At least nine documents of ten survive the loss of one leaf page, and the others are named."""
+    total = documents_in(original)
+    for _, page in leaves(original):
+        path = damaged(page)
+        repairs = salvage(path)
+        left = documents_in(path)
+        assert 0.9 * total <= left < total, page
+        named = [repair for repair in repairs if repair.what.endswith(".txt")]
+        assert len(named) == total - left
+
+
+def test_without_its_first_page_a_record_is_refused(damaged: Callable[[int], Path]) -> None:
+    """The error is typed and says what to do; nothing is changed."""
+    path = damaged(1)
+    content = (path / DOCUMENTS.record).read_bytes()
+    with pytest.raises(IndexDamagedError, match="restore it from a copy"):
+        Store.salvage(path)
+    assert (path / DOCUMENTS.record).read_bytes() == content
+    assert not list(path.glob("*.damaged-*"))
+
+
+def test_a_record_that_was_cut_off_is_refused(original: Path, damaged: Callable[[int], Path]) -> None:
+    """A file that is shorter than its first page says does not open; the error is typed."""
+    path = damaged(pages_of(original))
+    file = path / DOCUMENTS.record
+    file.write_bytes(file.read_bytes()[: pages_of(path) * 2 // 3 * PAGE])
+    with pytest.raises(IndexDamagedError, match="restore it from a copy"):
+        Store.salvage(path)
+
+
+def test_an_open_store_goes_on_after_a_salvage(original: Path, damaged: Callable[[int], Path]) -> None:
+    """The store that repairs its record keeps its settings, reads and writes; each repair keeps its own copy."""
+    path = damaged(next(page for _, page in leaves(original)))
+    for number in (1, 2):
+        with Store.open(path) as store:
+            version = store.version
+            repairs = store.repair()
+            assert any(f"kept as record.sqlite.damaged-{number}" in repair.why for repair in repairs)
+            assert store.version > version
+            assert store.settings == {"analyzer": "plain"}
+            store.attach([SumsLeg()])
+            with store.writer() as writer:
+                put(writer, f"new {number}", "a new text")
+            assert read(store)[f"new {number}#0"] == "a new text"
+            assert faults(store) == []
+            store.compact()
+        assert (path / f"record.sqlite.damaged-{number}").is_file()
+        zero(path, next(page for _, page in leaves(path)))
+
+
+def test_a_sound_record_is_left_alone(original: Path) -> None:
+    """There is nothing to salvage, and no copy is made."""
+    assert Store.salvage(original) == []
+    assert not list(original.glob("*.damaged-*"))
