@@ -24,7 +24,7 @@ def test_each_question_of_the_demo_is_answered_right(tmp_path: Path) -> None:
         "search -k 1 'how are chained comparisons evaluated'": "reference/comparisons.rst",
         "code search -k 1 'remove common leading whitespace from every line'": "textwrap.py",
         "code search -k 1 'find close matches for a misspelled word'": "get_close_matches",
-        "ask 'when are default parameter values evaluated'": "when the function definition is executed.** ",
+        "ask 'when are default parameter values evaluated'": "when the function definition is executed",
     }
     for command, words in expected.items():
         assert words in outputs[command], outputs[command]
