@@ -10,7 +10,7 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
 from sleuth.engine.expansion import join
-from sleuth.engine.search import Fusion
+from sleuth.engine.fusion import Fusion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
 from sleuth.ingest.reports import IndexInterrupted, IndexProgress
 

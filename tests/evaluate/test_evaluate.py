@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sleuth import Document, Engine
-from sleuth.engine.search import Fusion
+from sleuth.engine.fusion import Fusion
 from sleuth.errors import EvaluationError, SleuthError
 from sleuth.evaluate.collections import open_collection, read_qrels
 from sleuth.evaluate.measures import compare, randomisation_p, score

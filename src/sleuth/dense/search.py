@@ -114,6 +114,7 @@ class DenseSearcher:
         allowed: Sequence[Bitmap | None] | None = None,
         depth: int | None = None,
         ordered: bool = True,
+        exact: bool = False,
         ids: Ids | None = None,
     ) -> Hits:
         """The best `k` rows; none for a query whose vector is zero.
@@ -125,6 +126,7 @@ class DenseSearcher:
             depth: scores exactly the rows of the `depth` best estimates, at least k, instead of all that may
                 be among the best k: cheaper for pools of hundreds, whose far end need not be certain.
             ordered: whether equal scores are in order of id; which are among the best `k` goes by id in any case.
+            exact: score every row that may answer, so that no row is given up by its estimate.
             ids: names of rows, instead of those that the searcher was made with.
         """
         k = check_count(k)
@@ -137,7 +139,7 @@ class DenseSearcher:
             (*self._arrays[i], self._mask(i, None if allowed is None else allowed[i])) for i in self._by_size
         ]
         table, step, least, error = codes.steps(vector, STEPS)
-        few = max(EXACT_BELOW, 2 * max(k, depth or 0), len(self) // SPARSE)
+        few = len(self) if exact else max(EXACT_BELOW, 2 * max(k, depth or 0), len(self) // SPARSE)
         margin = -1.0 if depth is not None else margin_of(self._spread, error, len(vector))
         with self._naming_damage():
             owners, keys, scores, tied = codes.scan(

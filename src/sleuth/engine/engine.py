@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from sleuth.engine.answering import Answering
 from sleuth.engine.embedders import RecordCache, fill, is_cheap, mixed_vectors, open_embedder, spelling_of
 from sleuth.engine.expansion import Expansion, check_expansion, grow
-from sleuth.engine.search import Fusion, Searchers, as_fusion, check_legs, check_query, order_of
+from sleuth.engine.fusion import Fusion, as_fusion
+from sleuth.engine.search import Searchers, check_legs, check_query
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.filters import as_filter
 from sleuth.lexical import FieldSpec, LexicalLeg
@@ -238,6 +239,7 @@ class Engine(Answering):
         fusion: Fusion | str | None = None,
         expand: Expansion = None,
         explain: bool = False,
+        exact: bool = False,
     ) -> Ranking:
         """The best `k` passages for `query` in the newest committed version.
 
@@ -251,6 +253,8 @@ class Engine(Answering):
             expand: give each passage with its neighbours (how many on each side), its "section" or its "document";
                 hits that a better one then holds are left out.
             explain: attach to every item how its score comes about.
+            exact: give up no passage by an estimate of its score: slower, and the ranking does not depend on how
+                passages lie in segments or shards, not even at the far end of a leg's pool.
 
         Returns:
             The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in
@@ -278,6 +282,7 @@ class Engine(Answering):
                 how,
                 snapshot=snapshot,
                 explain=explain,
+                exact=exact,
             )
             items = snapshot.items(found.keys, found.scores)
             if explain:
@@ -297,12 +302,21 @@ class Engine(Answering):
         fusion: Fusion | str | None = None,
         expand: Expansion = None,
         explain: bool = False,
+        exact: bool = False,
     ) -> Ranking:
         """`retrieve`, without blocking the event loop."""
         from sleuth.remote.cancellation import in_thread
 
         return await in_thread(
-            self.retrieve, query, k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain
+            self.retrieve,
+            query,
+            k,
+            filter=filter,
+            legs=legs,
+            fusion=fusion,
+            expand=expand,
+            explain=explain,
+            exact=exact,
         )
 
     def nearest(
@@ -311,11 +325,13 @@ class Engine(Answering):
         k: int = 10,
         *,
         filter: Filter | Mapping[str, Any] | str | None = None,
+        exact: bool = False,
     ) -> Ranking:
         """The best `k` passages by the cosine of their vectors with a given one, as a vector store answers.
 
         Args:
             vector: shape (dimension,), made with the embedder of the index.
+            exact: as in `retrieve`.
 
         Raises:
             ArgumentError: an index without vectors, a vector that is none, or a k that is negative or not an int.
@@ -333,10 +349,9 @@ class Engine(Answering):
         with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
             check_legs(["dense"], searchers.legs)
-            dense = searchers.dense
-            if dense is None or not k:
+            if not k:
                 return Ranking(())
-            hits = dense.search(asked, k, allowed=searchers.allowed(tree, "dense"), ids=order_of(snapshot))
+            hits = searchers.nearest(asked, k, tree, snapshot=snapshot, exact=exact)
             return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
 
     @property

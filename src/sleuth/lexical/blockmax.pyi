@@ -24,6 +24,7 @@ class FieldIndex:
         c1: float,
         drifts: list[float],
         room: int = ...,
+        frequencies: Mapping[str, int] | None = None,
     ) -> None: ...
     def find(self, token: str) -> Found: ...
     def weigh(

@@ -158,15 +158,18 @@ cdef class FieldIndex:
         c0, c1: rows of length L score tf / (tf + c0 + c1 L).
         drifts: per segment, how much greater an impact can be than when it was built.
         room: how many terms are remembered; then it starts anew.
+        frequencies: live rows that hold each term, where these segments are a part of a larger corpus; None to count them.
     """
 
     cdef list postings, lives, drifts
     cdef uint64_t n, room
     cdef double c0, c1
     cdef dict known
+    cdef object frequencies
 
-    def __init__(self, list postings, list lives, uint64_t n, double c0, double c1, list drifts, uint64_t room=1 << 16):
-        self.postings, self.lives, self.drifts = postings, lives, drifts
+    def __init__(self, list postings, list lives, uint64_t n, double c0, double c1, list drifts, uint64_t room=1 << 16,
+                 object frequencies=None):
+        self.postings, self.lives, self.drifts, self.frequencies = postings, lives, drifts, frequencies
         self.n, self.room, self.c0, self.c1 = n, room, c0, c1
         self.known = {}
 
@@ -192,6 +195,8 @@ cdef class FieldIndex:
             found.located.append(located)
             live = self.lives[i]
             found.df += located.term.postings.df if live is None else field.df(<uint32_t>number, live)
+        if self.frequencies is not None:
+            found.df = self.frequencies[token]
         if found.df:
             found.bm25 = bm25_idf(found.df, self.n)
             found.tfidf = tfidf_idf(found.df, self.n) ** 2

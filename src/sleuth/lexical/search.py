@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -15,6 +14,7 @@ from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.leg import LexicalLeg, postings_of
 from sleuth.lexical.scoring import Weighting
+from sleuth.lexical.statistics import Corpus, FieldLengths, FieldStatistics
 from sleuth.store.hits import best_hits
 from sleuth.store.legs import Bitmap, Hits, SegmentView, unpack
 from sleuth.text.analyzers import get_analyzer
@@ -28,19 +28,6 @@ Terms: TypeAlias = Mapping[str, Mapping[str, float]]
 Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldStatistics:
-    """One field over the live rows of all segments.
-
-    Attributes:
-        n: rows that have the field.
-        average: mean length of those, in tokens.
-    """
-
-    n: int
-    average: float
-
-
 class _Segment:
     """One segment with its postings by field, and what is known of its live rows."""
 
@@ -51,12 +38,12 @@ class _Segment:
         self.built = {name: _mean(view.meta[name]["total"], view.meta[name]["filled"]) for name in fields}
         self.lengths = {name: self._lengths(name) for name in fields}
 
-    def _lengths(self, name: str) -> tuple[int, int]:
-        """(sum of lengths, rows with a length above 0) over live rows."""
+    def _lengths(self, name: str) -> FieldLengths:
+        """Return the lengths of live rows."""
         if self.view.live is None:
-            return self.view.meta[name]["total"], self.view.meta[name]["filled"]
+            return FieldLengths(self.view.meta[name]["total"], self.view.meta[name]["filled"])
         lengths = self.postings[name].arrays["lengths"][unpack(self.view.live, self.n)]
-        return int(lengths.sum(dtype=np.int64)), int(np.count_nonzero(lengths))
+        return FieldLengths(int(lengths.sum(dtype=np.int64)), int(np.count_nonzero(lengths)))
 
     def mask(self, allowed: Bitmap | None) -> Bitmap | None:
         """Live rows that are allowed; None for all."""
@@ -84,6 +71,7 @@ class LexicalSearcher:
         *,
         ids: Ids | None = None,
         previous: LexicalSearcher | None = None,
+        corpus: Corpus | None = None,
     ) -> None:
         """A searcher of these segments.
 
@@ -92,13 +80,19 @@ class LexicalSearcher:
             segments: in order of key.
             ids: names of rows, by which equal scores of two segments are ordered; in order of key where None.
             previous: the searcher of the version before; what did not change is taken from it.
+            corpus: what these segments are a part of; None where they are all of it.
         """
         self.leg = leg
         self._ids = ids
+        self._corpus = corpus
         names = tuple(leg.fields)
         known = {id(s.view): s for s in previous._segments} if previous else {}
         self._segments: list[_Segment] = [known.get(id(view)) or _Segment(view, names) for view in segments]
-        self.statistics = {name: self._statistics(name) for name in names}
+        self.statistics = (
+            dict(corpus.statistics)
+            if corpus
+            else {name: FieldStatistics.of(lengths) for name, lengths in self.lengths().items()}
+        )
         self._analyzers = {name: get_analyzer(spec.analyzer) for name, spec in leg.fields.items()}
         self._distinct = tuple(dict.fromkeys(self._analyzers.values()))
         self._norms = {
@@ -111,6 +105,27 @@ class LexicalSearcher:
 
     def __len__(self) -> int:
         return sum(segment.n for segment in self._segments)
+
+    def lengths(self) -> dict[str, FieldLengths]:
+        """Return the lengths of the live rows of these segments, by field."""
+        return {
+            name: FieldLengths(
+                sum(segment.lengths[name].total for segment in self._segments),
+                sum(segment.lengths[name].filled for segment in self._segments),
+            )
+            for name in self.leg.fields
+        }
+
+    def analyse(self, query: str) -> dict[str, dict[str, float]]:
+        """Return the terms of a query by field, each with how often it comes, whether the index holds it or not."""
+        return {name: dict(times_of) for name, times_of in self._count(query)}
+
+    def frequencies(self, tokens: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+        """Return how many live rows hold each token, by field."""
+        return {
+            name: {token: self._indexes[name].find(token).df for token in some}
+            for name, some in tokens.items()
+        }
 
     def search(
         self,
@@ -230,11 +245,6 @@ class LexicalSearcher:
         }
         return Explanation(f"{field}:{token}", -minus_weight * share, scoring.term_formula(weighting), facts)
 
-    def _statistics(self, name: str) -> FieldStatistics:
-        total = sum(segment.lengths[name][0] for segment in self._segments)
-        filled = sum(segment.lengths[name][1] for segment in self._segments)
-        return FieldStatistics(filled, _mean(total, filled))
-
     def _weigh(
         self, query: str | Terms, weighting: Weighting, weights: Mapping[str, float] | None
     ) -> list[Weighed]:
@@ -285,6 +295,7 @@ class LexicalSearcher:
             self.statistics[name].n,
             *self._norms[name],
             [_drift(segment.built[name], average) for segment in self._segments],
+            frequencies=self._corpus.frequencies[name] if self._corpus else None,
         )
 
     def _masks(self, allowed: Sequence[Bitmap | None] | None) -> list[Bitmap | None]:

@@ -102,7 +102,7 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
         ArgumentError: names the option and its value.
         MissingPackageError: matplotlib, where something is to be plotted.
     """
-    from sleuth.engine.search import as_fusion
+    from sleuth.engine.fusion import as_fusion
 
     if run and not run.is_file():
         raise ArgumentError(f"--run must be a TREC run that exists, got {str(run)!r}")
@@ -125,7 +125,7 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
 
 def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
     """A configuration, as it is named in tables."""
-    from sleuth.engine.search import as_fusion
+    from sleuth.engine.fusion import as_fusion
 
     name = str(as_fusion(fusion))
     return legs[0] if legs and len(legs) == 1 else name

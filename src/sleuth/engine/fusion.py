@@ -1,0 +1,124 @@
+"""How the rankings of several legs become one: the fusion of a query and its printed form."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+from sleuth.arguments import check_count
+from sleuth.compose.fuse import RANK_CONSTANT, Method, fuse_hits
+from sleuth.errors import ArgumentError
+
+LEGS = ("lexical", "dense")
+"""The legs that rank, in the order in which they are reported."""
+
+WEIGHTS = {"lexical": 1.0, "dense": 0.4}
+"""Of the default fusion, chosen over all test collections at once (docs/hybrid.md)."""
+
+MOST = 1 << 40
+"""As many passages as no index holds."""
+
+_NUMBERS = ("pool", "tokens", "rank_constant")
+_SPELLING = re.compile(r"(\w+)(?:\(([^()]*)\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """How the rankings of several legs become one. Prints as `minmax(lexical=1,dense=0.4,pool=200,tokens=0.25)`.
+
+    Attributes:
+        method: "minmax" (default), "zscore", "rrf", "max" or "combmnz"; see `sleuth.compose.fuse`.
+        weights: by leg, 0 and more; 1 where not named, which is then named.
+        pool: how many hits of each leg are fused, an int from 1 to 2**40; k where that is larger.
+        rank_constant: of "rrf", above 0.
+        tokens: of the best score, what the best match of tokens gains among the best hits, 0 for none; where None,
+            what was measured best for "minmax" over the default embedder, and none otherwise.
+    """
+
+    method: Method = "minmax"
+    weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
+    pool: int = 200
+    rank_constant: float = RANK_CONSTANT
+    tokens: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.weights, Mapping):
+            raise ArgumentError(f"weights must be a mapping of legs to numbers, got {self.weights!r}")
+        for leg, weight in self.weights.items():
+            if leg not in LEGS:
+                raise ArgumentError(f"fusion must weigh legs among {', '.join(LEGS)}, got {leg!r}")
+            _check_number(f"fusion weight of {leg}", weight)
+        if self.tokens is not None:
+            _check_number("tokens", self.tokens)
+        if check_count(self.pool, "pool", least=1) > MOST:
+            raise ArgumentError(f"pool must be an int from 1 to {MOST}, got {self.pool!r}")
+        _check_number("rank_constant", self.rank_constant)
+        fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
+        object.__setattr__(self, "weights", {leg: self.weights.get(leg, 1.0) for leg in LEGS})
+
+    def __str__(self) -> str:
+        settings: dict[str, float] = {**self.weights, "pool": self.pool}
+        if self.tokens is not None:
+            settings["tokens"] = self.tokens
+        if self.method == "rrf" or self.rank_constant != RANK_CONSTANT:
+            settings["rank_constant"] = self.rank_constant
+        return f"{self.method}({','.join(f'{name}={_shortest(value)}' for name, value in settings.items())})"
+
+    @classmethod
+    def parse(cls, text: str) -> Fusion:
+        """A fusion from its printed form; what is not named has its default, weights apart: they are 1.
+
+        Raises:
+            ArgumentError: shows the form.
+        """
+        match = _SPELLING.fullmatch(text.strip())
+        given: dict[str, Any] = {}
+        for part in (match[2] or "").split(",") if match and (match[2] or "").strip() else ():
+            name, _, value = (word.strip() for word in part.partition("="))
+            try:
+                number = int(value) if name == "pool" else float(value)
+            except ValueError:
+                match = None
+                break
+            if name in given or name not in (*LEGS, *_NUMBERS):
+                known = ", ".join((*LEGS, *_NUMBERS))
+                raise ArgumentError(
+                    f"fusion must name each of {known} once at most, got {name!r} in {text!r}"
+                )
+            given[name] = number
+        if match is None:
+            raise ArgumentError(
+                f"fusion must be written as in 'minmax(lexical=1,dense=0.4,pool=200)', got {text!r}"
+            )
+        numbers = {name: given.pop(name) for name in _NUMBERS if name in given}
+        weights = given or (WEIGHTS if match[1] == "minmax" else {})
+        return cls(match[1], weights, **numbers)  # type: ignore[arg-type]
+
+
+def _check_number(name: str, value: Any) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and 0 <= value <= sys.float_info.max):
+        raise ArgumentError(f"{name} must be a number of 0 and more, got {value!r}")
+
+
+def _shortest(value: float) -> str:
+    """The shortest text that reads as this number."""
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
+_DEFAULT = Fusion()
+
+
+def as_fusion(value: Fusion | str | None) -> Fusion:
+    """A fusion from what users give: one, its printed form, or None for the default."""
+    if value is None:
+        return _DEFAULT
+    if isinstance(value, str):
+        return Fusion.parse(value)
+    if not isinstance(value, Fusion):
+        raise ArgumentError(f"fusion must be a Fusion, its printed form or None, got {value!r}")
+    return value

@@ -1,0 +1,184 @@
+"""Ranks the rows of one version of an index: asks its legs for pools, fuses them, and matches tokens.
+
+The version may be one index or all shards of one: both rank by this code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from sleuth.compose.fuse import Fused, best_places, fuse_hits
+from sleuth.dense import late
+from sleuth.engine.fusion import Fusion
+from sleuth.types import Explanation, PartReport
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sleuth.filters import Filter
+    from sleuth.store.legs import Hits
+
+    Asked: TypeAlias = str | NDArray[np.float32]
+    """What a leg is asked: words, or the query's vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRequest:
+    """What each leg is asked for.
+
+    Attributes:
+        depth: rows wanted of each leg, 1 or more.
+        tree: which rows may answer; None for all.
+        pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
+        ordered: whether equal scores must be in order of id; which rows are in the pool goes by id in any case.
+        exact: whether no row may be given up by an estimate.
+    """
+
+    depth: int
+    tree: Filter | None
+    pooled: bool
+    ordered: bool
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """What the legs answered, by leg.
+
+    Attributes:
+        asked: what each leg was asked.
+        hits: best first; absent where a leg failed.
+        parts: a report of each leg.
+    """
+
+    asked: Mapping[str, Asked]
+    hits: Mapping[str, Hits]
+    parts: Sequence[PartReport]
+
+
+class Rankable(Protocol):
+    """One version of an index, or of all its shards, during one query. Keys name rows in it."""
+
+    @property
+    def token_weight(self) -> float:
+        """What matching tokens may add to a fused score; 0 where the embedder has no tokens to match."""
+        ...
+
+    def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
+        """Return the best rows of each leg.
+
+        Raises:
+            EmbeddingError: the embedder failed and no other leg was asked for.
+        """
+        ...
+
+    def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
+        """Return the tie-break order of these keys: by document id, then by place in the document."""
+        ...
+
+    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how well rows match the tokens of the query, shape (len(keys),)."""
+        ...
+
+    def explain(self, leg: str, asked: Asked, key: int) -> Explanation:
+        """Return why a leg gives this row its score."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRows:
+    """The rows of a ranking: keys and scores best first, what each leg did, and why each hit is where it is.
+
+    Attributes:
+        explain: the explanation of hit i; of use while the version is open.
+    """
+
+    keys: list[int]
+    scores: list[float]
+    parts: tuple[PartReport, ...]
+    explain: Callable[[int], Explanation]
+
+
+def rank(
+    version: Rankable,
+    query: str,
+    k: int,
+    tree: Filter | None,
+    *,
+    legs: Sequence[str],
+    fusion: Fusion,
+    explain: bool = False,
+    exact: bool = False,
+) -> RankedRows:
+    """Return the best `k` rows that match the filter.
+
+    Args:
+        legs: to search, at least one.
+        explain: whether explanations will be asked for: they tell ranks, which hits that tie have by id.
+        exact: give up no row by an estimate of its score.
+
+    Raises:
+        EmbeddingError: the embedder failed and no other leg was asked for.
+    """
+    # The dense leg alone is asked for a pool as well: how sure it is of a row depends on how many are asked for.
+    depth = k if list(legs) == ["lexical"] else max(k, fusion.pool)
+    ordered = len(legs) == 1 or explain or fusion.method == "rrf"
+    pools = version.pools(query, legs, PoolRequest(depth, tree, len(legs) > 1, ordered, exact))
+    if len(legs) == 1:
+        (only,) = pools.hits.values()
+        keys = only.keys[:k].tolist()
+        parts = tuple(part for part in pools.parts if part.name not in legs)
+        return RankedRows(
+            keys,
+            only.scores[:k].tolist(),
+            parts,
+            lambda i: version.explain(legs[0], pools.asked[legs[0]], keys[i]),
+        )
+    weights = {leg: fusion.weights.get(leg, 1.0) for leg in pools.hits}
+    tokens = version.token_weight if fusion.method == "minmax" else 0.0
+    if fusion.tokens is not None:
+        tokens = fusion.tokens
+    fused = fuse_hits(
+        pools.hits,
+        weights,
+        fusion.method,
+        max(k, late.READ) if tokens else k,
+        rank_constant=fusion.rank_constant,
+        order=version.order,
+    )
+    if tokens and len(fused) > 1:
+        return _matched(version, fused, pools, query, k, weight=tokens)
+    return RankedRows(
+        fused.keys.tolist(),
+        fused.scores.tolist(),
+        tuple(pools.parts),
+        lambda i: _unfold(version, fused, pools, i),
+    )
+
+
+def _matched(
+    version: Rankable, fused: Fused, pools: Pools, query: str, k: int, *, weight: float
+) -> RankedRows:
+    """Return the best `k` of a fused ranking, after the tokens of the first of them were matched."""
+    values = version.match(query, fused.keys[: late.READ])
+    scores = fused.scores.copy()
+    scores[: len(values)] = late.lift(scores[: len(values)], values, weight)
+    places = best_places(fused.keys, scores, min(k, len(scores)), version.order).tolist()
+
+    def explain(i: int) -> Explanation:
+        place = places[i]
+        below = _unfold(version, fused, pools, place)
+        if place >= len(values):
+            return below
+        return late.explain(float(scores[place]), float(values[place]), below.value, weight, below)
+
+    return RankedRows(fused.keys[places].tolist(), scores[places].tolist(), tuple(pools.parts), explain)
+
+
+def _unfold(version: Rankable, fused: Fused, pools: Pools, i: int) -> Explanation:
+    key = int(fused.keys[i])
+    legs = [leg for leg, ranks in zip(fused.legs, fused.ranks, strict=True) if ranks[i]]
+    return fused.explain(i, {leg: version.explain(leg, pools.asked[leg], key) for leg in legs})
