@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sleuth.code.repository.sources import Listed, Version, content_id, object_id
-from sleuth.code.snapshots.memory import Recall
+from sleuth.code.repository import Listed, Version, content_id, object_id
+from sleuth.code.snapshots import Recall
 
 DATA = Path(__file__).parents[1] / ".data"
 COMMITS = ("django", "rails", "terraform", "homeassistant", "kafka")

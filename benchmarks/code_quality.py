@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 
 from benchmarks.code_collections import COMMITS, Given, Task, beir, swebench, swebench_blobs
 from benchmarks.code_peers import semble_places
-from sleuth.code.search.query import read_query
-from sleuth.code.search.ranking import WEIGHTS, rank_files
-from sleuth.code.snapshots.indexing import index_source
-from sleuth.code.snapshots.snapshot import Snapshot
-from sleuth.code.snapshots.storage import CodeStorage
-from sleuth.engine.codebase import open_code
+from sleuth.code import CodeStorage, Snapshot
+from sleuth.code.search import rank_files, ranking, read_query
+from sleuth.code.snapshots import index_source
+from sleuth.engine import open_code
 
 Floats = NDArray[np.float32]
 SETS = (*(f"commit_{name}" for name in COMMITS), "cosqa", "swebench_dev")
@@ -97,7 +95,7 @@ def case(snapshot: Snapshot, task: Task) -> Case:
     """The candidates of a task: the best by each signal and by all together, and the gold files."""
     query = read_query(task.text)
     ranked = rank_files(snapshot, query)
-    values = np.stack([ranked.signals.values[name] for name in WEIGHTS])
+    values = np.stack([ranked.signals.values[name] for name in ranking.WEIGHTS])
     chosen = set(np.argsort(-ranked.scores, kind="stable")[:KEPT].tolist())
     for row in values:
         chosen |= set(np.argsort(-row, kind="stable")[: KEPT // 3].tolist())
@@ -148,7 +146,7 @@ def fit(collections: dict[str, list[Case]], l2: float = 2e-4) -> Floats:
             slope = slope + share * (values @ (weights / z - target))
         return total, slope
 
-    start = np.ones(len(WEIGHTS))
+    start = np.ones(len(ranking.WEIGHTS))
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start))
     return np.asarray(found.x, np.float32)
 
@@ -159,7 +157,7 @@ def peer_rows(name: str, work: Path) -> None:
 
     from benchmarks.code_speed import code_tokens
     from sleuth.code import CodeRetriever
-    from sleuth.engine.codebase import default_embedder
+    from sleuth.engine import default_embedder
 
     files, tasks = beir(name, suffix=".py" if name == "cosqa" else "")
     tokens = [code_tokens(f"{path} {text}") for path, text in files]
@@ -233,7 +231,7 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     collections = {name: collect(name, options.work) for name in options.sets}
-    current = np.array([WEIGHTS[name] for name in WEIGHTS], np.float32)
+    current = np.array([ranking.WEIGHTS[name] for name in ranking.WEIGHTS], np.float32)
     print("| collection | Acc@1 | @3 | @5 | @10 | MRR |\n|---|---|---|---|---|---|")
     for name, cases in collections.items():
         show(name, evaluate(cases, current))
@@ -249,7 +247,7 @@ def main() -> None:
         show("swebench_dev, one gold file", evaluate(single, current))
     if options.fit:
         learned = fit(collections)
-        print({name: round(float(w), 2) for name, w in zip(WEIGHTS, learned, strict=True)})
+        print({name: round(float(w), 2) for name, w in zip(ranking.WEIGHTS, learned, strict=True)})
         for name, cases in collections.items():
             show(f"{name}, learned", evaluate(cases, learned))
             others = {n: c for n, c in collections.items() if n != name}

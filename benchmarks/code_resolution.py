@@ -15,13 +15,12 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from sleuth.code.graph.resolve import resolver_of
-from sleuth.code.parsing.detail import Reference
-from sleuth.code.repository.sources import FolderSource
-from sleuth.code.snapshots.indexing import index_source
-from sleuth.code.snapshots.record import FileRow
-from sleuth.code.snapshots.snapshot import Snapshot
-from sleuth.engine.codebase import open_code
+from sleuth.code import Snapshot
+from sleuth.code.graph import resolver_of
+from sleuth.code.parsing import Reference
+from sleuth.code.repository import FolderSource
+from sleuth.code.snapshots import FileRow, index_source
+from sleuth.engine import open_code
 
 
 def truth(script: object, line: int, column: int, root: Path) -> tuple[str, int] | str:

@@ -59,7 +59,7 @@ class Sleuth(System):
 
     def open(self) -> None:
         from sleuth.dense import DenseLeg, DenseSearcher, WordLlamaEmbedder
-        from sleuth.store.legs import SegmentView
+        from sleuth.store import SegmentView
 
         arrays = {path.stem: np.load(path, mmap_mode="r") for path in self.home.glob("*.npy")}
         meta = json.loads((self.home / "meta.json").read_text())

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import DenseLeg, DenseSearcher, WordLlamaEmbedder, search
-from sleuth.store.legs import SegmentView, pack
+from sleuth.store import SegmentView, pack
 
 Vectors = NDArray[np.float32]
 WORDS = 60

@@ -21,9 +21,7 @@ from pathlib import Path
 
 from benchmarks.quality_peers import PEERS, K
 from sleuth import Engine
-from sleuth.evaluate.collections import Collection, open_collection
-from sleuth.evaluate.measures import Scores, compare, score
-from sleuth.evaluate.runs import Run, make_run
+from sleuth.evaluate import Collection, Run, Scores, compare, make_run, open_collection, score
 from sleuth.surfaces.cli.eval import Configured
 
 MEASURES = ("nDCG@10", "R@100")

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from sleuth.evaluate.collections import Collection
-from sleuth.evaluate.runs import Run, in_order
+from sleuth.evaluate import Collection, Run, in_order
 
 K = 100
 """Documents per query."""
@@ -21,7 +20,7 @@ Texts = tuple[list[str], list[str]]
 
 @lru_cache(maxsize=1)
 def _texts(folder: str) -> Texts:
-    from sleuth.evaluate.collections import open_collection
+    from sleuth.evaluate import open_collection
 
     ids, texts = [], []
     for document in open_collection(folder).documents():
@@ -47,7 +46,7 @@ class Exact:
     """Exact search by cosine over the vectors of the default embedder."""
 
     def __init__(self, texts: list[str]) -> None:
-        from sleuth.dense.wordllama import WordLlamaEmbedder
+        from sleuth.dense import WordLlamaEmbedder
 
         self.embedder = WordLlamaEmbedder()
         self.vectors = self.embedder.embed_documents(texts)

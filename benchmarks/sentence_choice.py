@@ -21,12 +21,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sleuth.answer.extract import Weights, plain_words, score_sentences
-from sleuth.answer.sentences import split_sentences
-from sleuth.dense.wordllama import WordLlamaEmbedder
+from sleuth.answer import Weights, plain_words, score_sentences, split_sentences
+from sleuth.dense import WordLlamaEmbedder
 from sleuth.engine import Engine
 from sleuth.protocols import Embedder
-from sleuth.text.analyzers import get_analyzer
+from sleuth.text import get_analyzer
 from sleuth.types import Document, RetrievedItem
 
 DATA = Path(__file__).parents[1] / ".data"

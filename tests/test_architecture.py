@@ -171,6 +171,63 @@ def test_exported_names_are_defined_where_stubs_say() -> None:
             assert hasattr(import_module(package), name), f"{package}.{name}"
 
 
+STORE: dict[str, set[str]] = {
+    "disk": set(),
+    "legs": {"disk"},
+    "record": {"disk", "legs"},
+    "columns": {"legs", "disk", "record"},
+    "catalogue": {"disk", "legs", "record"},
+    "reading": {"legs", "record", "catalogue"},
+    "writing": {"legs", "record", "catalogue"},
+    "health": {"disk", "legs", "record", "catalogue", "writing"},
+}
+
+
+def test_folders_of_the_store_are_layers() -> None:
+    """A folder of the store imports only from the folders below it; `Store` alone uses all of them."""
+    homes = exported()
+    known = {module_name(path) for path in modules()}
+    folders = {path.name for path in (SRC / "store").iterdir() if (path / "__init__.py").exists()}
+    assert folders == STORE.keys()
+    for path in (SRC / "store").rglob("*.py"):
+        folder = path.relative_to(SRC / "store").parts[0]
+        if folder not in STORE:
+            assert path.name in {"__init__.py", "store.py"}
+            continue
+        below = {
+            name.split(".")[2] for name in modules_imported(path, known, homes) if "sleuth.store." in name
+        }
+        assert below <= STORE[folder] | {folder}, path
+
+
+MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli"}
+"""Packages whose modules are imported by name: servers and suites, and one file for each command."""
+
+
+def module_paths(path: Path) -> list[str]:
+    """Modules below a room from which a file imports names; a room's own files may."""
+    own = f"sleuth.{unit(path)}." if path.is_relative_to(SRC) else "-"
+    return [
+        node.module
+        for node in ast.walk(ast.parse(path.read_text("utf8")))
+        if isinstance(node, ast.ImportFrom)
+        and node.module is not None
+        and node.module.startswith("sleuth.")
+        and node.module.count(".") > 1
+        and not SRC.joinpath(*node.module.split(".")[1:], "__init__.py").exists()
+        and not node.module.startswith(own)
+        and node.module.rpartition(".")[0] not in MODULES_FOR_ALL
+    ]
+
+
+@pytest.mark.parametrize("folder", ["src/sleuth", "tests", "benchmarks", "examples"])
+def test_names_are_imported_from_packages(folder: str) -> None:
+    """Whoever is outside of a room imports its names from the packages that export them."""
+    root = SRC.parents[1]
+    places = {str(path.relative_to(root)): module_paths(path) for path in (root / folder).rglob("*.py")}
+    assert {path: names for path, names in places.items() if names} == {}
+
+
 def loaded_by(statement: str) -> set[str]:
     code = f"import sys\n{statement}\nprint(*sys.modules)"
     return set(

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
-from sleuth.engine.expansion import join
-from sleuth.engine.fusion import Fusion
+from sleuth.engine import Fusion, expansion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
-from sleuth.ingest.reports import IndexInterrupted, IndexProgress
+from sleuth.ingest import IndexInterrupted, IndexProgress
 
 DOCUMENTS = [
     Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),
@@ -388,4 +387,4 @@ def test_grown_passages_hold_nothing_that_the_text_does_not(tmp_path: Path, text
         chunks = engine.get("long")
         assert len(chunks) > 2
         with engine._store.reader() as snapshot:
-            assert join(snapshot.chunks_of("long")) == text
+            assert expansion.join(snapshot.chunks_of("long")) == text

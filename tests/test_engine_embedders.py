@@ -10,11 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from sleuth import Document, Engine, Ranking
-from sleuth.dense.packages import Model2VecEmbedder
-from sleuth.dense.wordllama import WordLlamaEmbedder
+from sleuth.dense import Model2VecEmbedder, WordLlamaEmbedder
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, MissingPackageError
-from sleuth.ingest.reports import IndexInterrupted
-from sleuth.store.hashing import text_hash
+from sleuth.ingest import IndexInterrupted
+from sleuth.store import text_hash
 from tests.dense.strategies import HashEmbedder
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sleuth import Document, Engine
 from sleuth.dense import DenseSearcher, WordLlamaEmbedder
-from sleuth.engine.fusion import Fusion
+from sleuth.engine import Fusion
 from sleuth.errors import ArgumentError
 
 WORDS = ["tokens", "refill", "bucket", "every", "second", "limit", "river", "stone", "naïve", "x86_64"]

@@ -14,11 +14,13 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
     Args:
         package: its `__name__`.
         file: its `__file__`; the stub lies beside it, as `__init__.pyi`, with a line `from HOME import NAME as NAME`
-            for each name.
+            for each name. Names below its `__all__` are not public: they can be imported, by other rooms and by
+            tests, and are not listed.
     """
     with open(f"{file.removesuffix('.py')}.pyi", encoding="utf8") as stub:  # noqa: PTH123 - pathlib costs more than the rest
-        lines = map(str.split, stub)
-        homes = {line[-1]: line[1] for line in lines if line[:1] == ["from"]}
+        public, _, internal = stub.read().partition("__all__")
+    public_homes = _homes(public)
+    homes = public_homes | _homes(internal)
     namespace = vars(sys.modules[package])
 
     def find(name: str) -> Any:
@@ -32,4 +34,10 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
     def names() -> list[str]:
         return sorted([*namespace, *homes])
 
-    return find, names, sorted(homes)
+    return find, names, sorted(public_homes)
+
+
+def _homes(stub: str) -> dict[str, str]:
+    """Return the module that defines each name of a stub."""
+    lines = map(str.split, stub.splitlines())
+    return {line[-1]: line[1] for line in lines if line[:1] == ["from"]}

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import approximate_tokens, assemble
-from sleuth.answer.context import best_at_ends, drop_repeats, join_overlapping
+from sleuth.answer import approximate_tokens, assemble, best_at_ends, drop_repeats, join_overlapping
 from sleuth.errors import ArgumentError
 from tests.answer.conftest import item
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.answer.evidence import DEFAULT, WORDS_ONLY, Evidence, question_words, weigh_evidence
-from sleuth.answer.extract import plain_words
+from sleuth.answer import WORDS_AND_MEANING, WORDS_ONLY, Evidence, plain_words, question_words, weigh_evidence
 from sleuth.testing.ollama import embed
 from tests.answer.conftest import item
 
@@ -76,7 +75,7 @@ def test_nothing_to_weigh() -> None:
     """No passages and no words are no evidence, and both thresholds decline it."""
     assert weigh_evidence("", ITEMS, analyze=plain_words, rarity=even) == Evidence()
     assert weigh_evidence("tokens", [], analyze=plain_words, rarity=even) == Evidence()
-    assert max(DEFAULT.probability(Evidence()), WORDS_ONLY.probability(Evidence())) < 0.05
+    assert max(WORDS_AND_MEANING.probability(Evidence()), WORDS_ONLY.probability(Evidence())) < 0.05
     assert question_words("What is it?", plain_words) == {"what": "what", "is": "is", "it": "it"}
 
 

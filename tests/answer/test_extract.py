@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import score_sentences, split_sentences
-from sleuth.answer.extract import Weights, choose, passage_priors, plain_words
+from sleuth.answer import Weights, extract, passage_priors, plain_words, score_sentences, split_sentences
 from sleuth.testing.ollama import embed
 from tests.answer.conftest import item
 
@@ -104,7 +103,7 @@ def test_code_is_no_sentence() -> None:
 def test_repeats_are_passed_over() -> None:
     """A chosen sentence is not said again in the same words."""
     items = [item("a", "Ice melts in warm water."), item("b", "In warm water ice melts. Ice floats.")]
-    chosen = choose(score_sentences("ice melts water", items), 3)
+    chosen = extract.choose(score_sentences("ice melts water", items), 3)
     assert [one.sentence.text for one in chosen] == ["Ice melts in warm water.", "Ice floats."]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer.parts import answer_parts, code_part, plain
+from sleuth.answer import answer_parts, code_part, without_markup
 
 GUIDE = """# Install
 
@@ -85,7 +85,7 @@ def test_cut_sentences_are_left_out() -> None:
 )
 def test_markup_is_stripped(marked: str, expected: str) -> None:
     """Markup of Markdown, reStructuredText and HTML is left out of a sentence; code and brackets stay."""
-    assert plain(marked) == expected
+    assert without_markup(marked) == expected
 
 
 @given(st.text("ab .:\n-*|`#=>12", max_size=80))

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sleuth.answer import approximate_tokens, extract_summary, summarize_docs
-from sleuth.answer.summary import SUMMARY_NOTE
+from sleuth.answer import SUMMARY_NOTE, approximate_tokens, extract_summary, summarize_docs
 from sleuth.errors import ArgumentError
 from sleuth.types import Document
 

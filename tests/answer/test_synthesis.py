@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from sleuth.answer import EXTRACTIVE_NOTE, REFUSAL, ExtractiveSynthesizer, LLMSynthesizer
-from sleuth.answer.extract import claims
-from sleuth.answer.synthesis import DISAGREEMENT, trim_pieces
+from sleuth.answer import (
+    DISAGREEMENT,
+    EXTRACTIVE_NOTE,
+    REFUSAL,
+    ExtractiveSynthesizer,
+    LLMSynthesizer,
+    claims,
+    trim_pieces,
+)
 from sleuth.errors import ArgumentError
 from sleuth.types import RetrievedItem
 from tests.answer.conftest import Scripted, item

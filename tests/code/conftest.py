@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
-from sleuth.engine.codebase import open_code
+from sleuth.engine import open_code
 
 SHOP = {
     "README.md": "# Shop\n\nTakes orders and charges cards.\n\n## Payment\n\nSee shop/payment.py.\n",

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, index_path
+from sleuth.code.repository import CommitSource, DiskSource, Listed, process, source_at
 from sleuth.code.repository import git as git_module
-from sleuth.code.repository import process
-from sleuth.code.repository.sources import CommitSource, DiskSource, Listed, source_at
-from sleuth.code.snapshots.memory import Recall, read_times
-from sleuth.engine.codebase import open_code
+from sleuth.code.snapshots import Recall, read_times
+from sleuth.engine import open_code
 from tests.code.conftest import SHOP, Git, write
 
 

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.parsing.analyse import analyse
-from sleuth.code.parsing.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk
-from sleuth.code.parsing.detail import Detail
-from sleuth.code.parsing.parse import parse_source
+from sleuth.code.parsing import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk, Detail, analyse, parse_source
 from tests.code.conftest import SHOP
 from tests.code.test_parse import SOURCES
 
@@ -20,7 +17,7 @@ def chunks_of(source: str, language: str = "python") -> list[Chunk]:
 
 def chunks_of_text(text: str) -> list[Chunk]:
     data = text.encode()
-    return Detail.read(analyse("x.md", data).detail, data, "x.md").chunks
+    return Detail.read(analyse.analyse("x.md", data).detail, data, "x.md").chunks
 
 
 def check(source: str, chunks: list[Chunk]) -> None:

@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sleuth.code.parsing.languages import LANGUAGES
-from sleuth.code.search.filters import KEYS
-from sleuth.code.search.ranking import MEANING, WEIGHTS
+from sleuth.code.parsing import LANGUAGES
+from sleuth.code.search import filters, ranking
 
 TEXT = (Path(__file__).parents[2] / "docs" / "code.md").read_text("utf-8")
 
@@ -27,9 +26,9 @@ def test_the_example_prints_what_it_says(tmp_path: Path) -> None:
 
 def test_weights_and_filters_are_those_of_the_code() -> None:
     """The table of signals has the weights in use; every filter and language is named."""
-    for name, weight in (WEIGHTS | {"meaning": MEANING}).items():
+    for name, weight in (ranking.WEIGHTS | {"meaning": ranking.MEANING}).items():
         assert f"| {name} | {weight:.2f} |" in TEXT
-    for key in KEYS:
+    for key in filters.KEYS:
         assert f"`{key}`" in TEXT
     for name, language in LANGUAGES.items():
         if language.package:

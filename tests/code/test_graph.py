@@ -8,10 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path, repository_map
-from sleuth.code.graph.repomap import page_rank
-from sleuth.code.graph.resolve import resolver_of
-from sleuth.code.graph.walker import GraphWalker
+from sleuth.code import (
+    CodeRetriever,
+    CodeStorage,
+    GraphWalker,
+    Navigator,
+    Snapshot,
+    index_path,
+    repository_map,
+)
+from sleuth.code.graph import page_rank, resolver_of
 from sleuth.errors import ArgumentError
 from tests.code.conftest import write
 
@@ -72,7 +78,7 @@ def helper_here():
 def project(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     root = tmp_path_factory.mktemp("project")
     write(root, dict(PROJECT))
-    from sleuth.engine.codebase import open_code
+    from sleuth.engine import open_code
 
     storage = open_code(tmp_path_factory.mktemp("index"), create=True)
     report = index_path(storage, root, workers=1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, index_path
-from sleuth.engine.codebase import open_code
+from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownRepositoryError
 from tests.code.conftest import SHOP, Git, write
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code.repository.git import GONE
-from sleuth.code.repository.objects import Objects
+from sleuth.code.repository import GONE, Objects
 from sleuth.errors import CodeError
 from tests.code.conftest import SHOP, Git, need_git
 

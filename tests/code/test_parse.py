@@ -12,16 +12,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.parsing.analyse import analyse, is_minified
-from sleuth.code.parsing.detail import Detail
-from sleuth.code.parsing.grammars import PURPOSES, grammar, query_text
-from sleuth.code.parsing.imports import imports_of
-from sleuth.code.parsing.kinds import ROLE_OF_CAPTURE
-from sleuth.code.parsing.labels import category_of
-from sleuth.code.parsing.languages import LANGUAGES, language_of, languages_named
-from sleuth.code.parsing.lines import LineIndex
-from sleuth.code.parsing.parse import parse_source
-from sleuth.code.parsing.tables import Tables, pack_tables, unpack_tables
+from sleuth.code.parsing import (
+    LANGUAGES,
+    PURPOSES,
+    ROLE_OF_CAPTURE,
+    Detail,
+    LineIndex,
+    Tables,
+    analyse,
+    category_of,
+    grammar,
+    imports_of,
+    is_minified,
+    language_of,
+    languages_named,
+    pack_tables,
+    parse_source,
+    query_text,
+    unpack_tables,
+)
 from sleuth.errors import ArgumentError, CodeError
 
 SOURCES = {
@@ -162,7 +171,7 @@ def test_encodings(encoding: str) -> None:
         "shift-jis": "# 日本語の文章",
     }
     source = words.get(encoding, "# Größe und Übermut") + "\nx = 1\n"
-    analysed = analyse("a.py", source.encode(encoding))
+    analysed = analyse.analyse("a.py", source.encode(encoding))
     assert analysed.skip == ""
     assert analysed.texts["body"] == source
     assert zlib.decompress(analysed.content).decode("utf-8-sig") == source
@@ -174,14 +183,14 @@ def test_encodings(encoding: str) -> None:
 )
 def test_useless_files_are_left_out_with_a_reason(content: bytes, reason: str) -> None:
     """Binary and minified files have no chunks and say why."""
-    found = analyse("x.js", content)
+    found = analyse.analyse("x.js", content)
     assert (found.skip, found.chunk_texts) == (reason, {})
 
 
 def test_details_survive_packing() -> None:
     """What parsing found is read back as it was."""
     source = SOURCES["python"][0].encode()
-    packed = analyse("a.py", source).detail
+    packed = analyse.analyse("a.py", source).detail
     detail = Detail.read(packed, source, "a.py")
     assert detail.pack() == packed
     assert detail.references == parse_source(source, "python", "a.py").references
@@ -194,7 +203,7 @@ def test_details_survive_packing() -> None:
 )
 def test_any_bytes_are_taken(content: bytes, path: str) -> None:
     """No content makes analysis fail."""
-    assert analyse(path, content).size == len(content)
+    assert analyse.analyse(path, content).size == len(content)
 
 
 DEEP = {

@@ -12,9 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, render_context
-from sleuth.code.search.query import read_query
-from sleuth.code.search.ranking import WEIGHTS, rank_files
-from sleuth.code.search.signals import best_of
+from sleuth.code.search import best_of, rank_files, ranking, read_query
 from sleuth.errors import ArgumentError, EmbeddingError, RetrievalError
 from sleuth.types import Explanation
 
@@ -119,7 +117,7 @@ def test_filters_hold_before_the_cut(snapshot: Snapshot) -> None:
 def test_every_signal_has_a_weight(snapshot: Snapshot) -> None:
     """Signals and weights have the same names; signals lie in [0, 1]."""
     signals = rank_files(snapshot, read_query("charge an order in shop/payment.py")).signals.values
-    assert signals.keys() == WEIGHTS.keys()
+    assert signals.keys() == ranking.WEIGHTS.keys()
     assert all(v.min() >= 0 and v.max() <= 1 for v in signals.values())
 
 

@@ -14,11 +14,10 @@ from random import Random
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
-from sleuth.code.repository.sources import WorktreeSource, source_at
+from sleuth.code.repository import WorktreeSource, source_at
 from sleuth.code.search import signals
-from sleuth.code.snapshots.diff import compare
-from sleuth.code.snapshots.indexing import index_source
-from sleuth.engine.codebase import open_code
+from sleuth.code.snapshots import compare, index_source
+from sleuth.engine import open_code
 from sleuth.errors import (
     ArgumentError,
     CodeError,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, index_path
-from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
-from sleuth.code.snapshots.diff import compare
-from sleuth.engine.codebase import open_code
+from sleuth.code.parsing import limits
+from sleuth.code.snapshots import compare
+from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownSnapshotError
 from tests.code.conftest import SHOP, Git, write
 
@@ -32,10 +32,10 @@ def test_the_index_is_no_part_of_what_it_indexes(git: Git, tmp_path: Path, folde
 
 def test_large_files_of_a_commit_are_listed_and_not_read(storage: CodeStorage, git: Git) -> None:
     """As in a worktree; each run tells of all that is not searched."""
-    git.commit({**SHOP, "big.py": "x = 1\n" * (MAX_BYTES // 6 + 1), "edge.py": "#" * MAX_BYTES})
+    git.commit({**SHOP, "big.py": "x = 1\n" * (limits.MAX_BYTES // 6 + 1), "edge.py": "#" * limits.MAX_BYTES})
     for revision in ("HEAD", None, "HEAD"):
         told = dict(index_path(storage, git.root, revision=revision).skipped)
-        assert told == {"big.py": TOO_LARGE, "edge.py": "minified"}
+        assert told == {"big.py": limits.TOO_LARGE, "edge.py": "minified"}
 
 
 def test_the_newest_snapshots_are_those_that_were_taken_last(storage: CodeStorage, git: Git) -> None:

@@ -13,12 +13,18 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeRetriever, index_path
-from sleuth.code.parsing.analyse import Analyser, analyse
-from sleuth.code.parsing.facts import Source, facts_of
-from sleuth.code.parsing.languages import LANGUAGES
-from sleuth.code.parsing.limits import MEMORY, is_suspicious, seconds_for
-from sleuth.code.parsing.workers import Workers
-from sleuth.engine.codebase import open_code
+from sleuth.code.parsing import (
+    LANGUAGES,
+    Analyser,
+    Source,
+    Workers,
+    analyse,
+    facts_of,
+    is_suspicious,
+    limits,
+    seconds_for,
+)
+from sleuth.engine import open_code
 from sleuth.errors import CodeError
 from tests.code.conftest import write
 from tests.code.stored import ENDINGS
@@ -87,7 +93,7 @@ def test_memory_is_limited(workers: Workers) -> None:
     """A source that takes more memory than a worker may have ends the worker, and is named."""
     (facts,) = workers.submit([BOMB]).result()
     assert facts.failure.startswith("not parsed: it takes more than")
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < 2 * MEMORY
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < 2 * limits.MEMORY
 
 
 @pytest.mark.parametrize(
@@ -144,7 +150,7 @@ def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch)
 
 def test_one_file_is_killable_too() -> None:
     """A file parsed alone is limited like one of many."""
-    assert analyse(BOMB.path, BOMB.text).failure.startswith("not parsed: it takes more than")
+    assert analyse.analyse(BOMB.path, BOMB.text).failure.startswith("not parsed: it takes more than")
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -153,7 +159,9 @@ def test_in_place_and_in_workers_is_the_same(many: bool) -> None:
     files = [(f"a/{language}.{ENDINGS[language]}", SOURCES[language][0].encode()) for language in PARSED]
     with Analyser(2, many=many) as analyser:
         results = analyser.begin([*files, ("a.md", b"# A\n"), ("b.bin", b"\0")])()
-    assert [result.detail for result in results[: len(files)]] == [analyse(*file).detail for file in files]
+    assert [result.detail for result in results[: len(files)]] == [
+        analyse.analyse(*file).detail for file in files
+    ]
     assert [result.skip for result in results[-2:]] == ["", "binary"]
 
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.compose.fuse import FORMULAS, Method, fuse_hits, normalise
-from sleuth.compose.union import fuse
+from sleuth.compose import FORMULAS, Method, fuse_hits, normalise, union
 from sleuth.errors import ArgumentError
 
 METHODS = get_args(Method)
@@ -148,7 +147,7 @@ def test_union(lists: list[list[int]]) -> None:
     """Each key once, in order of first appearance, with the sum of what each pool gives to it."""
     pools = [np.array(keys, np.int64) for keys in lists]
     weights = np.array([2.0**i for i in range(len(pools))], np.float64)
-    keys, scores, _, _ = fuse(pools, [np.ones(len(pool)) for pool in pools], weights, "minmax", 60, 0)
+    keys, scores, _, _ = union.fuse(pools, [np.ones(len(pool)) for pool in pools], weights, "minmax", 60, 0)
     assert keys.tolist() == list(dict.fromkeys(key for some in lists for key in some))
     expected = [
         sum(weight for weight, some in zip(weights, lists, strict=True) if key in some) for key in keys

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.compose.labelled import KEY, decided
+from sleuth.compose import labelled
 from sleuth.filters import And, Compare, Filter, Not, Or, matches
 from sleuth.testing.filters import comparisons, filters, metadata
 
@@ -22,17 +22,19 @@ def keys(tree: Filter) -> set[str]:
 
 
 labels = st.sampled_from(["docs", "code"])
-leaves = comparisons() | st.builds(Compare, st.just(KEY), st.sampled_from(["eq", "ne", "prefix"]), labels)
+leaves = comparisons() | st.builds(
+    Compare, st.just(labelled.KEY), st.sampled_from(["eq", "ne", "prefix"]), labels
+)
 
 
 @given(filters(leaves), metadata(), labels)
 def test_what_is_left_means_the_same(tree: Filter, row: dict[str, Any], label: str) -> None:
     """The rest of a filter matches the rows without the label that the filter matches with it, and never names it."""
-    rest = decided(tree, {KEY: label})
-    plain = {key: value for key, value in row.items() if key != KEY}
-    expected = matches(tree, {**plain, KEY: label})
+    rest = labelled.decided(tree, {labelled.KEY: label})
+    plain = {key: value for key, value in row.items() if key != labelled.KEY}
+    expected = matches(tree, {**plain, labelled.KEY: label})
     if isinstance(rest, bool):
         assert rest is expected
     else:
-        assert KEY not in keys(rest)
+        assert labelled.KEY not in keys(rest)
         assert matches(rest, plain) == expected

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.compose.slices import run_slices
-from sleuth.compose.workers import SHARED, Workers
+from sleuth.compose import SHARED_WORKERS, Workers, run_slices
 from sleuth.errors import ArgumentError
 
 
@@ -207,7 +206,7 @@ def test_threads_wait_for_the_next_job() -> None:
 def test_fork() -> None:
     """A forked child does not hand jobs to threads that only its parent has."""
     run_slices({"a": answer(1), "b": answer(2)}, deadline=5)
-    assert SHARED._idle  # the parent has threads waiting
+    assert SHARED_WORKERS._idle  # the parent has threads waiting
     child = os.fork()
     if child == 0:
         results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=20)

@@ -6,8 +6,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense.leg import DenseLeg
-from sleuth.store.legs import Bitmap, Rows, SegmentView, pack
+from sleuth.dense import DenseLeg
+from sleuth.store import Bitmap, Rows, SegmentView, pack
 
 
 class HashEmbedder:

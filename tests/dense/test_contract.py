@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.dense import Model2VecEmbedder, SentenceTransformerEmbedder, WordLlamaEmbedder
-from sleuth.dense.packages import open_package
+from sleuth.dense import Model2VecEmbedder, SentenceTransformerEmbedder, WordLlamaEmbedder, open_package
 from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract

@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.dense.embedding import check_embedder, embed_texts
-from sleuth.dense.leg import DenseLeg
+from sleuth.dense import DenseLeg, check_embedder, embed_texts
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
-from sleuth.store.hashing import text_hash
-from sleuth.store.legs import Rows
+from sleuth.store import Rows, text_hash
 from sleuth.vectors import unit
 from tests.dense.strategies import HashEmbedder, rows_of
 

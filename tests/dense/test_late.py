@@ -5,12 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense import DenseLeg, DenseSearcher, TokenReranker, WordLlamaEmbedder
-from sleuth.dense.late import match
-from sleuth.dense.wordllama import MOST_TOKENS, load_model
+from sleuth.dense import (
+    MOST_TOKENS,
+    DenseLeg,
+    DenseSearcher,
+    TokenReranker,
+    WordLlamaEmbedder,
+    late,
+    load_model,
+)
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Reranker
-from sleuth.store.legs import SegmentView
+from sleuth.store import SegmentView
 from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
@@ -51,7 +57,7 @@ def slow_match(query: str, text: str) -> float:
 def test_match_equals_its_definition(query: str, texts: list[str]) -> None:
     """The match is the weighted mean of the best cosines, token by token."""
     expected = [slow_match(query, text) for text in texts]
-    assert np.allclose(match(query, texts), expected, atol=1e-5)
+    assert np.allclose(late.match(query, texts), expected, atol=1e-5)
 
 
 @settings(max_examples=40, deadline=None)
@@ -73,7 +79,7 @@ def test_kept_tokens_match_as_texts_do(query: str, segments: list[list[tuple[str
     keys = np.array(list(texts), np.int64)
     whole = SegmentView("m", keys, None, None, merged.arrays, merged.meta)
     wanted = np.random.default_rng(seed).permutation(keys)
-    expected = match(query, [texts[key] for key in wanted.tolist()])
+    expected = late.match(query, [texts[key] for key in wanted.tolist()])
     for searcher in (DenseSearcher(leg, views), DenseSearcher(leg, [whole])):
         found = searcher.match(query, wanted)
         assert found is not None
@@ -82,7 +88,7 @@ def test_kept_tokens_match_as_texts_do(query: str, segments: list[list[tuple[str
 
 def test_only_the_first_tokens_count() -> None:
     """A text matches by its first tokens only."""
-    values = match("puppy", ["puppy " + "dog " * MOST_TOKENS, "dog " * MOST_TOKENS + "puppy"])
+    values = late.match("puppy", ["puppy " + "dog " * MOST_TOKENS, "dog " * MOST_TOKENS + "puppy"])
     assert values[0] == pytest.approx(1, abs=1e-6)
     assert values[1] < 0.999
 
@@ -92,7 +98,7 @@ def test_a_long_query_is_matched_whole() -> None:
     query = " ".join(map(chr, range(33, 127)))
     assert len(set(load_model().vocabulary.encode(query.encode()).tolist())) > 64
     texts = [query, "dog", query[100:], "number " + query[:20]]
-    assert match(query, texts) == pytest.approx([slow_match(query, text) for text in texts], abs=1e-5)
+    assert late.match(query, texts) == pytest.approx([slow_match(query, text) for text in texts], abs=1e-5)
 
 
 def test_rows_whose_tokens_are_not_kept() -> None:
@@ -108,7 +114,7 @@ def test_rows_whose_tokens_are_not_kept() -> None:
 
 def test_a_text_matches_itself() -> None:
     """A text that holds all tokens of the query has 1, one of other words less, an empty one 0."""
-    values = match("small dogs", ["small dogs run", "tiny puppies", "interest rates", ""])
+    values = late.match("small dogs", ["small dogs run", "tiny puppies", "interest rates", ""])
     assert math.isclose(values[0], 1, abs_tol=1e-5)
     assert values[0] > values[1] > values[2]
     assert values[3] == 0

@@ -6,11 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.dense import codes
-from sleuth.dense.leg import DenseLeg
-from sleuth.dense.search import DenseSearcher
+from sleuth.dense import DenseLeg, DenseSearcher, codes
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
-from sleuth.store.legs import SegmentView, pack, unpack
+from sleuth.store import SegmentView, pack, unpack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
 
 DIMENSIONS = st.sampled_from([1, 7, 16, 64, 100, 256, 300])

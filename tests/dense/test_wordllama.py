@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense.wordllama import VOCABULARY, WordLlamaEmbedder, read_table, read_vocabulary
-from sleuth.dense.wordpieces import Vocabulary
+from sleuth.dense import VOCABULARY, Vocabulary, WordLlamaEmbedder, read_table, read_vocabulary
 from sleuth.errors import LoadError
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle comes with wordllama")

@@ -14,7 +14,7 @@ import pytest
 
 import sleuth
 from sleuth import Document, Engine, Ranking, RetrievedItem, Sources, index_path, open_code, open_sources
-from sleuth.engine.sources import KNOWN
+from sleuth.engine import SPELLINGS
 from sleuth.errors import (
     ArgumentError,
     FilterError,
@@ -245,7 +245,7 @@ def test_the_guide_prints_what_it_says(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert done.stdout == example[2]
-    for name in KNOWN.split(", "):
+    for name in SPELLINGS.split(", "):
         assert f"`{name}`" in text
 
 

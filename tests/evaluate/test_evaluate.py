@@ -14,11 +14,20 @@ import pytest
 from typer.testing import CliRunner
 
 from sleuth import Document, Engine
-from sleuth.engine.fusion import Fusion
+from sleuth.engine import Fusion
 from sleuth.errors import EvaluationError, SleuthError
-from sleuth.evaluate.collections import open_collection, read_qrels
-from sleuth.evaluate.measures import compare, randomisation_p, score
-from sleuth.evaluate.runs import best_passages, document_of, make_run, read_run, write_run
+from sleuth.evaluate import (
+    best_passages,
+    compare,
+    document_of,
+    make_run,
+    open_collection,
+    randomisation_p,
+    read_qrels,
+    read_run,
+    score,
+    write_run,
+)
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.eval import search
 from sleuth.types import Ranking, RetrievedItem

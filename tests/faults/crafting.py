@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.store import SegmentData
 from sleuth.store.catalogue import segments
-from sleuth.store.legs import SegmentData
 
 Array = NDArray[Any]
 DTYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", ">u4", "S3", "?", "M8[s]")

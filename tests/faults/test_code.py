@@ -15,7 +15,7 @@ import pytest
 
 from sleuth.code import CodeRetriever, index_path
 from sleuth.code.snapshots import health
-from sleuth.engine.codebase import open_code
+from sleuth.engine import open_code
 from sleuth.errors import CodeError, StoreError
 from tests.faults.proof import ROOT
 from tests.faults.test_damage import extend, flip, truncate, zero

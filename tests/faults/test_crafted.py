@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.dense import WordLlamaEmbedder
-from sleuth.dense.leg import DenseLeg
-from sleuth.dense.search import DenseSearcher
+from sleuth.dense import DenseLeg, DenseSearcher, WordLlamaEmbedder
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import from_text
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+from sleuth.store import Leg, Rows, SegmentData, SegmentView, pack
 from sleuth.store.catalogue import segments
 from sleuth.store.columns import ColumnsLeg, ColumnsSearcher
-from sleuth.store.legs import Leg, Rows, SegmentData, SegmentView, pack
 from tests.dense.strategies import HashEmbedder
 from tests.faults.crafting import craft, craft_header
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import StoreError
+from sleuth.store import Store
 from sleuth.store.catalogue import building
-from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.store.words import SumsLeg, contents, faults, put
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import StoreError
-from sleuth.store.store import Store
+from sleuth.store import Store
 from tests.faults.adder import add, legs
 from tests.faults.proof import prove
 

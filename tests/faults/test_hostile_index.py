@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 from sleuth.code.snapshots import shelf
 from sleuth.engine import Engine
 from sleuth.errors import IndexUnsafeError, StoreError
+from sleuth.store import CODE, Store
 from sleuth.store.catalogue import building, segments
-from sleuth.store.disk.files import CODE, DOCUMENTS
-from sleuth.store.store import Store
+from sleuth.store.disk import DOCUMENTS
 from sleuth.surfaces.cli.app import app, register
 from sleuth.types import Document
 from tests.store.words import SumsLeg, put

@@ -13,8 +13,8 @@ import pytest
 
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
+from sleuth.store import Store
 from sleuth.store.catalogue import building
-from sleuth.store.store import Store
 from sleuth.types import Document
 from tests.store.words import SumsLeg, contents, faults, put
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sleuth.code.parsing.languages import LANGUAGES, language_of
-from sleuth.files.kinds import EXTENSIONS, FILENAMES, kind_of_first_line, kind_of_name
+from sleuth.code.parsing import LANGUAGES, language_of
+from sleuth.files import EXTENSIONS, FILENAMES, kind_of_first_line, kind_of_name
 from sleuth.ingest.loaders import kind_of
 
 

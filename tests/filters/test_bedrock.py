@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given, settings
 
 from sleuth.errors import FilterError
-from sleuth.filters import Compare, Filter, as_filter, from_bedrock, is_bedrock, matches, to_bedrock, to_text
-from sleuth.filters.match import kind
+from sleuth.filters import (
+    Compare,
+    Filter,
+    as_filter,
+    from_bedrock,
+    is_bedrock,
+    match,
+    matches,
+    to_bedrock,
+    to_text,
+)
 from sleuth.testing.filters import filters, metadata
 
 
@@ -40,13 +49,13 @@ def elements(held: Any) -> Any:
 
 
 def equal(one: Any, other: Any) -> Any:
-    return one == other and kind(one) is kind(other)
+    return one == other and match.kind(one) is match.kind(other)
 
 
 def number_in_order(compare: Any) -> Any:
     def holds(held: Any, value: Any) -> Any:
-        assert kind(value) is float, "the service orders numbers"
-        return not isinstance(held, list) and kind(held) is float and compare(held, value)
+        assert match.kind(value) is float, "the service orders numbers"
+        return not isinstance(held, list) and match.kind(held) is float and compare(held, value)
 
     return holds
 

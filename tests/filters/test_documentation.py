@@ -6,7 +6,7 @@ import doctest
 from pathlib import Path
 
 import sleuth.filters.match
-from sleuth.filters.tree import MAX_DEPTH, OPERATORS
+from sleuth.filters import MAX_DEPTH, OPERATORS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "filters.md"
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import FilterError
 from sleuth.filters import (
+    MAX_DEPTH,
     And,
     Compare,
     Not,
@@ -22,7 +23,6 @@ from sleuth.filters import (
     to_mongo,
     to_text,
 )
-from sleuth.filters.tree import MAX_DEPTH
 from sleuth.testing.filters import filters
 
 ANY_KEY = st.text(min_size=1, max_size=6).filter(lambda key: not key.startswith("$"))

@@ -11,9 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import FilterError
-from sleuth.filters import Compare, Filter, Not, as_filter, matches, to_chroma, to_text
-from sleuth.filters.match import kind
-from sleuth.filters.tree import ORDERED
+from sleuth.filters import ORDERED, Compare, Filter, Not, as_filter, match, matches, to_chroma, to_text
 from sleuth.testing.filters import KEYS, NUMBERS, WORDS, filters
 
 STORED = (0, 1, 2, -1, 1.0, 1.5, -0.0, 1e300, 2**31)
@@ -56,13 +54,13 @@ def chroma(where: Any, row: Any) -> Any:
 
 
 def equal(one: Any, other: Any) -> Any:
-    return not isinstance(one, list) and kind(one) is kind(other) and one == other
+    return not isinstance(one, list) and match.kind(one) is match.kind(other) and one == other
 
 
 def in_order(compare: Any) -> Any:
     def holds(held: Any, value: Any) -> Any:
-        assert kind(value) is float, "orders take numbers"
-        return not isinstance(held, list) and kind(held) is float and compare(held, value)
+        assert match.kind(value) is float, "orders take numbers"
+        return not isinstance(held, list) and match.kind(held) is float and compare(held, value)
 
     return holds
 
@@ -139,7 +137,7 @@ def test_a_real_chroma_compares_as_the_table_says(client: Any) -> None:
     collection.add(
         ids=[str(at) for at in range(len(data))], embeddings=[[1.0, 0.0]] * len(data), metadatas=data
     )
-    numbers = [value for value in scalars if kind(value) is float]
+    numbers = [value for value in scalars if match.kind(value) is float]
     tests = [Compare("k", name, value) for name in ("eq", "ne", "contains") for value in scalars]
     tests += [Compare("k", name, value) for name in ("gt", "gte", "lt", "lte") for value in numbers]
     tests += [Compare("k", name, (value, 2)) for name in ("in", "nin") for value in scalars]
@@ -155,7 +153,7 @@ def numbers_in(tree: Any) -> Any:
     if hasattr(tree, "part"):
         return numbers_in(tree.part)
     values = tree.value if isinstance(tree.value, tuple) else (tree.value,)
-    return [value for value in values if kind(value) is float and value in NUMBERS]
+    return [value for value in values if match.kind(value) is float and value in NUMBERS]
 
 
 @pytest.mark.parametrize(

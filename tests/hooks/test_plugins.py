@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from sleuth.errors import ArgumentError, PluginError
-from sleuth.hooks import Morpheus
-from sleuth.hooks.plugins import load_plugins, unload_plugins
+from sleuth.hooks import Morpheus, load_plugins, unload_plugins
 
 HOOK = """
 from sleuth.hooks import hook, plugin
@@ -138,7 +137,7 @@ def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_entry_point_without_distribution() -> None:
     """An entry point made by hand is listed by its value."""
-    from sleuth.hooks.plugins import load_entry_point
+    from sleuth.hooks import load_entry_point
 
     info = load_entry_point(Morpheus(), EntryPoint("x", "nowhere", "sleuth.plugins"))
     assert (info.origin, info.status) == ("nowhere", "failed")

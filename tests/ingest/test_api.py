@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from sleuth import ArgumentError, Engine
-from sleuth.ingest import ReadOptions, documents
-from sleuth.ingest.reports import IndexInterrupted
-from sleuth.store.writing import Writer
+from sleuth.ingest import IndexInterrupted, ReadOptions, documents
+from sleuth.store import Writer
 
 
 @pytest.fixture

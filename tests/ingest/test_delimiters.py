@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.ingest import ReadOptions, read
-from sleuth.ingest.reports import Skipped
+from sleuth.ingest import ReadOptions, Skipped, read
 from sleuth.types import Document
 
 

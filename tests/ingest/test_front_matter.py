@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sleuth.ingest import read
-from sleuth.ingest.loaders.front_matter import front_matter
+from sleuth.ingest.loaders import front_matter
 from sleuth.types import Document
 
 
@@ -51,7 +51,7 @@ from sleuth.types import Document
 )
 def test_yaml(line: str, value: Any) -> None:
     """Quotes, comments, escapes and lists mean what they mean in YAML."""
-    assert front_matter(f"---\nfirst: 1\n{line}\nlast: 2\n---\ntext")[0] == {
+    assert front_matter.front_matter(f"---\nfirst: 1\n{line}\nlast: 2\n---\ntext")[0] == {
         "first": 1,
         "k": value,
         "last": 2,
@@ -60,7 +60,10 @@ def test_yaml(line: str, value: Any) -> None:
 
 def test_keys_of_any_script() -> None:
     """A key may begin with any letter."""
-    assert front_matter("---\nÜberschrift: a\n題名: b\n---\n")[0] == {"Überschrift": "a", "題名": "b"}
+    assert front_matter.front_matter("---\nÜberschrift: a\n題名: b\n---\n")[0] == {
+        "Überschrift": "a",
+        "題名": "b",
+    }
 
 
 def test_titles_that_are_numbers(tmp_path: Path) -> None:
@@ -104,7 +107,7 @@ def test_bombs(text: str) -> None:
     """Front matter of 60 KB takes at most two seconds and 100 MB, whatever it holds."""
     tracemalloc.start()
     start = time.process_time()
-    fields, _ = front_matter(text)
+    fields, _ = front_matter.front_matter(text)
     seconds = time.process_time() - start
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -118,4 +121,4 @@ def test_bombs(text: str) -> None:
 )
 def test_dots_in_toml(body: str) -> None:
     """Dots in comments and strings are not parts of a key."""
-    assert "a" in front_matter(f"+++\n{body}\n+++\n")[0]
+    assert "a" in front_matter.front_matter(f"+++\n{body}\n+++\n")[0]

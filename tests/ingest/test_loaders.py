@@ -13,10 +13,9 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError
-from sleuth.ingest import ReadOptions, Skipped, read, register_loader
+from sleuth.ingest import RESERVED, ReadOptions, Skipped, read, register_loader
 from sleuth.ingest.loaders import FileBytes, kind_of, registry
-from sleuth.ingest.options import RESERVED
-from sleuth.text.chunkers import Chunker
+from sleuth.text import Chunker
 from sleuth.types import Document
 from tests.ingest.files import docx, pdf
 

@@ -9,9 +9,7 @@ import threading
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from sleuth.ingest import FileRead, Progress, ReadOptions, Skipped, read, walk, workers
-from sleuth.ingest.reading import Record
-from sleuth.ingest.reports import FileEntry
+from sleuth.ingest import FileEntry, FileRead, Progress, ReadOptions, Record, Skipped, read, walk, workers
 from sleuth.types import Document
 from tests.ingest.files import docx, pdf
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
-from sleuth.ingest.reports import SkipKind
+from sleuth.ingest import FileEntry, ReadOptions, SkipKind, Skipped, walk
 
 
 def make(root: Path, *names: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sleuth.knowledge_base import clients
-from sleuth.remote.endpoints import forget_endpoints
+from sleuth.remote import forget_endpoints
 from sleuth.testing.aws import BedrockServer
 
 KB, DS = "KB12345678", "DS12345678"

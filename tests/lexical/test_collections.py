@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
-from sleuth.store.legs import Rows, SegmentView
+from sleuth.store import Rows, SegmentView
 
 DATA = Path(__file__).parents[2] / ".data"
 

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, merging, postings
-from sleuth.lexical.leg import field_arrays
-from sleuth.store import scratch
-from sleuth.store.legs import SegmentData, SegmentView
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, field_arrays, merging, postings
+from sleuth.store import SegmentData, SegmentView
+from sleuth.store.disk import scratch
 from tests.lexical import oracle
 
 LEG = LexicalLeg({"text": FieldSpec("plain"), "name": FieldSpec("code", {"title": 2, "text": 1})})

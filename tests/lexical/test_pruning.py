@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
-from sleuth.store.legs import Rows, SegmentView, pack
+from sleuth.store import Rows, SegmentView, pack
 
 N = 30_000
 VOCABULARY = 4_000

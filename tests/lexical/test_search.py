@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
-from sleuth.store.legs import SegmentView, pack, unpack
+from sleuth.store import SegmentView, pack, unpack
 from tests.lexical import oracle
 
 WORDS = ["a1", "b2", "c3", "d4", "e5", "f6", "g7", "h8"]

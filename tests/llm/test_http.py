@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import io
 import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.client import HTTPResponse, IncompleteRead
 from threading import Thread
 from time import sleep
 from typing import Any
@@ -17,9 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, GenerationError
-from sleuth.llm import Ollama
-from sleuth.llm.http import AnswerError, error_message, parse, read_all, read_lines
-from sleuth.remote.deadline import Deadline
+from sleuth.llm import AnswerError, Ollama, error_message, http, read_all, read_lines
+from sleuth.remote import Deadline
 
 
 class _Socket:
@@ -32,11 +31,11 @@ class _Socket:
         return io.BufferedReader(io.BytesIO(self._data))
 
 
-def response(chunks: list[bytes], *, whole: bool = True) -> http.client.HTTPResponse:
+def response(chunks: list[bytes], *, whole: bool = True) -> HTTPResponse:
     """A chunked answer; broken off before its end where it is not whole."""
     body = b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks if chunk)
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    made = http.client.HTTPResponse(_Socket(head + body + (b"0\r\n\r\n" if whole else b"")))  # type: ignore[arg-type]
+    made = HTTPResponse(_Socket(head + body + (b"0\r\n\r\n" if whole else b"")))  # type: ignore[arg-type]
     made.begin()
     return made
 
@@ -55,9 +54,9 @@ def test_bodies_do_not_depend_on_their_pieces(chunks: list[bytes]) -> None:
 @given(pieces)
 def test_a_body_that_breaks_off_is_noticed(chunks: list[bytes]) -> None:
     """A body without its end is an error, read whole or by line."""
-    with pytest.raises(http.client.IncompleteRead):
+    with pytest.raises(IncompleteRead):
         read_all(response(chunks, whole=False), Deadline(5))
-    with pytest.raises(http.client.IncompleteRead):
+    with pytest.raises(IncompleteRead):
         list(read_lines(response(chunks, whole=False), 5))
 
 
@@ -68,19 +67,19 @@ def test_any_bytes_are_an_answer_or_an_error(body: bytes) -> None:
         expected = json.loads(body)
     except ValueError:
         with pytest.raises(AnswerError, match="not JSON"):
-            parse(body)
+            http.parse(body)
         return
     if error_message(expected) is not None:
         with pytest.raises(AnswerError, match="with an error"):
-            parse(body)
+            http.parse(body)
         return
-    assert json.dumps(parse(body)) == json.dumps(expected)
+    assert json.dumps(http.parse(body)) == json.dumps(expected)
 
 
 def test_deep_json_is_no_crash() -> None:
     """JSON that is nested too deeply is an AnswerError."""
     with pytest.raises(AnswerError, match="not JSON"):
-        parse(b"[" * 100_000)
+        http.parse(b"[" * 100_000)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,18 @@ from hypothesis import strategies as st
 
 from sleuth import protocols
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
-from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder, ollama_status, open_embedder, open_generator
+from sleuth.llm import (
+    LLMGenerator,
+    Ollama,
+    OllamaEmbedder,
+    host_url,
+    ollama_status,
+    open_embedder,
+    open_generator,
+    resolve_url,
+)
 from sleuth.llm import http as llm_http
-from sleuth.llm.ollama import host_url, resolve_url
-from sleuth.remote.address import BASE_RULE
-from sleuth.remote.cancellation import in_thread
+from sleuth.remote import BASE_RULE, in_thread
 from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FAULTS, FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer

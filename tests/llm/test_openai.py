@@ -18,7 +18,7 @@ import pytest
 from sleuth import protocols
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError
 from sleuth.llm import OpenAIEmbedder, OpenAIGenerator, http
-from sleuth.remote.cancellation import in_thread
+from sleuth.remote import in_thread
 from sleuth.testing.faults import FaultServer
 from sleuth.testing.ollama import embed
 from sleuth.testing.serving import LocalServer, Reply, Request

@@ -10,7 +10,7 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError
-from sleuth.manager.manager import RETRIEVE, SYNTHESIZE
+from sleuth.manager import RETRIEVE, SYNTHESIZE
 from sleuth.results import StatusCode
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
 from sleuth.llm import Ollama, OllamaEmbedder, OpenAIEmbedder, OpenAIGenerator
-from sleuth.remote.address import checked_base, shown_url
+from sleuth.remote import checked_base, shown_url
 from sleuth.web import WebSearch
 
 SECRETS = [

@@ -8,10 +8,18 @@ from time import monotonic, sleep
 
 import pytest
 
-from sleuth.remote.cancellation import Cancellation
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.endpoints import SLOWEST, Endpoint, Pace, TurnError, endpoint_at, forget_endpoints
-from sleuth.remote.retry import Again, call
+from sleuth.remote import (
+    SLOWEST,
+    Again,
+    Cancellation,
+    Deadline,
+    Endpoint,
+    Pace,
+    TurnError,
+    endpoint_at,
+    forget_endpoints,
+    retry,
+)
 
 
 def test_one_endpoint_per_address() -> None:
@@ -108,7 +116,7 @@ def test_an_outage_under_twenty_threads(seconds: float) -> None:
         while monotonic() < end:
             requests.append(1)
             with pytest.raises(ConnectionError):
-                call(
+                retry.call(
                     attempt, again=lambda error: Again(), retries=3, base=seconds / 60,
                     deadline=Deadline(seconds / 2), endpoint=endpoint,
                 )  # fmt: skip

@@ -11,11 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.remote import retry
-from sleuth.remote.cancellation import Cancellation
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.endpoints import Endpoint, Guard
-from sleuth.remote.retry import Again
+from sleuth.remote import Again, Cancellation, Deadline, Endpoint, Guard, retry
 
 
 class Failing:

@@ -20,8 +20,8 @@ from sleuth.code import (
     Snapshot,
     index_path,
 )
-from sleuth.code.snapshots.record import Repository, SnapshotInfo
-from sleuth.engine.codebase import open_code
+from sleuth.code.snapshots import Repository, SnapshotInfo
+from sleuth.engine import open_code
 from sleuth.errors import (
     ArgumentError,
     CodeError,

@@ -6,8 +6,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
-from sleuth.store.catalogue.alignment import align
-from sleuth.store.legs import SegmentView, pack, unpack
+from sleuth.store import SegmentView, align, pack, unpack
 
 
 def views(keys: list[int], cuts: list[int]) -> list[SegmentView]:

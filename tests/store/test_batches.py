@@ -10,12 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.store import pending
+from sleuth.store import Store, text_hash
 from sleuth.store.catalogue import building
-from sleuth.store.hashing import text_hash
 from sleuth.store.record import codebook
 from sleuth.store.record import layout as record
-from sleuth.store.store import Store
+from sleuth.store.writing import pending
 from sleuth.types import Chunk
 from tests.store.words import SumsLeg, faults, put, read
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from sleuth.store import Store
 from sleuth.store.catalogue import manifest, segment_files, segments
-from sleuth.store.store import Store
 from tests.store.words import faults
 
 ROWS = 20_000

@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.hashing import text_hash
-from sleuth.store.record import codebook
-from sleuth.store.record.textcode import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook, decode_all
-from sleuth.store.store import Store
+from sleuth.store import Store, text_hash
+from sleuth.store.record import LONGEST_SYMBOL, MOST_SYMBOLS, Codebook, codebook, decode_all
 from tests.store.words import SumsLeg, faults, read
 
 RNG = random.Random(3)

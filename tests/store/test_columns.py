@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import Compare, Filter, Not, field, from_text, matches
-from sleuth.store.columns import ColumnsLeg, ColumnsSearcher, FilterCache, kernels
-from sleuth.store.columns.column import MISSING, lay_rows
-from sleuth.store.legs import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
+from sleuth.store import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
+from sleuth.store.columns import MISSING, ColumnsLeg, ColumnsSearcher, FilterCache, kernels, lay_rows
 from sleuth.testing.filters import filters, metadata
 
 Row = dict[str, Any]

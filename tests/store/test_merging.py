@@ -11,10 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sleuth.store import IN_MEMORY, Store
 from sleuth.store.catalogue import merging
-from sleuth.store.record.scan import ranks_of
-from sleuth.store.scratch import IN_MEMORY
-from sleuth.store.store import Store
+from sleuth.store.record import ranks_of
 from tests.store.words import SumsLeg, contents, faults, put, read
 
 

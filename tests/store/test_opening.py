@@ -11,9 +11,9 @@ from unittest.mock import Mock
 import pytest
 
 from sleuth.errors import FormatVersionError, IndexNotFoundError, StoreError
+from sleuth.store import Store
 from sleuth.store.catalogue import schema
 from sleuth.store.health import opening
-from sleuth.store.store import Store
 
 
 def test_folders_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sleuth.store.catalogue.pool import Pool
-from sleuth.store.record.codebook import Codebooks
-from sleuth.store.record.layout import Connection, connect
-from sleuth.store.store import Store
+from sleuth.store import Connection, Store
+from sleuth.store.catalogue import Pool
+from sleuth.store.record import Codebooks, connect
 
 
 def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:

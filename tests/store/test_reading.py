@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.hashing import text_hash
+from sleuth.store import Store, text_hash
 from sleuth.store.record import scan
-from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.store.words import put
 

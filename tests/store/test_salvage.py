@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.disk.files import DOCUMENTS
-from sleuth.store.record.values import Repair
-from sleuth.store.store import Store
+from sleuth.store import Repair, Store
+from sleuth.store.disk import DOCUMENTS
 from tests.store.words import SumsLeg, faults, put, read
 
 DOCUMENTS_ADDED = 600

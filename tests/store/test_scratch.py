@@ -10,10 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import StoreError
-from sleuth.store import scratch
+from sleuth.store import Scratch, SegmentData
 from sleuth.store.catalogue import segment_files, segments
-from sleuth.store.legs import SegmentData
-from sleuth.store.scratch import Scratch
+from sleuth.store.disk import scratch
 
 pieces = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=40), max_size=8)
 

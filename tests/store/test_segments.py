@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from sleuth.errors import IndexDamagedError
+from sleuth.store import SegmentData
 from sleuth.store.catalogue import segment_files, segments
-from sleuth.store.legs import SegmentData
 
 dtypes = st.one_of(
     npst.integer_dtypes(),

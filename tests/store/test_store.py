@@ -22,8 +22,7 @@ from sleuth.errors import (
     IndexNotFoundError,
     StoreError,
 )
-from sleuth.store.hashing import text_hash
-from sleuth.store.store import Store
+from sleuth.store import Store, text_hash
 from sleuth.types import Chunk
 from tests.store.words import SumsLeg, contents, faults, live, put, read
 

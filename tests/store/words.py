@@ -8,13 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from sleuth.store.arrays import array_of
-from sleuth.store.hashing import text_hash
-from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
-from sleuth.store.reading import Snapshot
-from sleuth.store.scratch import IN_MEMORY, Scratch
-from sleuth.store.store import Store
-from sleuth.store.writing import Writer
+from sleuth.store import (
+    IN_MEMORY,
+    Rows,
+    Scratch,
+    SegmentData,
+    SegmentView,
+    Snapshot,
+    Store,
+    Writer,
+    array_of,
+    text_hash,
+    unpack,
+)
 from sleuth.types import Chunk
 
 

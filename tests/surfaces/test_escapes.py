@@ -16,7 +16,7 @@ import pytest
 
 from sleuth.__main__ import main
 from sleuth.surfaces import cli
-from sleuth.text.clean import escape_json, escape_text, is_invisible
+from sleuth.text import escape_json, escape_text, is_invisible
 from tests.code.conftest import Git, need_git
 from tests.surfaces.test_terminal import on_terminal
 

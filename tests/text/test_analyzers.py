@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text.analyzers import get_analyzer
+from sleuth.text import get_analyzer
 
 NAMES = ["english", "plain", "code", "code-english", "names"]
 ODD = (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text.chunkers import Chunker, count_tokens
+from sleuth.text import Chunker, count_tokens
 from sleuth.types import Chunk, Document
 
 TYPES = ["", "text", "markdown", "rst", "html", "pdf", "python", "json"]

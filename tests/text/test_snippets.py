@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text.analyzers import get_analyzer
-from sleuth.text.snippets import snippet
+from sleuth.text import get_analyzer, snippet
 
 ENGLISH = get_analyzer("english")
 PLAIN = get_analyzer("plain")

@@ -34,7 +34,7 @@ def test_a_store_without_an_embedder_is_given_ours(folder: Path) -> None:
     """A Chroma that has no embedding function searches with the retriever's, and downloads nothing."""
     from langchain_chroma import Chroma
 
-    from sleuth.vector_store.chroma import open_client
+    from sleuth.vector_store import open_client
 
     bare = Chroma(client=open_client(folder), collection_name="docs")
     found = Retriever(bare, Words()).retrieve_with_scores("Python is a programming language.", k=1)
@@ -43,7 +43,7 @@ def test_a_store_without_an_embedder_is_given_ours(folder: Path) -> None:
 
 def test_telemetry_is_off(folder: Path) -> None:
     """The client is told to report nothing."""
-    from sleuth.vector_store.chroma import open_client
+    from sleuth.vector_store import open_client
 
     assert open_client(folder).get_settings().anonymized_telemetry is False
 

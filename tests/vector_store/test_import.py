@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.engine import Engine
-from sleuth.engine.importing import import_chroma
+from sleuth.engine import Engine, import_chroma
 from sleuth.errors import ArgumentError, EmbedderMismatchError
 from sleuth.testing.ollama import OllamaServer
 from sleuth.types import Document

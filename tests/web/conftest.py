@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sleuth.remote.endpoints import forget_endpoints
+from sleuth.remote import forget_endpoints
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.web import robots, tavily
 

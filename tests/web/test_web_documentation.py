@@ -10,7 +10,7 @@ import pytest
 
 import sleuth.web
 from sleuth.testing.tavily import TavilyServer
-from sleuth.web.search import SearchOptions
+from sleuth.web import SearchOptions
 
 GUIDE = Path(__file__).parents[2] / "docs" / "web.md"
 

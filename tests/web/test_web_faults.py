@@ -13,9 +13,7 @@ import pytest
 from sleuth.errors import WebError
 from sleuth.testing.faults import FAULTS, Fault, FaultServer
 from sleuth.testing.tavily import TavilyServer, page
-from sleuth.web import tavily
-from sleuth.web.fetch import fetch_page
-from sleuth.web.search import asearch_web, search_web
+from sleuth.web import asearch_web, fetch_page, search_web, tavily
 
 LOOPBACK = ["127.0.0.0/8"]
 LATEST = 1.0 * 1.1 + 0.3

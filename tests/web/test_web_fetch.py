@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, WebError
-from sleuth.remote.hosts import is_public
+from sleuth.remote import is_public
 from sleuth.testing.serving import LocalServer, Reply, Request
-from sleuth.web.fetch import Page, afetch_page, fetch_page
+from sleuth.web import Page, afetch_page, fetch_page
 
 LOOPBACK = ["127.0.0.1/32"]
 ARTICLE = """<html><head><title>The tides</title></head><body><nav><a href="/">Home</a> <a

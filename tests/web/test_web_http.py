@@ -16,11 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import WebError
-from sleuth.remote import exchange
-from sleuth.remote.deadline import Deadline
+from sleuth.remote import Deadline, exchange
 from sleuth.testing.serving import LocalServer, Reply, Request
-from sleuth.web import http
-from sleuth.web.tavily import clean, read_hits
+from sleuth.web import http, tavily
 
 LOOPBACK = [ipaddress.ip_address("127.0.0.1")]
 
@@ -109,7 +107,7 @@ JSON = st.recursive(
 def test_any_json_is_hits_or_an_error(value: Any) -> None:
     """Whatever a service answers becomes hits, or one error that says what was wrong."""
     try:
-        hits = read_hits(json.dumps(value).encode(), "https://x.org")
+        hits = tavily.read_hits(json.dumps(value).encode(), "https://x.org")
     except WebError as error:
         assert "results" in str(error)
         return
@@ -122,12 +120,12 @@ def test_any_bytes_are_hits_or_an_error(body: bytes) -> None:
     """Neither broken JSON nor deep nesting is more than an error."""
     for answer in (body, b"[" * 100_000 + body):
         with pytest.raises(WebError):
-            read_hits(answer, "https://x.org")
+            tavily.read_hits(answer, "https://x.org")
 
 
 @given(st.text(max_size=60))
 def test_cleaned_text_is_stable(text: str) -> None:
     """Cleaned text is one line, trimmed, and fit for UTF-8."""
-    cleaned = clean(text)
+    cleaned = tavily.clean(text)
     assert cleaned.encode().decode() == cleaned
     assert cleaned == " ".join(cleaned.split())

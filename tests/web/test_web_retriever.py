@@ -13,9 +13,7 @@ from sleuth.errors import ArgumentError, FilterError, LoadError, WebError
 from sleuth.protocols import Retriever
 from sleuth.testing.contracts import RetrieverContract
 from sleuth.testing.tavily import TavilyServer, error, page
-from sleuth.web.batch import asearch_web_batch, search_web_batch
-from sleuth.web.retriever import WebRetriever
-from sleuth.web.search import search_web
+from sleuth.web import WebRetriever, asearch_web_batch, search_web, search_web_batch
 
 
 class TestRetriever:

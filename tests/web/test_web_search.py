@@ -24,9 +24,7 @@ from sleuth.remote import retry
 from sleuth.testing.faults import Fault, FaultServer
 from sleuth.testing.serving import Reply
 from sleuth.testing.tavily import TavilyServer, error, page
-from sleuth.web import tavily
-from sleuth.web.search import WebSearch, asearch_web, search_web
-from sleuth.web.tavily import Tavily, domain_of, shorten
+from sleuth.web import Tavily, WebSearch, asearch_web, search_web, tavily
 
 EMPTY = {"num_docs": 0, "api_k": 3, "results": []}
 
@@ -183,15 +181,15 @@ def test_options_reach_the_service(server: TavilyServer, options: dict[str, Any]
 def test_long_queries_are_cut_at_a_word(server: TavilyServer, options: dict[str, Any]) -> None:
     """A query above the service's 400 characters is cut, so that it is answered and not refused."""
     assert search_web("climate " * 200, 1, **options)["num_docs"] == 1
-    assert shorten("ab " * 200).endswith("ab") and len(shorten("ab " * 200)) <= 400
-    assert shorten("x" * 500) == "x" * 400
+    assert tavily.shorten("ab " * 200).endswith("ab") and len(tavily.shorten("ab " * 200)) <= 400
+    assert tavily.shorten("x" * 500) == "x" * 400
 
 
 @given(st.text(max_size=20))
 def test_domain_of_anything(text: str) -> None:
     """No string breaks the reading of its domain."""
-    assert "/" not in domain_of(text)
-    assert domain_of(f"https://www.example.org/{text}") in ("example.org", "")
+    assert "/" not in tavily.domain_of(text)
+    assert tavily.domain_of(f"https://www.example.org/{text}") in ("example.org", "")
 
 
 class TestKey:

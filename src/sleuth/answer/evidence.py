@@ -186,7 +186,7 @@ def _lead(items: Sequence[RetrievedItem]) -> float:
     return min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0]))
 
 
-DEFAULT = Threshold(passage=2.8, sentence=2.4, meaning=4.5, lead=7.5, bias=-5.99)
+WORDS_AND_MEANING = Threshold(passage=2.8, sentence=2.4, meaning=4.5, lead=7.5, bias=-5.99)
 """With an embedder that compares words."""
 WORDS_ONLY = Threshold(passage=2.2, sentence=3.0, meaning=0.0, lead=8.8, bias=-3.51)
 """Without one."""

@@ -116,7 +116,7 @@ def code_part(text: str, signature: str) -> Part:
     """
     documentation = _documentation(text)
     sentences = split_sentences(documentation)
-    first = plain(documentation[slice(*sentences[0])]) if sentences else ""
+    first = without_markup(documentation[slice(*sentences[0])]) if sentences else ""
     name = " ".join(signature.split()).rstrip(" :{")
     shown = ": ".join(part for part in (f"`{name}`" if name else "", first) if part)
     return Part(0, len(text), shown, "sentence")
@@ -131,7 +131,7 @@ def _documentation(text: str) -> str:
     return "\n".join(_COMMENT_SIGN.sub("", line) for line in comments)
 
 
-def plain(text: str) -> str:
+def without_markup(text: str) -> str:
     """Return a sentence in one line without Markdown's, reStructuredText's and HTML's markup; code keeps its ticks."""
     pieces = re.split(r"(``[^`]+``|`[^`]+`)", _REFERENCE.sub(r"`\1`", " ".join(text.split())))
     for i in range(0, len(pieces), 2):
@@ -147,7 +147,7 @@ def _sentences(text: str, block: _Block, after: list[_Block]) -> Iterator[Part]:
     spans = split_sentences(text[block.start : block.end])
     for number, (first, last) in enumerate(spans):
         start, end = block.start + first, block.start + last
-        sentence = plain(text[start:end])
+        sentence = without_markup(text[start:end])
         if not any(char.isalnum() for char in sentence):
             continue
         if number == len(spans) - 1 and sentence.endswith(":"):
@@ -186,7 +186,7 @@ def _following(text: str, block: _Block, after: list[_Block]) -> Iterator[_Block
 def _shown(text: str, block: _Block) -> str:
     body = text[block.start : block.end]
     if block.kind == "item":
-        return f"- {plain(body)}"
+        return f"- {without_markup(body)}"
     return body.strip("\n")
 
 
@@ -272,7 +272,7 @@ def _is_prose(line: str) -> bool:
 
 
 def _cells(line: str) -> list[str]:
-    return [plain(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+    return [without_markup(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
 def _row(header: list[str], cells: list[str]) -> str:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 
 from sleuth.answer.context import Passage
-from sleuth.text.clean import clean_text
+from sleuth.text import clean_text
 
 REFUSAL = "The passages do not answer this question."
 """What a model says when they don't."""

@@ -9,7 +9,7 @@ from typing import Protocol
 from sleuth.answer.extract import Analyze, plain_words
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
-from sleuth.text.clean import clean_text
+from sleuth.text import clean_text
 from sleuth.types import Document
 
 SUMMARY_NOTE = "No language model is configured. These sentences stand for the rest:"

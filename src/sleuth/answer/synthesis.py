@@ -7,14 +7,14 @@ from typing import Any
 
 from sleuth.answer.citations import Citation, CitationReport, check_citations
 from sleuth.answer.context import Order, Passage, assemble
-from sleuth.answer.evidence import DEFAULT, WORDS_ONLY, Rarity, weigh_evidence
+from sleuth.answer.evidence import WORDS_AND_MEANING, WORDS_ONLY, Rarity, weigh_evidence
 from sleuth.answer.extract import Analyze, Sentence, Statement, choose, plain_words, score_sentences
 from sleuth.answer.prompt import REFUSAL, build_prompt
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.arguments import check_count
 from sleuth.protocols import Embedder, Generator
 from sleuth.results import SearchResult
-from sleuth.text.clean import clean_text
+from sleuth.text import clean_text
 from sleuth.types import RetrievedItem
 
 EXTRACTIVE_NOTE = "No language model is configured. These sentences answer best:"
@@ -131,7 +131,7 @@ class ExtractiveSynthesizer:
         evidence = weigh_evidence(
             question, items, analyze=self.analyze, rarity=self.rarity, embedder=self.embedder
         )
-        return (DEFAULT if self.embedder is not None else WORDS_ONLY).probability(evidence)
+        return (WORDS_AND_MEANING if self.embedder is not None else WORDS_ONLY).probability(evidence)
 
 
 class _Quotation:

@@ -12,3 +12,14 @@ from sleuth.compose.rerank import RerankedRetriever as RerankedRetriever
 from sleuth.compose.slices import run_slices as run_slices
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.compose.dedupe import by_metadata as by_metadata
+from sleuth.compose.fuse import FORMULAS as FORMULAS
+from sleuth.compose.fuse import RANK_CONSTANT as RANK_CONSTANT
+from sleuth.compose.fuse import Method as Method
+from sleuth.compose.fuse import best_places as best_places
+from sleuth.compose.fuse import normalise as normalise
+from sleuth.compose.labelled import LabelledRetriever as LabelledRetriever
+from sleuth.compose.workers import SHARED_WORKERS as SHARED_WORKERS
+from sleuth.compose.workers import Workers as Workers

@@ -62,5 +62,5 @@ class Workers:
                 job = inbox.get()  # another thread took it off the list: a job is on its way
 
 
-SHARED = Workers()
+SHARED_WORKERS = Workers()
 """The threads of this process, shared by every caller in this package."""

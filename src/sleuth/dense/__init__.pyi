@@ -12,3 +12,11 @@ from sleuth.dense.texts import embedded_text as embedded_text
 from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.dense.wordllama import MOST_TOKENS as MOST_TOKENS
+from sleuth.dense.wordllama import VOCABULARY as VOCABULARY
+from sleuth.dense.wordllama import load_model as load_model
+from sleuth.dense.wordllama import read_table as read_table
+from sleuth.dense.wordllama import read_vocabulary as read_vocabulary
+from sleuth.dense.wordpieces import Vocabulary as Vocabulary

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.legs import Bitmap
+from sleuth.store.legs.leg import Bitmap
 
 Part = tuple[
     NDArray[np.uint8],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import EmbedderMismatchError, EmbeddingError
 from sleuth.protocols import Embedder
-from sleuth.store.hashing import text_hash
+from sleuth.store import text_hash
 from sleuth.vectors import as_vectors
 
 Progress = Callable[[int, int], None]

@@ -22,9 +22,7 @@ from sleuth.dense.late import begins_of
 from sleuth.dense.texts import FIELDS, join_texts
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder
-from sleuth.store.arrays import require
-from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
-from sleuth.store.scratch import IN_MEMORY, Scratch, let_go
+from sleuth.store import IN_MEMORY, Rows, Scratch, SegmentData, SegmentView, let_go, require, unpack
 from sleuth.vectors import unit
 
 FORMAT = 2

@@ -20,8 +20,7 @@ from sleuth.arguments import check_count
 from sleuth.dense import codes, late, matching
 from sleuth.dense.leg import DenseLeg, dimension_of
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
-from sleuth.store.hits import best_hits, no_hits
-from sleuth.store.legs import Bitmap, Hits, SegmentData, SegmentView
+from sleuth.store import Bitmap, Hits, SegmentData, SegmentView, best_hits, no_hits
 from sleuth.types import Explanation
 from sleuth.vectors import as_vector
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sleuth.dense.late import begins_of
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import load_model
-from sleuth.store.arrays import array_of, integer_of, number_of, require
-from sleuth.store.scratch import let_go
+from sleuth.store import array_of, integer_of, let_go, number_of, require
 
 BLOCK = 64
 MOST_DIMENSIONS = 1 << 17

@@ -7,3 +7,17 @@ from sleuth.engine.sources import Sources as Sources
 from sleuth.engine.sources import open_sources as open_sources
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.engine.answering import Answering as Answering
+from sleuth.engine.answering import as_generator as as_generator
+from sleuth.engine.codebase import check_code as check_code
+from sleuth.engine.codebase import code_status as code_status
+from sleuth.engine.codebase import has_code as has_code
+from sleuth.engine.codebase import repair_code as repair_code
+from sleuth.engine.doctor import Diagnosis as Diagnosis
+from sleuth.engine.doctor import examine as examine
+from sleuth.engine.doctor import mend as mend
+from sleuth.engine.fusion import as_fusion as as_fusion
+from sleuth.engine.search import check_legs as check_legs
+from sleuth.engine.sources import SPELLINGS as SPELLINGS

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 from sleuth.engine.embedders import is_cheap
 
 if TYPE_CHECKING:
-    from sleuth.answer.evidence import Rarity
+    from sleuth.answer import Rarity
     from sleuth.filters import Filter
-    from sleuth.hooks.registry import Morpheus, PluginInfo
-    from sleuth.manager.manager import RetrievalManager, Synthesizer
-    from sleuth.manager.streaming import SearchStream
+    from sleuth.hooks import Morpheus, PluginInfo
+    from sleuth.manager import RetrievalManager, SearchStream, Synthesizer
     from sleuth.protocols import Embedder, Generator
     from sleuth.results import ReturnMode, SearchResult
     from sleuth.settings import IndexSettings
-    from sleuth.text.snippets import Snippet
+    from sleuth.text import Snippet
     from sleuth.types import Ranking, RetrievedItem
 
     Model = Generator | str | None
@@ -64,9 +63,8 @@ class Answering:
         with self.__dict__.setdefault("_hooks_lock", RLock()):
             registry: Morpheus | None = self.__dict__.get("_registry")
             if registry is None:
-                from sleuth.hooks.plugins import load_plugins
-                from sleuth.hooks.registry import Morpheus
-                from sleuth.manager.manager import install_builtins
+                from sleuth.hooks import Morpheus, load_plugins
+                from sleuth.manager import install_builtins
 
                 registry = self.__dict__["_registry"] = Morpheus()
                 install_builtins(registry, self, _Current(self), options=self._retrieve_options)
@@ -85,7 +83,7 @@ class Answering:
     @cached_property
     def manager(self) -> RetrievalManager:
         """Runs queries through the hooks."""
-        from sleuth.manager.manager import RetrievalManager
+        from sleuth.manager import RetrievalManager
 
         return RetrievalManager(self)
 
@@ -100,7 +98,7 @@ class Answering:
         Raises:
             ArgumentError: `folder` is no folder.
         """
-        from sleuth.hooks.plugins import load_plugins
+        from sleuth.hooks import load_plugins
 
         return load_plugins(self.morpheus, folder=folder, installed=False, instance=self)
 
@@ -112,7 +110,7 @@ class Answering:
         """
         registry: Morpheus | None = self.__dict__.get("_registry")
         if registry is not None:
-            from sleuth.hooks.plugins import unload_plugins
+            from sleuth.hooks import unload_plugins
 
             unload_plugins(registry, self)
 
@@ -131,11 +129,11 @@ class Answering:
         """What writes an answer with this model; with None, with the engine's own."""
         generator = as_generator(model if model is not None else self._model)
         if generator is not None:
-            from sleuth.answer.synthesis import LLMSynthesizer
+            from sleuth.answer import LLMSynthesizer
 
             return LLMSynthesizer(generator)
-        from sleuth.answer.synthesis import ExtractiveSynthesizer
-        from sleuth.text.analyzers import get_analyzer
+        from sleuth.answer import ExtractiveSynthesizer
+        from sleuth.text import get_analyzer
 
         # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
         embedder = self.embedder if is_cheap(self.embedder) else None
@@ -147,8 +145,7 @@ class Answering:
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
         """The window of at most `width` characters that shows best why a passage matches, with its matches."""
-        from sleuth.text.analyzers import get_analyzer
-        from sleuth.text.snippets import snippet
+        from sleuth.text import get_analyzer, snippet
 
         return snippet(item.text, query, get_analyzer(self.settings.analyzer), width=width)
 
@@ -198,7 +195,7 @@ class Answering:
         self, query: str, k: int = 10, return_mode: ReturnMode | str = "minimal", **options: Any
     ) -> SearchResult:
         """`search`, without blocking the event loop."""
-        from sleuth.remote.cancellation import in_thread
+        from sleuth.remote import in_thread
 
         return await in_thread(self.search, query, k, return_mode, **options)
 
@@ -230,7 +227,7 @@ def as_generator(model: Model) -> Generator | None:
         ArgumentError: an empty name.
     """
     if isinstance(model, str):
-        from sleuth.llm.choose import open_generator
+        from sleuth.llm import open_generator
 
         return open_generator(model, context=CONTEXT)
     return model

@@ -17,17 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sleuth.code.search.words import ANALYZERS, SOURCES, WordLeg
-from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.code import CodeStorage
+from sleuth.code.search import ANALYZERS, SOURCES, WordLeg
 from sleuth.errors import StoreError
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
-from sleuth.store.disk.files import CODE
-from sleuth.store.record.values import Finding, Repair
+from sleuth.store import CODE, Finding, Repair
 
 if TYPE_CHECKING:
-    from sleuth.code.snapshots.health import CodeStatus
+    from sleuth.code.snapshots import CodeStatus
     from sleuth.protocols import Embedder
-    from sleuth.store.legs import SegmentView
+    from sleuth.store import SegmentView
 
 
 class _WordLeg(LexicalLeg):
@@ -105,6 +104,6 @@ def code_status(path: Path) -> CodeStatus:
 
 def default_embedder() -> Embedder:
     """The embedder that needs no model to download."""
-    from sleuth.dense.wordllama import WordLlamaEmbedder
+    from sleuth.dense import WordLlamaEmbedder
 
     return WordLlamaEmbedder()

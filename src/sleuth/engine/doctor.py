@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sleuth.errors import IndexDamagedError, IndexNotFoundError, SleuthError
 
 if TYPE_CHECKING:
-    from sleuth.store.record.values import Repair
+    from sleuth.store import Repair
 
 HOME = Path(__file__).parents[1]
 
@@ -36,7 +36,7 @@ EXTRAS: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """One thing that was looked at.
 
     Attributes:
@@ -55,19 +55,19 @@ class Finding:
         return asdict(self)
 
 
-def examine(path: Path, *, full: bool = False) -> list[Finding]:
+def examine(path: Path, *, full: bool = False) -> list[Diagnosis]:
     """Everything that `sleuth doctor` reports: environment, optional packages, and the index at `path`."""
     return [*environment(), *optional_packages(), *models(), *plugins(), *index(path, full=full)]
 
 
-def mend(path: Path) -> list[Finding]:
+def mend(path: Path) -> list[Diagnosis]:
     """Check the indexes of code and of documents fully, mend what can be mended, and tell what was.
 
     Raises:
         StoreError: one cannot be mended; the message says what to do.
     """
     from sleuth.engine.codebase import has_code, repair_code
-    from sleuth.store.store import Store
+    from sleuth.store import Store
 
     code_too = has_code(path)
     repairs = repair_code(path) if code_too else []
@@ -78,13 +78,13 @@ def mend(path: Path) -> list[Finding]:
         if not salvaged:
             raise
         repairs += [*salvaged, *_mend_documents(path, code_too=code_too)]
-    return [Finding("warning", repair.what, repair.why) for repair in repairs]
+    return [Diagnosis("warning", repair.what, repair.why) for repair in repairs]
 
 
 def _mend_documents(path: Path, *, code_too: bool) -> list[Repair]:
     """Mend the index of documents, which may be missing where there is one of code."""
     from sleuth.engine.engine import Engine
-    from sleuth.store.store import Store
+    from sleuth.store import Store
 
     if code_too and not Store.is_at(path):
         return []
@@ -92,14 +92,14 @@ def _mend_documents(path: Path, *, code_too: bool) -> list[Repair]:
         return [*engine.repairs, *engine.repair()]
 
 
-def environment() -> list[Finding]:
+def environment() -> list[Diagnosis]:
     """Versions, and whether the compiled kernels load (each has a stub beside it)."""
     import sleuth
 
     found = [
-        Finding("ok", "sleuth", f"version {sleuth.__version__}"),
-        Finding("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        Finding("ok", "sqlite", sqlite3.sqlite_version),
+        Diagnosis("ok", "sleuth", f"version {sleuth.__version__}"),
+        Diagnosis("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        Diagnosis("ok", "sqlite", sqlite3.sqlite_version),
     ]
     for stub in sorted(HOME.rglob("*.pyi")):
         name = ".".join(("sleuth", *stub.relative_to(HOME).with_suffix("").parts))
@@ -107,80 +107,79 @@ def environment() -> list[Finding]:
             import_module(name)
         except ImportError as error:
             remedy = f"{sys.executable} -m pip install --force-reinstall sleuth"
-            found.append(Finding("error", name, f"the compiled kernel does not load: {error}", remedy))
+            found.append(Diagnosis("error", name, f"the compiled kernel does not load: {error}", remedy))
         else:
-            found.append(Finding("ok", name, "loads"))
+            found.append(Diagnosis("ok", name, "loads"))
     return found
 
 
-def optional_packages() -> list[Finding]:
+def optional_packages() -> list[Diagnosis]:
     """Which extras are there, and the command for those that are not."""
     found = []
     for package, (extra, purpose) in EXTRAS.items():
         if find_spec(package) is None:
             found.append(
-                Finding(
+                Diagnosis(
                     "info", package, f"not installed; with it, {purpose}", f"pip install 'sleuth[{extra}]'"
                 )
             )
         else:
-            found.append(Finding("ok", package, f"{_version(package)}: {purpose}"))
+            found.append(Diagnosis("ok", package, f"{_version(package)}: {purpose}"))
     return found
 
 
-def models() -> list[Finding]:
+def models() -> list[Diagnosis]:
     """Whether an Ollama answers, and which models it has."""
-    from sleuth.llm.ollama import ollama_status
+    from sleuth.llm import ollama_status
 
     status = ollama_status()
     if not status.running:
-        return [Finding("info", "ollama", f"{status.problem}; without it, answers quote sentences")]
+        return [Diagnosis("info", "ollama", f"{status.problem}; without it, answers quote sentences")]
     listed = ", ".join(status.models) or "no models yet"
-    return [Finding("ok", "ollama", f"version {status.version} at {status.url}: {listed}")]
+    return [Diagnosis("ok", "ollama", f"version {status.version} at {status.url}: {listed}")]
 
 
-def plugins() -> list[Finding]:
+def plugins() -> list[Diagnosis]:
     """Which plugins load, with the error of each that does not."""
     from sleuth.engine.answering import PLUGINS_VARIABLE
     from sleuth.errors import ArgumentError
-    from sleuth.hooks.plugins import load_plugins
-    from sleuth.hooks.registry import Morpheus
+    from sleuth.hooks import Morpheus, load_plugins
 
     try:
         found = load_plugins(Morpheus(), folder=os.environ.get(PLUGINS_VARIABLE) or None, activate=False)
     except ArgumentError as error:
-        return [Finding("error", PLUGINS_VARIABLE, str(error))]
+        return [Diagnosis("error", PLUGINS_VARIABLE, str(error))]
     return [
-        Finding("error", info.name, f"the plugin from {info.origin} does not load: {info.error}")
+        Diagnosis("error", info.name, f"the plugin from {info.origin} does not load: {info.error}")
         if info.status == "failed"
-        else Finding("ok", info.name, f"plugin from {info.origin}")
+        else Diagnosis("ok", info.name, f"plugin from {info.origin}")
         for info in found
     ]
 
 
-def index(path: Path, *, full: bool = False) -> list[Finding]:
+def index(path: Path, *, full: bool = False) -> list[Diagnosis]:
     """Whether the indexes open, cover everything in every leg and, with `full`, hold the bytes that they were given."""
     from sleuth.engine.codebase import check_code, has_code
 
     findings = documents(path, full=full)
     if has_code(path):
-        findings += [Finding(f.level, f.subject, f.message, f.remedy) for f in check_code(path, full=full)]
+        findings += [Diagnosis(f.level, f.subject, f.message, f.remedy) for f in check_code(path, full=full)]
     return findings
 
 
-def documents(path: Path, *, full: bool = False) -> list[Finding]:
+def documents(path: Path, *, full: bool = False) -> list[Diagnosis]:
     """Findings about the index of documents."""
     from sleuth.engine.engine import Engine
 
     try:
         with Engine.open(path) as engine:
-            repairs = [Finding("warning", repair.what, repair.why) for repair in engine.repairs]
-            checks = [Finding(f.level, f.subject, f.message, f.remedy) for f in engine.check(full=full)]
+            repairs = [Diagnosis("warning", repair.what, repair.why) for repair in engine.repairs]
+            checks = [Diagnosis(f.level, f.subject, f.message, f.remedy) for f in engine.check(full=full)]
             return [*repairs, *checks]
     except IndexNotFoundError as error:
-        return [Finding("info", str(path), str(error).rpartition(": ")[0], "sleuth index PATH")]
+        return [Diagnosis("info", str(path), str(error).rpartition(": ")[0], "sleuth index PATH")]
     except SleuthError as error:
-        return [Finding("error", str(path), str(error))]
+        return [Diagnosis("error", str(path), str(error))]
 
 
 def _version(package: str) -> str:

@@ -15,10 +15,9 @@ from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sleuth.dense.leg import DenseLeg
+    from sleuth.dense import DenseLeg
     from sleuth.protocols import Embedder
-    from sleuth.store.record.values import Finding
-    from sleuth.store.store import Store
+    from sleuth.store import Finding, Store
 
 SERVICES = ("ollama", "openai")
 PACKAGES = ("sentence-transformers", "model2vec")
@@ -90,7 +89,7 @@ def open_embedder(
     else:
         made = _make(service, model) if spelling else None
     if answers and made is not None:
-        from sleuth.dense.embedding import embed_texts
+        from sleuth.dense import embed_texts
 
         embed_texts(made, ["text"])
     return made
@@ -106,21 +105,21 @@ def _command(given: Embedder | str, path: str) -> str:
 
 def _make(service: str, model: str) -> Embedder:
     if service in SERVICES:
-        from sleuth.llm.choose import open_embedder as open_remote
+        from sleuth.llm import open_embedder as open_remote
 
         return open_remote(f"{service}:{model}")
     if service in PACKAGES:
-        from sleuth.dense.packages import open_package
+        from sleuth.dense import open_package
 
         return open_package(service, model)
-    from sleuth.dense.wordllama import WordLlamaEmbedder
+    from sleuth.dense import WordLlamaEmbedder
 
     return WordLlamaEmbedder()
 
 
 def fill(store: Store, leg: DenseLeg, progress: Callable[[int, int], None] | None, *, timeout: float) -> int:
     """Make the vectors that an index lacks, as long as those that it has; see `Engine.embed`."""
-    from sleuth.dense.leg import dimension_of
+    from sleuth.dense import dimension_of
 
     with store.reader() as snapshot:
         leg.dimension = dimension_of(snapshot.segments("dense"))
@@ -142,8 +141,8 @@ def fill(store: Store, leg: DenseLeg, progress: Callable[[int, int], None] | Non
 
 def mixed_vectors(store: Store) -> Iterator[Finding]:
     """That the vectors of an index are of several lengths, if they are."""
-    from sleuth.dense.leg import dimension_of
-    from sleuth.store.record.values import Finding
+    from sleuth.dense import dimension_of
+    from sleuth.store import Finding
 
     try:
         with store.reader() as snapshot:

@@ -23,23 +23,19 @@ from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.filters import as_filter
 from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.settings import IndexSettings
+from sleuth.store import Store, check_text
 from sleuth.store.columns import ColumnsLeg
-from sleuth.store.record.layout import check_text
-from sleuth.store.store import Store
 from sleuth.types import Document, Ranking, RetrievedItem
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.dense.leg import DenseLeg
+    from sleuth.dense import DenseLeg
     from sleuth.filters import Filter
-    from sleuth.ingest.options import ReadOptions
-    from sleuth.ingest.reports import AddReport, IndexProgress, IndexReport
+    from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions
     from sleuth.protocols import Embedder
-    from sleuth.store.legs import Leg
-    from sleuth.store.reading import Snapshot
-    from sleuth.store.record.values import Finding, Repair, StoredDocument
+    from sleuth.store import Finding, Leg, Repair, Snapshot, StoredDocument
 
 
 class Engine(Answering):
@@ -150,7 +146,7 @@ class Engine(Answering):
             ArgumentError: a document that cannot be kept; names it. Batches before it are kept.
             IndexLockedError: another writer did not finish in time; names it.
         """
-        from sleuth.ingest.api import add_documents
+        from sleuth.ingest import add_documents
 
         if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
             raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
@@ -182,8 +178,7 @@ class Engine(Answering):
             IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
             EmbeddingError: as `embed`; the files are read.
         """
-        from sleuth.ingest.api import index_paths
-        from sleuth.ingest.reports import IndexInterrupted
+        from sleuth.ingest import IndexInterrupted, index_paths
 
         report = index_paths(
             self._store,
@@ -305,7 +300,7 @@ class Engine(Answering):
         exact: bool = False,
     ) -> Ranking:
         """`retrieve`, without blocking the event loop."""
-        from sleuth.remote.cancellation import in_thread
+        from sleuth.remote import in_thread
 
         return await in_thread(
             self.retrieve,
@@ -480,7 +475,7 @@ def lexical_leg(settings: IndexSettings) -> LexicalLeg:
 
 def dense_leg(embedder: Embedder, store: Store) -> DenseLeg:
     """The dense leg of an index; vectors that are expensive are kept in its record."""
-    from sleuth.dense.leg import DenseLeg
+    from sleuth.dense import DenseLeg
 
     return DenseLeg(embedder, cache=None if is_cheap(embedder) else RecordCache(store))
 

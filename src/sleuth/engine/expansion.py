@@ -10,8 +10,7 @@ from sleuth.errors import ArgumentError
 from sleuth.types import RetrievedItem
 
 if TYPE_CHECKING:
-    from sleuth.store.reading import Snapshot
-    from sleuth.store.record.values import Row
+    from sleuth.store import Row, Snapshot
 
 Expansion: TypeAlias = int | Literal["section", "document"] | None
 """How many passages on each side, or all of the section or the document; None for the passage alone."""

@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from sleuth.arguments import check_count
-from sleuth.compose.fuse import RANK_CONSTANT, Method, fuse_hits
+from sleuth.compose import RANK_CONSTANT, Method, fuse_hits
 from sleuth.errors import ArgumentError
 
 LEGS = ("lexical", "dense")

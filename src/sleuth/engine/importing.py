@@ -9,14 +9,14 @@ from math import hypot
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError
-from sleuth.ingest.reports import AddReport
-from sleuth.text.chunkers import Chunker
+from sleuth.ingest import AddReport
+from sleuth.text import Chunker
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sleuth.engine.engine import Engine
-    from sleuth.vector_store.chroma import StoredVector
+    from sleuth.vector_store import StoredVector
 
 SAMPLE = 3
 """Documents that are embedded again, to see whether the embedder is the one that made the vectors."""
@@ -46,7 +46,7 @@ def import_chroma(
         EmbedderMismatchError: the index's embedder makes other vectors of the same texts.
         EmbeddingError: the embedder does not answer.
     """
-    from sleuth.vector_store.chroma import read_chroma
+    from sleuth.vector_store import read_chroma
 
     rows = read_chroma(path, collection)
     if re_embed:
@@ -91,8 +91,8 @@ def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
 
 def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     """Vectors by hash of the text that the index would embed, for documents that it keeps whole."""
-    from sleuth.dense.texts import embedded_text
-    from sleuth.store.hashing import text_hash
+    from sleuth.dense import embedded_text
+    from sleuth.store import text_hash
 
     chunker = Chunker(engine.settings.chunk_size, engine.settings.chunk_overlap)
     found = {}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from sleuth.compose.fuse import Fused, best_places, fuse_hits
+from sleuth.compose import Fused, best_places, fuse_hits
 from sleuth.dense import late
 from sleuth.engine.fusion import Fusion
 from sleuth.types import Explanation, PartReport
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.filters import Filter
-    from sleuth.store.legs import Hits
+    from sleuth.store import Hits
 
     Asked: TypeAlias = str | NDArray[np.float32]
     """What a leg is asked: words, or the query's vector."""

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sleuth.arguments import check_count
-from sleuth.dense import late
-from sleuth.dense.texts import embedded_text
+from sleuth.dense import embedded_text, late
 from sleuth.engine.fusion import LEGS, MOST, Fusion
 from sleuth.engine.ranking import PoolRequest, Pools, RankedRows, rank
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.lexical import LexicalLeg, LexicalSearcher
-from sleuth.store.catalogue.alignment import align
+from sleuth.store import align
 from sleuth.store.columns import ColumnsSearcher
 from sleuth.types import Explanation, PartReport
 
@@ -22,13 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.dense.leg import DenseLeg
-    from sleuth.dense.search import DenseSearcher
+    from sleuth.dense import DenseLeg, DenseSearcher
     from sleuth.engine.ranking import Asked
     from sleuth.filters import Filter
-    from sleuth.store.legs import Bitmap, Hits
-    from sleuth.store.reading import Snapshot
-    from sleuth.store.record.values import Row
+    from sleuth.store import Bitmap, Hits, Row, Snapshot
 
     Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
 
@@ -65,7 +61,7 @@ class Searchers:
         )
         self.dense: DenseSearcher | None = None
         if dense is not None:
-            from sleuth.dense.search import DenseSearcher
+            from sleuth.dense import DenseSearcher
 
             self._views["dense"] = snapshot.segments("dense")
             self.dense = DenseSearcher(dense, self._views["dense"])

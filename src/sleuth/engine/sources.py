@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import check_count
-from sleuth.compose.fused import FusedRetriever
-from sleuth.compose.labelled import LabelledRetriever
+from sleuth.compose import FusedRetriever, LabelledRetriever
 from sleuth.engine.answering import Answering
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.settings import IndexSettings
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.protocols import Embedder, Retriever
 
-KNOWN = "docs, code, code:REPOSITORY, web, kb:ID"
+SPELLINGS = "docs, code, code:REPOSITORY, web, kb:ID"
 
 _SPELLING = re.compile(r"docs|code|web|(?:code|kb):.+")
 
@@ -167,10 +166,10 @@ def open_sources(
     """
     names = [sources] if isinstance(sources, str) else list(dict.fromkeys(sources))
     if not names and not extra:
-        raise ArgumentError(f"sources must name at least one of {KNOWN}, got none")
+        raise ArgumentError(f"sources must name at least one of {SPELLINGS}, got none")
     for name in names:
         if not isinstance(name, str) or not _SPELLING.fullmatch(name):
-            raise ArgumentError(f"sources must be among {KNOWN}, got {name!r}")
+            raise ArgumentError(f"sources must be among {SPELLINGS}, got {name!r}")
     retrievers: dict[str, Retriever] = {}
     engine: Engine | None = None
     with ExitStack() as stack:

@@ -18,3 +18,7 @@ from sleuth.files.tree import files_below as files_below
 from sleuth.files.tree import files_of_worktree as files_of_worktree
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.files.kinds import EXTENSIONS as EXTENSIONS
+from sleuth.files.kinds import FILENAMES as FILENAMES

@@ -23,3 +23,10 @@ from sleuth.filters.tree import any_of as any_of
 from sleuth.filters.tree import field as field
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.filters.match import comparable as comparable
+from sleuth.filters.tree import OPERATORS as OPERATORS
+from sleuth.filters.tree import ORDERED as ORDERED
+from sleuth.filters.tree import fits_int64 as fits_int64
+from sleuth.filters.tree import negations_inward as negations_inward

@@ -9,3 +9,6 @@ from sleuth.hooks.registry import hook as hook
 from sleuth.hooks.registry import plugin as plugin
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.hooks.plugins import load_entry_point as load_entry_point

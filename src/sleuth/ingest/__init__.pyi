@@ -22,3 +22,7 @@ from sleuth.ingest.walking import printable as printable
 from sleuth.ingest.walking import walk as walk
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.ingest.options import RESERVED as RESERVED
+from sleuth.ingest.reading import Record as Record

@@ -27,11 +27,11 @@ from sleuth.ingest.reports import (
 from sleuth.ingest.sync import Run, known_files
 from sleuth.ingest.walking import is_below, printable
 from sleuth.settings import IndexSettings
-from sleuth.text.chunkers import Chunker
+from sleuth.text import Chunker
 from sleuth.types import Document
 
 if TYPE_CHECKING:
-    from sleuth.store.store import Store
+    from sleuth.store import Store
 
 _Record: TypeAlias = Document | Skipped | Unchanged | FileRead
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from sleuth.ingest.reports import AddReport
 from sleuth.ingest.validate import PreparedDocument, prepare
-from sleuth.store.pending import BATCH_BYTES
-from sleuth.store.record.batch import DocumentBatch
-from sleuth.store.record.values import Known
-from sleuth.text.chunkers import Chunker
+from sleuth.store import BATCH_BYTES, DocumentBatch, Known
+from sleuth.text import Chunker
 from sleuth.types import Chunk, Document
 
 if TYPE_CHECKING:
-    from sleuth.store.writing import Writer
+    from sleuth.store import Writer
 
 Report = TypeVar("Report", bound=AddReport)
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Final
 
 from sleuth.errors import ArgumentError
-from sleuth.store.record.metadata import encode_values, joined
+from sleuth.store import encode_values, joined
 from sleuth.types import Document
 
 VOLATILE: Final = frozenset({"modified", "size", "content_hash"})

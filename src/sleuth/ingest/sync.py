@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sleuth.files.kinds import ROWS
+from sleuth.files import ROWS
 from sleuth.ingest.documents import UNKNOWN, Adder, State
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
 from sleuth.ingest.options import DEFAULT, ReadOptions
@@ -17,8 +17,7 @@ from sleuth.ingest.walking import is_below, is_gone, printable
 from sleuth.types import Document
 
 if TYPE_CHECKING:
-    from sleuth.store.record.values import StoredDocument
-    from sleuth.store.store import Store
+    from sleuth.store import Store, StoredDocument
 
 
 @dataclass(slots=True)

@@ -7,8 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.hashing import content_hash, hash_of
-from sleuth.store.record.layout import check_text, to_json
-from sleuth.store.record.metadata import Json, encode_values, is_plain, joined, read_back, unfit
+from sleuth.store import Json, check_text, encode_values, is_plain, joined, read_back, to_json, unfit
 from sleuth.types import Document
 
 _COLUMNS: Final = frozenset({"source", "title"})

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, Rules, above
-from sleuth.files.kinds import kind_of_name
+from sleuth.files import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, Rules, above, kind_of_name
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
 

@@ -15,3 +15,10 @@ from sleuth.knowledge_base.waiting import await_for_ingestion as await_for_inges
 from sleuth.knowledge_base.waiting import wait_for_ingestion as wait_for_ingestion
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.knowledge_base.clients import default_client as default_client
+from sleuth.knowledge_base.clients import limit_of as limit_of
+from sleuth.knowledge_base.local_places import read_text as read_text
+from sleuth.knowledge_base.results import documented as documented
+from sleuth.knowledge_base.results import uri_of as uri_of

@@ -10,10 +10,7 @@ from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
 from sleuth.knowledge_base.errors import again_when_busy, again_when_down
-from sleuth.remote import retry
-from sleuth.remote.cancellation import in_thread
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.endpoints import endpoint_at
+from sleuth.remote import Deadline, endpoint_at, in_thread, retry
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from sleuth.arguments import check_count
 from sleuth.filters import Filter, as_filter
 from sleuth.knowledge_base.results import uri_of
 from sleuth.knowledge_base.retriever import MAX_RESULTS, MultiSliceRetriever
-from sleuth.remote.cancellation import in_thread
+from sleuth.remote import in_thread
 from sleuth.types import Ranking, RetrievedItem
 
 

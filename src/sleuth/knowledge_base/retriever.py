@@ -8,16 +8,13 @@ from math import isfinite
 from typing import Any
 
 from sleuth.arguments import check_count
-from sleuth.compose.slices import run_slices
+from sleuth.compose import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, as_filter, is_bedrock, to_bedrock
 from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, again_when_down, explain, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
-from sleuth.remote import retry
-from sleuth.remote.cancellation import in_thread
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.endpoints import TurnError, endpoint_at
+from sleuth.remote import Deadline, TurnError, endpoint_at, in_thread, retry
 from sleuth.types import PartReport
 
 MAX_RESULTS = 100

@@ -11,10 +11,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.failures import BrokenError, CertificateError, LargeError, LateError, UnreachableError
-from sleuth.remote.hosts import resolve
-from sleuth.remote.proxies import proxy_for
+from sleuth.remote import (
+    BrokenError,
+    CertificateError,
+    Deadline,
+    LargeError,
+    LateError,
+    UnreachableError,
+    proxy_for,
+    resolve,
+)
 
 MAX_BYTES = 64_000_000
 
@@ -65,8 +71,8 @@ def sender(timeout: float) -> Callable[..., Any]:
 
 
 def _exchange(request: Any, deadline: Deadline) -> Any:
-    from sleuth.remote.exchange import request as exchange
-    from sleuth.remote.exchange import tls_context
+    from sleuth.remote import request as exchange
+    from sleuth.remote import tls_context
 
     parts = urlsplit(request.url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)

@@ -12,8 +12,7 @@ from sleuth.knowledge_base.ingestion import (
     UNKNOWN,
     batch_check_document_statuses,
 )
-from sleuth.remote.cancellation import in_thread
-from sleuth.remote.deadline import Deadline
+from sleuth.remote import Deadline, in_thread
 
 RUNNING_JOBS = ("STARTING", "IN_PROGRESS", "STOPPING")
 RUNNING_DOCUMENTS = ("STARTING", "PENDING", "IN_PROGRESS", "DELETING", "DELETE_IN_PROGRESS", UNKNOWN)

@@ -5,3 +5,8 @@ from sleuth.lexical.local import retrieve_local_docs as retrieve_local_docs
 from sleuth.lexical.search import LexicalSearcher as LexicalSearcher
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.lexical.leg import field_arrays as field_arrays
+from sleuth.lexical.postings import FieldPostings as FieldPostings
+from sleuth.lexical.scoring import bm25_idf as bm25_idf

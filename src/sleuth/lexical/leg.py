@@ -14,9 +14,8 @@ from sleuth.lexical.arrays import Arrays, dictionary
 from sleuth.lexical.merging import merge_field, number_rows
 from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.scoring import K1, B, bm25_norm
-from sleuth.store.legs import Rows, SegmentData, SegmentView
-from sleuth.store.scratch import IN_MEMORY, Scratch
-from sleuth.text.analyzers import get_analyzer
+from sleuth.store import IN_MEMORY, Rows, Scratch, SegmentData, SegmentView
+from sleuth.text import get_analyzer
 
 FORMAT = 2
 """Raised when the arrays change."""

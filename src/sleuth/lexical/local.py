@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical.evidence import read_contents, weigh_by_term
-from sleuth.text.tokens import TermCounter
+from sleuth.text import TermCounter
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 _FOLD = bytes(

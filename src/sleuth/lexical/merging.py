@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from sleuth.errors import ArgumentError
 from sleuth.lexical.arrays import Arrays, dictionary
 from sleuth.lexical.postings import GONE, FieldPostings, PostingsWriter, is_dense, sizes_of, tally_segment
-from sleuth.store.legs import SegmentView, unpack
-from sleuth.store.scratch import Growing, Scratch, let_go
+from sleuth.store import Growing, Scratch, SegmentView, let_go, unpack
 
 if TYPE_CHECKING:
-    from sleuth.text.tokens import TermTable
+    from sleuth.text import TermTable
 
 WINDOW = 8 << 20
 """Bytes of postings that are made at a time, about."""
@@ -110,7 +109,7 @@ def _terms(
 
 def _union(parts: Sequence[FieldPostings]) -> tuple[list[NDArray[np.uint32]], TermTable]:
     """Per part the number of each of its terms among all, and all."""
-    from sleuth.text.tokens import TermTable
+    from sleuth.text import TermTable
 
     table = TermTable()
     numbers = []

@@ -15,9 +15,8 @@ from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.leg import LexicalLeg, postings_of
 from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import Corpus, FieldLengths, FieldStatistics
-from sleuth.store.hits import best_hits
-from sleuth.store.legs import Bitmap, Hits, SegmentView, unpack
-from sleuth.text.analyzers import get_analyzer
+from sleuth.store import Bitmap, Hits, SegmentView, best_hits, unpack
+from sleuth.text import get_analyzer
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:

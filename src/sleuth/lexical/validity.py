@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.lexical.postings import GONE, GROUP, LARGE, MOST_ROWS, FieldPostings, stride_of
-from sleuth.store.arrays import array_of, check_offsets, check_rising, integer_of, require
+from sleuth.store import array_of, check_offsets, check_rising, integer_of, require
 
 
 def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *, full: bool) -> None:

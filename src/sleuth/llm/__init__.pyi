@@ -9,3 +9,11 @@ from sleuth.llm.openai import OpenAIEmbedder as OpenAIEmbedder
 from sleuth.llm.openai import OpenAIGenerator as OpenAIGenerator
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.llm.http import AnswerError as AnswerError
+from sleuth.llm.http import error_message as error_message
+from sleuth.llm.http import read_all as read_all
+from sleuth.llm.http import read_lines as read_lines
+from sleuth.llm.ollama import host_url as host_url
+from sleuth.llm.ollama import resolve_url as resolve_url

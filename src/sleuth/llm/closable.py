@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from sleuth.remote.cancellation import current_cancellation
+from sleuth.remote import current_cancellation
 
 
 class _Closable(http.client.HTTPConnection):

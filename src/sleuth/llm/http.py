@@ -19,13 +19,18 @@ from typing import Any
 
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.llm.closable import closable_opener
-from sleuth.remote import retry
-from sleuth.remote.answer import Answer
-from sleuth.remote.cancellation import current_cancellation
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.endpoints import endpoint_at
-from sleuth.remote.failures import BrokenError, CertificateError, LateError, UnreachableError
-from sleuth.remote.secrets import Mask
+from sleuth.remote import (
+    Answer,
+    BrokenError,
+    CertificateError,
+    Deadline,
+    LateError,
+    Mask,
+    UnreachableError,
+    current_cancellation,
+    endpoint_at,
+    retry,
+)
 
 LIMIT = 64 * 1024 * 1024
 """Maximum bytes of an answer. 1,000 vectors of 4,096 numbers take about 50 MB."""

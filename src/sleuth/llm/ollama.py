@@ -28,9 +28,7 @@ from sleuth.llm.http import (
     is_timeout,
 )
 from sleuth.llm.vectors import close, unit, vector, vectors
-from sleuth.remote import retry
-from sleuth.remote.address import checked_base
-from sleuth.remote.endpoints import TurnError
+from sleuth.remote import TurnError, checked_base, retry
 
 
 class _Default(str):

@@ -28,11 +28,7 @@ from sleuth.llm.http import (
     is_timeout,
 )
 from sleuth.llm.vectors import vectors
-from sleuth.remote.address import checked_base
-from sleuth.remote.answer import Answer
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.endpoints import TurnError
-from sleuth.remote.secrets import Mask
+from sleuth.remote import Answer, Deadline, Mask, TurnError, checked_base
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -89,9 +85,7 @@ def _connect(
 
 def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Answer:
     """Send a request through httpx, to a resolved address or through the environment's proxy."""
-    from sleuth.remote.exchange import Exchange
-    from sleuth.remote.hosts import resolve
-    from sleuth.remote.proxies import proxy_for
+    from sleuth.remote import Exchange, proxy_for, resolve
 
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)

@@ -12,10 +12,10 @@ from typing import Any, Protocol, TypeVar
 
 from sleuth.arguments import check_count, check_names
 from sleuth.errors import ArgumentError, RetrievalError
-from sleuth.hooks.registry import BUILTIN, Hook, Morpheus
+from sleuth.hooks import BUILTIN, Hook, Morpheus
 from sleuth.manager.streaming import SearchStream
 from sleuth.protocols import Retriever
-from sleuth.remote.cancellation import in_thread
+from sleuth.remote import in_thread
 from sleuth.results import (
     BaseResult,
     RetrievedItem,

@@ -8,7 +8,7 @@ from threading import Event, Thread
 from types import TracebackType
 
 from sleuth.errors import SleuthError
-from sleuth.remote.cancellation import Cancellation, context_of, in_thread
+from sleuth.remote import Cancellation, context_of, in_thread
 from sleuth.results import SearchResult
 
 _POLL = 0.1

@@ -26,3 +26,13 @@ from sleuth.remote.proxies import proxy_for as proxy_for
 from sleuth.remote.secrets import Mask as Mask
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.remote.address import BASE_RULE as BASE_RULE
+from sleuth.remote.endpoints import SLOWEST as SLOWEST
+from sleuth.remote.endpoints import Endpoint as Endpoint
+from sleuth.remote.endpoints import Guard as Guard
+from sleuth.remote.endpoints import Pace as Pace
+from sleuth.remote.endpoints import forget_endpoints as forget_endpoints
+from sleuth.remote.hosts import is_public as is_public
+from sleuth.remote.retry import Again as Again

@@ -1,9 +1,3 @@
-from sleuth.store.arrays import array_of as array_of
-from sleuth.store.arrays import check_offsets as check_offsets
-from sleuth.store.arrays import check_rising as check_rising
-from sleuth.store.arrays import integer_of as integer_of
-from sleuth.store.arrays import number_of as number_of
-from sleuth.store.arrays import require as require
 from sleuth.store.catalogue.alignment import align as align
 from sleuth.store.catalogue.building import Built as Built
 from sleuth.store.catalogue.building import keep as keep
@@ -14,7 +8,10 @@ from sleuth.store.catalogue.schema import Access as Access
 from sleuth.store.catalogue.schema import Schema as Schema
 from sleuth.store.catalogue.segment_files import sync_folder as sync_folder
 from sleuth.store.disk.files import CODE as CODE
-from sleuth.store.hashing import text_hash as text_hash
+from sleuth.store.disk.scratch import IN_MEMORY as IN_MEMORY
+from sleuth.store.disk.scratch import Growing as Growing
+from sleuth.store.disk.scratch import Scratch as Scratch
+from sleuth.store.disk.scratch import let_go as let_go
 from sleuth.store.health.proofs import REBUILD as REBUILD
 from sleuth.store.health.proofs import Segments as Segments
 from sleuth.store.health.proofs import check_coverage as check_coverage
@@ -23,19 +20,25 @@ from sleuth.store.health.proofs import check_segment as check_segment
 from sleuth.store.health.proofs import check_size as check_size
 from sleuth.store.health.proofs import check_structure as check_structure
 from sleuth.store.health.proofs import open_segments as open_segments
-from sleuth.store.hits import best_hits as best_hits
-from sleuth.store.hits import no_hits as no_hits
-from sleuth.store.legs import Bitmap as Bitmap
-from sleuth.store.legs import Hits as Hits
-from sleuth.store.legs import Leg as Leg
-from sleuth.store.legs import Rows as Rows
-from sleuth.store.legs import SegmentData as SegmentData
-from sleuth.store.legs import SegmentView as SegmentView
-from sleuth.store.legs import pack as pack
-from sleuth.store.legs import unpack as unpack
-from sleuth.store.pending import BATCH_BYTES as BATCH_BYTES
-from sleuth.store.reading import Snapshot as Snapshot
+from sleuth.store.legs.arrays import array_of as array_of
+from sleuth.store.legs.arrays import check_offsets as check_offsets
+from sleuth.store.legs.arrays import check_rising as check_rising
+from sleuth.store.legs.arrays import integer_of as integer_of
+from sleuth.store.legs.arrays import number_of as number_of
+from sleuth.store.legs.arrays import require as require
+from sleuth.store.legs.hits import best_hits as best_hits
+from sleuth.store.legs.hits import no_hits as no_hits
+from sleuth.store.legs.leg import Bitmap as Bitmap
+from sleuth.store.legs.leg import Hits as Hits
+from sleuth.store.legs.leg import Leg as Leg
+from sleuth.store.legs.leg import Rows as Rows
+from sleuth.store.legs.leg import SegmentData as SegmentData
+from sleuth.store.legs.leg import SegmentView as SegmentView
+from sleuth.store.legs.leg import pack as pack
+from sleuth.store.legs.leg import unpack as unpack
+from sleuth.store.reading.snapshot import Snapshot as Snapshot
 from sleuth.store.record.batch import DocumentBatch as DocumentBatch
+from sleuth.store.record.hashing import text_hash as text_hash
 from sleuth.store.record.layout import MANIFEST as MANIFEST
 from sleuth.store.record.layout import Connection as Connection
 from sleuth.store.record.layout import check_text as check_text
@@ -53,11 +56,11 @@ from sleuth.store.record.values import Known as Known
 from sleuth.store.record.values import Repair as Repair
 from sleuth.store.record.values import Row as Row
 from sleuth.store.record.values import StoredDocument as StoredDocument
-from sleuth.store.scratch import IN_MEMORY as IN_MEMORY
-from sleuth.store.scratch import Growing as Growing
-from sleuth.store.scratch import Scratch as Scratch
-from sleuth.store.scratch import let_go as let_go
 from sleuth.store.store import Store as Store
-from sleuth.store.writing import Writer as Writer
+from sleuth.store.writing.pending import BATCH_BYTES as BATCH_BYTES
+from sleuth.store.writing.writer import Writer as Writer
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.store.store import FORMAT as FORMAT

@@ -30,8 +30,8 @@ from sleuth.store.catalogue.manifest import SegmentMissingError, Views
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.health import mending, opening
-from sleuth.store.legs import Leg
-from sleuth.store.reading import Snapshot
+from sleuth.store.legs.leg import Leg
+from sleuth.store.reading.snapshot import Snapshot
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.scan import ranks_of
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.store.writing import Writer
+    from sleuth.store.writing.writer import Writer
 
 __all__ = ["FORMAT", "Store"]
 
@@ -173,7 +173,7 @@ class Store:
         Args:
             sweep: whether files that a crash left may be removed; an index that was only opened deletes nothing.
         """
-        from sleuth.store.writing import Writer
+        from sleuth.store.writing.writer import Writer
 
         with self._database.locked(timeout, sweep=sweep) as connection:
             legs = [name for name in self._views.legs if name not in self._views.deferred]

@@ -12,3 +12,7 @@ from sleuth.text.tokens import TermCounter as TermCounter
 from sleuth.text.tokens import TermTable as TermTable
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.text.chunkers import count_tokens as count_tokens
+from sleuth.text.clean import is_invisible as is_invisible

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from sleuth.errors import ArgumentError
-from sleuth.files.kinds import CODE
+from sleuth.files import CODE
 from sleuth.text import borders
 from sleuth.text.borders import EMPTY, Outline, count_tokens, skip_blanks
 from sleuth.types import Chunk, Document

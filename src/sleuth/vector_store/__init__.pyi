@@ -5,3 +5,7 @@ from sleuth.vector_store.retriever import Retriever as Retriever
 from sleuth.vector_store.sleuth import SleuthVectorStore as SleuthVectorStore
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.vector_store.chroma import StoredVector as StoredVector
+from sleuth.vector_store.chroma import open_client as open_client

@@ -13,3 +13,9 @@ from sleuth.web.search import search_web as search_web
 from sleuth.web.tavily import Hit as Hit
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.web.search import SearchOptions as SearchOptions
+from sleuth.web.search import check_search as check_search
+from sleuth.web.search import web_docs as web_docs
+from sleuth.web.tavily import Tavily as Tavily

@@ -13,8 +13,8 @@ from typing import Any, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.remote.cancellation import Cancellation, current_cancellation, in_thread
-from sleuth.web.search import SearchOptions, WebSearch, check, search_entry
+from sleuth.remote import Cancellation, current_cancellation, in_thread
+from sleuth.web.search import SearchOptions, WebSearch, check_search, search_entry
 
 Ask = Callable[[str, str], dict[str, Any] | None]
 
@@ -70,7 +70,7 @@ def _asker(searcher: WebSearch, k: int) -> Ask:
     cancellation = current_cancellation() or Cancellation()
 
     def ask(name: str, query: str) -> dict[str, Any] | None:
-        check(query, k)
+        check_search(query, k)
         entry = None if cancellation.requested else search_entry(searcher, query, k, name)
         return None if cancellation.requested else entry
 

@@ -16,11 +16,16 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from sleuth.errors import ArgumentError, MissingPackageError, WebError
-from sleuth.remote.address import shown_url
-from sleuth.remote.cancellation import in_thread
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.exchange import USER_AGENT, Response
-from sleuth.remote.hosts import Address, Network, refused_address
+from sleuth.remote import (
+    USER_AGENT,
+    Address,
+    Deadline,
+    Network,
+    Response,
+    in_thread,
+    refused_address,
+    shown_url,
+)
 from sleuth.web import robots
 from sleuth.web.http import port_of, request, resolve, split
 

@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import SplitResult, quote, urlsplit
 
 from sleuth.errors import WebError
-from sleuth.remote import hosts
-from sleuth.remote.address import shown_url
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.exchange import Response
-from sleuth.remote.exchange import request as exchange
-from sleuth.remote.failures import BrokenError, CertificateError, LargeError, LateError
-from sleuth.remote.hosts import Address
+from sleuth.remote import (
+    Address,
+    BrokenError,
+    CertificateError,
+    Deadline,
+    LargeError,
+    LateError,
+    Response,
+    hosts,
+    shown_url,
+)
+from sleuth.remote import request as exchange
 
 _UNQUOTED = "/%:;,?&=+$!*'()~@#[]|"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from sleuth.errors import ArgumentError
-from sleuth.remote.address import checked_base
+from sleuth.remote import checked_base
 
 KEY_NAME = "TAVILY_API_KEY"
 BASE_NAME = "TAVILY_BASE_URL"

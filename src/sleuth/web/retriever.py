@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.filters import And, Compare, Filter, as_filter, matches
-from sleuth.remote.cancellation import in_thread
+from sleuth.remote import in_thread
 from sleuth.types import Ranking, RetrievedItem
 from sleuth.web.search import SearchOptions, WebSearch
 from sleuth.web.tavily import MAX_RESULTS, Hit

@@ -11,8 +11,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, WebError
-from sleuth.remote.cancellation import in_thread
-from sleuth.remote.deadline import Deadline
+from sleuth.remote import Deadline, in_thread
 from sleuth.web.cache import WebCache
 from sleuth.web.keys import KEY_NAME, find_base, find_key
 from sleuth.web.tavily import MAX_RESULTS, Hit, Tavily
@@ -192,7 +191,7 @@ class WebSearch:
         return {name: value for name, value in fields.items() if value and plain.get(name) != value}
 
 
-def check(query: str, k: int) -> int:
+def check_search(query: str, k: int) -> int:
     """Return `k` as an int; raises ArgumentError where `query` is not text or `k` not an int of 1 or more."""
     if not isinstance(query, str):
         raise ArgumentError(f"query must be a str, got {query!r}")
@@ -267,7 +266,7 @@ def search_web(
     Raises:
         ArgumentError: `k` is below 1, or a setting is out of range.
     """
-    k = check(query, k)
+    k = check_search(query, k)
     return search_entry(WebSearch(**options), query, k, query_id)
 
 
@@ -275,6 +274,6 @@ async def asearch_web(
     query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
 ) -> WebDocs:
     """Run `search_web` for async callers. Cancelling it ends its waits and its request."""
-    check(query, k)
+    check_search(query, k)
     searcher = WebSearch(**options)
     return await in_thread(lambda: search_entry(searcher, query, k, query_id))

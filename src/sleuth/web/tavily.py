@@ -14,11 +14,7 @@ from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from sleuth.errors import WebError
-from sleuth.remote import retry
-from sleuth.remote.deadline import Deadline
-from sleuth.remote.endpoints import TurnError, endpoint_at
-from sleuth.remote.exchange import Response
-from sleuth.remote.secrets import Mask
+from sleuth.remote import Deadline, Mask, Response, TurnError, endpoint_at, retry
 from sleuth.web.http import BrokenConnectionError, port_of, request, resolve, split
 from sleuth.web.keys import PUBLIC_BASE
 

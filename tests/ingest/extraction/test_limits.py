@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.ingest import FileRead, ReadOptions, Skipped, read
-from sleuth.ingest.extraction.processes import Extractors
-from sleuth.ingest.extraction.result import ExtractionError
-from sleuth.ingest.reading import Record
+from sleuth.ingest import FileRead, ReadOptions, Record, Skipped, read
+from sleuth.ingest.extraction import ExtractionError, Extractors
 from sleuth.types import Document
 from tests.ingest.files import docx_of, pdf_of
 

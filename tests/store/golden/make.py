@@ -13,13 +13,10 @@ from typing import Any
 import numpy as np
 
 from sleuth.lexical import LexicalLeg, LexicalSearcher
+from sleuth.store import FORMAT, Leg, Snapshot, Store, text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.columns import ColumnsLeg
-from sleuth.store.hashing import text_hash
-from sleuth.store.legs import Leg
-from sleuth.store.reading import Snapshot
 from sleuth.store.record import codebook
-from sleuth.store.store import FORMAT, Store
 from sleuth.types import Chunk
 
 HERE = Path(__file__).parent

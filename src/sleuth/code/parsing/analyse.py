@@ -15,7 +15,7 @@ from sleuth.code.parsing.limits import IN_PLACE_SECONDS, MAX_BYTES, TOO_LARGE, i
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.parse import SlowParseError
 from sleuth.code.parsing.workers import Workers
-from sleuth.files.encodings import decode, is_binary
+from sleuth.files import decode, is_binary
 
 _MINIFIED_LINE = 5_000
 _MINIFIED_MEAN = 400

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sleuth.errors import ArgumentError
-from sleuth.files.kinds import BY_EXTENSION, kind_of_first_line, kind_of_name
+from sleuth.files import BY_EXTENSION, kind_of_first_line, kind_of_name
 
 
 @dataclass(frozen=True, slots=True)

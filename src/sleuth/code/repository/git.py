@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from sleuth.code.repository.process import NoGitError, SlowGitError, filters_off, finish, run, start
 from sleuth.errors import CodeError
-from sleuth.files.tree import IgnoredPaths, files_of_worktree
-from sleuth.remote.address import shown_url
+from sleuth.files import IgnoredPaths, files_of_worktree
+from sleuth.remote import shown_url
 
 Stamp = tuple[Any, ...]
 _MANY = 10_000

@@ -23,8 +23,7 @@ from sleuth.code.repository import git
 from sleuth.code.repository.objects import Objects
 from sleuth.code.snapshots.memory import Recall
 from sleuth.errors import ArgumentError, CodeError
-from sleuth.files.ignore import IGNORE_FILES, SLEUTH_IGNORE
-from sleuth.files.tree import IgnoredPaths, files_below, files_of_worktree
+from sleuth.files import IGNORE_FILES, SLEUTH_IGNORE, IgnoredPaths, files_below, files_of_worktree
 
 _FEW = 100
 """Paths that git is asked for one by one."""

@@ -30,7 +30,7 @@ from sleuth.code.search.query import Query, parts_of
 if TYPE_CHECKING:
     from sleuth.code.search.words import WordSearcher
     from sleuth.code.snapshots.snapshot import Snapshot
-    from sleuth.store.legs import Bitmap
+    from sleuth.store import Bitmap
 
 Scores = NDArray[np.float32]
 """One number per file of a snapshot, shape (n,), 0 and more."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from sleuth.store.legs import Leg
+from sleuth.store import Leg
 
 if TYPE_CHECKING:
-    from sleuth.store.legs import Bitmap, Hits, SegmentData, SegmentView
+    from sleuth.store import Bitmap, Hits, SegmentData, SegmentView
 
 ANALYZERS = {
     "files": {

@@ -15,10 +15,12 @@ from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
 from sleuth.code.snapshots.shelf import Batch, ranges
 from sleuth.code.snapshots.storage import CodeStorage
 from sleuth.errors import IndexDamagedError, StoreError
-from sleuth.store.catalogue import manifest, segment_files
-from sleuth.store.catalogue.building import Built
-from sleuth.store.health.proofs import (
+from sleuth.store import (
     REBUILD,
+    Built,
+    Connection,
+    Finding,
+    Repair,
     Segments,
     check_coverage,
     check_orphans,
@@ -27,8 +29,7 @@ from sleuth.store.health.proofs import (
     check_structure,
     open_segments,
 )
-from sleuth.store.record.layout import Connection
-from sleuth.store.record.values import Finding, Repair
+from sleuth.store.catalogue import manifest, segment_files
 
 _ORDER = ("error", "warning", "ok")
 _AGAIN = "sleuth doctor --repair, then `sleuth code index` the snapshots that it names again"

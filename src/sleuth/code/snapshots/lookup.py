@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.code.repository.objects import commit_named
 from sleuth.errors import ArgumentError, UnknownRepositoryError, UnknownSnapshotError
-from sleuth.remote.address import shown_url
+from sleuth.remote import shown_url
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import Repository, SnapshotInfo

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue.schema import Schema
-from sleuth.store.disk.files import CODE
-from sleuth.store.record.layout import MANIFEST
+from sleuth.store import CODE, MANIFEST, Schema
 
 FORMAT = 5
 SCHEMA = f"""

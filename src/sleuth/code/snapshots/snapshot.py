@@ -21,7 +21,7 @@ from sleuth.code.search.words import WordLeg, WordSearcher
 from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo
 from sleuth.code.snapshots.shelf import ranges
 from sleuth.errors import ArgumentError
-from sleuth.store.legs import Bitmap, SegmentView, pack
+from sleuth.store import Bitmap, SegmentView, pack
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.storage import CodeStorage

@@ -28,11 +28,8 @@ from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, Snaps
 from sleuth.code.snapshots.shelf import Batch, Shelf, ranges
 from sleuth.code.snapshots.snapshot import Snapshot
 from sleuth.errors import CodeError, IndexNotFoundError, StoreError
+from sleuth.store import Access, Built, Connection, Database, select_in, translated
 from sleuth.store.catalogue import merging, schema
-from sleuth.store.catalogue.building import Built
-from sleuth.store.catalogue.database import Database
-from sleuth.store.catalogue.schema import Access
-from sleuth.store.record.layout import Connection, select_in, translated
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import LoadError
-from sleuth.files.encodings import decode, is_binary
+from sleuth.files import decode, is_binary
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.extraction.result import Extracted
 from sleuth.ingest.extraction.worker import extract

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, BinaryIO, Final, TypeAlias
 
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.files.kinds import kind_of_first_line, kind_of_name
+from sleuth.files import kind_of_first_line, kind_of_name
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import DEFAULT, ReadOptions

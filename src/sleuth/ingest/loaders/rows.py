@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import LoadError
-from sleuth.files.encodings import decode, is_binary, marked_encoding
+from sleuth.files import decode, is_binary, marked_encoding
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import Skipped

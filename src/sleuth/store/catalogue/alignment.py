@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.legs import Bitmap, SegmentView, pack, unpack
+from sleuth.store.legs.leg import Bitmap, SegmentView, pack, unpack
 
 SPARSE = 64
 """Keys further apart than this, on average, are looked up one by one: a table over their range could be any size."""

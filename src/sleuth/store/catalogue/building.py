@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sleuth.store.catalogue import manifest, segments
 from sleuth.store.catalogue.segment_files import Held
 from sleuth.store.catalogue.segments import Encoded
-from sleuth.store.legs import Leg, Rows
+from sleuth.store.legs.leg import Leg, Rows
 from sleuth.store.record.batch import DocumentBatch
 from sleuth.store.record.codebook import Coder, Learned
 from sleuth.store.record.inserting import TableRows, tables_of

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.catalogue.segments import Encoded, Opened
-from sleuth.store.legs import Bitmap, Leg, SegmentView, pack
+from sleuth.store.legs.leg import Bitmap, Leg, SegmentView, pack
 from sleuth.store.record.layout import Connection, select_in
 from sleuth.store.record.scan import pairs, rows_between
 

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.building import Built, keep
 from sleuth.store.catalogue.manifest import Entry
-from sleuth.store.legs import Leg, SegmentView, count, unpack
+from sleuth.store.disk.scratch import Scratch, trim
+from sleuth.store.legs.leg import Leg, SegmentView, count, unpack
 from sleuth.store.record.layout import Connection
-from sleuth.store.scratch import Scratch, trim
 
 RATIO = 2
 TINY = 4

@@ -12,7 +12,7 @@ from pathlib import Path
 from sleuth.errors import IndexDamagedError, IndexUnsafeError, StoreError
 from sleuth.store.catalogue.segments import MAGIC, Encoded, Opened, decode, is_name
 from sleuth.store.disk.files import open_file, opened_file, opened_folder
-from sleuth.store.scratch import pieces
+from sleuth.store.disk.scratch import pieces
 
 SUFFIX = ".seg"
 TEMPORARY = ".tmp"

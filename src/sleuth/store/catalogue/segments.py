@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.legs import Leg, SegmentData
-from sleuth.store.scratch import bytes_of, pieces
+from sleuth.store.disk.scratch import bytes_of, pieces
+from sleuth.store.legs.leg import Leg, SegmentData
 
 MAGIC = b"SLEUTH\x00\x01"
 CONTAINER = 1

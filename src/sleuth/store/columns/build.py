@@ -16,9 +16,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.filters import leaves
-from sleuth.filters.match import comparable
-from sleuth.filters.tree import fits_int64
+from sleuth.filters import comparable, fits_int64, leaves
 from sleuth.store.columns.column import (
     BARE,
     FALSE,

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.arrays import integer_of, require
 from sleuth.store.columns.column import (
     NO_FLOATS,
     NO_LISTS,
@@ -28,7 +27,8 @@ from sleuth.store.columns.column import (
     Strings,
 )
 from sleuth.store.columns.validity import piece_of, validate_column
-from sleuth.store.legs import SegmentData, SegmentView
+from sleuth.store.legs.arrays import integer_of, require
+from sleuth.store.legs.leg import SegmentData, SegmentView
 
 ARRAY: Final = "columns"
 MOST_CODES: Final = 1 << 32

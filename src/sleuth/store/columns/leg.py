@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.arrays import array_of, integer_of, require
 from sleuth.store.columns import kernels
 from sleuth.store.columns.build import build_columns
 from sleuth.store.columns.column import Column
 from sleuth.store.columns.layout import ARRAY, column_of, keys_of, read_column, to_segment
 from sleuth.store.columns.merge import merge_column
-from sleuth.store.legs import Rows, SegmentData, SegmentView, unpack
-from sleuth.store.scratch import IN_MEMORY, Scratch
+from sleuth.store.disk.scratch import IN_MEMORY, Scratch
+from sleuth.store.legs.arrays import array_of, integer_of, require
+from sleuth.store.legs.leg import Rows, SegmentData, SegmentView, unpack
 
 _FORMAT: Final = 1
 

@@ -28,7 +28,7 @@ from sleuth.store.columns.column import (
     Strings,
 )
 from sleuth.store.columns.layout import keys_of, naming_damage, read_column
-from sleuth.store.legs import Bitmap, SegmentView
+from sleuth.store.legs.leg import Bitmap, SegmentView
 
 _MAX_SCANS: Final = 4
 """Intervals up to which a scan for each is faster than one look at a table for every row."""

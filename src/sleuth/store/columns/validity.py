@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.arrays import check_offsets, check_rising, integer_of, require
 from sleuth.store.columns.column import Column, Integers, Lists, Strings, narrowest
+from sleuth.store.legs.arrays import check_offsets, check_rising, integer_of, require
 
 DENSITY: Final = 4
 """Integers without a dictionary leave at most so many places for each that is there."""

@@ -33,7 +33,7 @@ from sleuth.store.record.codebook import bad_codebooks
 from sleuth.store.record.counters import Counters, Totals
 from sleuth.store.record.layout import ChunkRow, Connection, DocumentRow, EmbeddingRow
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
-from sleuth.store.writing import Writer
+from sleuth.store.writing.writer import Writer
 
 _ORDER = ("error", "warning", "ok")
 Connections = Callable[[], AbstractContextManager[Connection]]

@@ -15,14 +15,14 @@ from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.building import build as build_segment
 from sleuth.store.catalogue.manifest import Entry, SegmentMissingError, Views
-from sleuth.store.legs import Leg, Rows
+from sleuth.store.legs.leg import Leg, Rows
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.scan import rows_between
 from sleuth.store.record.values import Repair
 
 if TYPE_CHECKING:
-    from sleuth.store.writing import Writer
+    from sleuth.store.writing.writer import Writer
 
 _DEFERRED_BATCH = 8 << 20
 """Characters of text in one step of a build that can be resumed."""

@@ -15,7 +15,7 @@ from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.manifest import Entry, SegmentMissingError
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.catalogue.segments import Opened
-from sleuth.store.legs import Leg
+from sleuth.store.legs.leg import Leg
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.values import Finding
 

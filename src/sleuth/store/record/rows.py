@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.hashing import text_hash
-from sleuth.store.legs import Rows
+from sleuth.store.legs.leg import Rows
+from sleuth.store.record.hashing import text_hash
 
 if TYPE_CHECKING:
     from sleuth.store.record.batch import DocumentBatch, Keys

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.legs import Rows
+from sleuth.store.legs.leg import Rows
 from sleuth.store.record.batch import DocumentBatch, Keys
 from sleuth.store.record.layout import CHUNK_COLUMNS, DOCUMENT_COLUMNS, Connection, DocumentRow, plain
 from sleuth.store.record.rows import rows_of, spread_ranks

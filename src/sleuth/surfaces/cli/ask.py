@@ -18,10 +18,10 @@ from sleuth.surfaces.cli.common import (
     print_json,
 )
 from sleuth.surfaces.cli.terminal import say, styled
-from sleuth.text.clean import clean_text
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine.engine import Engine
+    from sleuth.engine import Engine
     from sleuth.results import SearchResult
     from sleuth.types import Document
 
@@ -109,9 +109,9 @@ def summarize(
     index: IndexOption = None,
 ) -> None:
     """Say in bullet points what documents say."""
-    from sleuth.answer.summary import summarize_docs
-    from sleuth.engine.answering import as_generator
-    from sleuth.llm.generator import LLMGenerator
+    from sleuth.answer import summarize_docs
+    from sleuth.engine import as_generator
+    from sleuth.llm import LLMGenerator
 
     if bool(documents) == bool(about):
         raise ArgumentError("give documents to summarize, or --about with a question")
@@ -146,7 +146,7 @@ def whole(engine: Engine, name: str) -> Document:
     Raises:
         ArgumentError: there is none of this name.
     """
-    from sleuth.answer.context import join_overlapping
+    from sleuth.answer import join_overlapping
     from sleuth.types import Document
 
     items = passages_of(engine, name)

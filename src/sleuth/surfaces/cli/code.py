@@ -18,9 +18,8 @@ from sleuth.surfaces.cli.places import index_path
 from sleuth.surfaces.cli.terminal import console, say, say_row
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage, RetrievedContext, Snapshot
-    from sleuth.code.snapshots.indexing import IndexReport
-    from sleuth.code.snapshots.record import Repository
+    from sleuth.code import CodeStorage, IndexReport, RetrievedContext, Snapshot
+    from sleuth.code.snapshots import Repository
     from sleuth.types import PartReport
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -49,7 +48,7 @@ SnapshotOption = Annotated[
 
 @contextmanager
 def _opened(index: Path | None, repo: str | None, at: str | None) -> Iterator[tuple[CodeStorage, Snapshot]]:
-    from sleuth.engine.codebase import open_code
+    from sleuth.engine import open_code
 
     with open_code(index_path(index)) as storage:
         repository = _repository(storage, repo)
@@ -90,7 +89,7 @@ def index(
 ) -> None:
     """Take a snapshot of a repository; what is known already costs nothing."""
     from sleuth.code import index_path as index_code
-    from sleuth.engine.codebase import open_code
+    from sleuth.engine import open_code
 
     with open_code(index_path(index), create=True) as storage:
         report = _index_with_bar(storage, path, rev, workers, timeout, quiet=json)
@@ -107,8 +106,8 @@ def index(
 
 def _embed(storage: CodeStorage, report: IndexReport) -> None:
     """Make the vectors of a snapshot with the default embedder."""
-    from sleuth.code.search.vectors import chunk_vectors
-    from sleuth.engine.codebase import default_embedder
+    from sleuth.code.search import chunk_vectors
+    from sleuth.engine import default_embedder
 
     repository = storage.repository(report.repository)
     snapshot = storage.snapshot(repository, report.snapshot)
@@ -207,7 +206,7 @@ def search(
     import sys
 
     from sleuth.code import CodeRetriever, render_context
-    from sleuth.engine.codebase import default_embedder
+    from sleuth.engine import default_embedder
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
     given = {
@@ -444,8 +443,8 @@ def snapshots(
     index: IndexOption = None,
 ) -> None:
     """The snapshots of a repository, newest first."""
-    from sleuth.code.snapshots.diff import compare
-    from sleuth.engine.codebase import open_code
+    from sleuth.code.snapshots import compare
+    from sleuth.engine import open_code
 
     with open_code(index_path(index)) as storage:
         repository = _repository(storage, repo)

@@ -12,11 +12,10 @@ import typer
 from sleuth import errors
 from sleuth.surfaces.cli.places import index_path
 from sleuth.surfaces.cli.terminal import say
-from sleuth.text.clean import escape_json
+from sleuth.text import escape_json
 
 if TYPE_CHECKING:
-    from sleuth.engine.engine import Engine
-    from sleuth.engine.sources import Sources
+    from sleuth.engine import Engine, Sources
     from sleuth.types import RetrievedItem
 
 IndexOption = Annotated[
@@ -60,7 +59,7 @@ def print_json(value: Any) -> None:
 
 def open_index(option: Path | None) -> Engine:
     """The engine over an index that exists."""
-    from sleuth.engine.engine import Engine
+    from sleuth.engine import Engine
 
     engine = Engine.open(index_path(option))
     for repair in engine.repairs:
@@ -101,15 +100,14 @@ def web_cache() -> Path:
 
 def file_id(path: str) -> str:
     """The id that the file at a path has in an index."""
-    from sleuth.ingest.walking import printable
+    from sleuth.ingest import printable
 
     return printable(os.path.abspath(path))  # noqa: PTH100 - as `sleuth index` names files
 
 
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
     """The passages of what an id names, else of the file at a path: of its document, or of its rows."""
-    from sleuth.ingest.sync import file_of
-    from sleuth.ingest.walking import printable
+    from sleuth.ingest import file_of, printable
 
     path = file_id(name)
     if found := engine.get(printable(name)) or engine.get(path):
@@ -121,8 +119,7 @@ def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
 
 def documents_at(engine: Engine, path: str) -> list[str]:
     """Ids of the documents that the file at a path gave, or the files in the folder there."""
-    from sleuth.ingest.sync import file_of
-    from sleuth.ingest.walking import is_below
+    from sleuth.ingest import file_of, is_below
 
     root = file_id(path)
     return [document.id for document in engine.documents(under=root) if is_below(file_of(document), root)]

@@ -33,7 +33,7 @@ def delete(
     index: IndexOption = None,
 ) -> None:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
-    from sleuth.ingest.walking import printable
+    from sleuth.ingest import printable
 
     with open_index(index) as engine:
         named = {

@@ -12,7 +12,7 @@ from sleuth.surfaces.cli.places import index_path
 from sleuth.surfaces.cli.terminal import console
 
 if TYPE_CHECKING:
-    from sleuth.engine.doctor import Finding
+    from sleuth.engine import Diagnosis
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -38,7 +38,7 @@ def doctor(
     index: IndexOption = None,
 ) -> None:
     """Check the index and the environment; say what to do about each problem."""
-    from sleuth.engine.doctor import examine, mend
+    from sleuth.engine import examine, mend
 
     path = index_path(index)
     findings = [*(mend(path) if repair else []), *examine(path, full=full)]
@@ -51,7 +51,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def print_finding(finding: Finding) -> None:
+def print_finding(finding: Diagnosis) -> None:
     """One line, and the remedy below it."""
     from rich.text import Text
 

@@ -18,10 +18,8 @@ from sleuth.surfaces.cli.places import check_origin
 from sleuth.surfaces.cli.terminal import console
 
 if TYPE_CHECKING:
-    from sleuth.engine.engine import Engine
-    from sleuth.evaluate.collections import Collection
-    from sleuth.evaluate.measures import Comparison, Scores
-    from sleuth.evaluate.runs import Run
+    from sleuth.engine import Engine
+    from sleuth.evaluate import Collection, Comparison, Run, Scores
     from sleuth.types import Document, Ranking
 
 LEGS = ("lexical", "dense")
@@ -64,10 +62,8 @@ def evaluate(
     json: JsonOption = False,
 ) -> None:
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
-    from sleuth.engine.search import check_legs
-    from sleuth.evaluate.collections import open_collection
-    from sleuth.evaluate.measures import compare, parse_measures, score
-    from sleuth.evaluate.runs import read_run, write_run
+    from sleuth.engine import check_legs
+    from sleuth.evaluate import compare, open_collection, parse_measures, read_run, score, write_run
 
     wanted = [name.strip() for name in re.split(r",(?![^()]*\))", measures)]
     parse_measures(wanted)
@@ -90,7 +86,7 @@ def evaluate(
     if out:
         write_run(made, out)
     if plot:
-        from sleuth.evaluate.plots import plot as draw
+        from sleuth.evaluate import plot as draw
 
         draw(scores, plot, judged.name)
 
@@ -102,7 +98,7 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
         ArgumentError: names the option and its value.
         MissingPackageError: matplotlib, where something is to be plotted.
     """
-    from sleuth.engine.fusion import as_fusion
+    from sleuth.engine import as_fusion
 
     if run and not run.is_file():
         raise ArgumentError(f"--run must be a TREC run that exists, got {str(run)!r}")
@@ -118,14 +114,14 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
         if path and (path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK)):
             raise ArgumentError(f"{option} must be a file in a folder that exists, got {str(path)!r}")
     if plot:
-        from sleuth.evaluate.plots import check_plot
+        from sleuth.evaluate import check_plot
 
         check_plot(plot)
 
 
 def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
     """A configuration, as it is named in tables."""
-    from sleuth.engine.fusion import as_fusion
+    from sleuth.engine import as_fusion
 
     name = str(as_fusion(fusion))
     return legs[0] if legs and len(legs) == 1 else name
@@ -133,7 +129,7 @@ def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
 
 def other_run(judged: Collection, against: str, k: int, analyzer: str | None) -> Run:
     """The run to compare with: a file, a leg, or a fusion."""
-    from sleuth.evaluate.runs import read_run
+    from sleuth.evaluate import read_run
 
     if Path(against).is_file():
         return read_run(against)
@@ -159,8 +155,8 @@ def search(
     judged: Collection, legs: Sequence[str] | None, fusion: str | None, k: int, analyzer: str | None
 ) -> Run:
     """Bring the index of the collection up to date, and rank documents for every query."""
-    from sleuth.engine.engine import Engine
-    from sleuth.evaluate.runs import make_run
+    from sleuth.engine import Engine
+    from sleuth.evaluate import make_run
 
     err = console(stderr=True)
     home = judged.folder / (f".sleuth-eval-{analyzer}" if analyzer else ".sleuth-eval")

@@ -47,9 +47,8 @@ def chroma(
     index: IndexOption = None,
 ) -> None:
     """Import a collection of an embedded Chroma, with its vectors. The index is made where there is none."""
-    from sleuth.engine.engine import Engine
-    from sleuth.engine.importing import import_chroma
-    from sleuth.vector_store.chroma import read_chroma
+    from sleuth.engine import Engine, import_chroma
+    from sleuth.vector_store import read_chroma
 
     target = index_path(index)
     next(read_chroma(path, collection), None)  # no new index for nothing

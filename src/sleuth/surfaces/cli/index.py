@@ -26,12 +26,12 @@ from sleuth.surfaces.cli.common import (
 from sleuth.surfaces.cli.places import index_path
 from sleuth.surfaces.cli.skips import grouped
 from sleuth.surfaces.cli.terminal import console, say
-from sleuth.text.clean import clean_text
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from sleuth.ingest.reports import IndexProgress, IndexReport
+    from sleuth.ingest import IndexProgress, IndexReport
 
 P = ParamSpec("P")
 
@@ -103,10 +103,8 @@ def index(
     folder: IndexOption = None,
 ) -> None:
     """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced."""
-    from sleuth.engine.engine import Engine
-    from sleuth.ingest.api import present, roots_of
-    from sleuth.ingest.options import ReadOptions
-    from sleuth.ingest.reports import IndexInterrupted
+    from sleuth.engine import Engine
+    from sleuth.ingest import IndexInterrupted, ReadOptions, present, roots_of
 
     given = {"analyzer": analyzer, "chunk_size": chunk_size}
     settings = {name: value for name, value in given.items() if value is not None}

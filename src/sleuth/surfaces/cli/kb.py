@@ -13,7 +13,7 @@ from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
 from sleuth.surfaces.cli.terminal import console
-from sleuth.text.clean import clean_text
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -115,7 +115,7 @@ def print_result(number: int, result: Mapping[str, Any]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from sleuth.knowledge_base.results import uri_of
+    from sleuth.knowledge_base import uri_of
 
     head = (
         (f"{number:>2} ", "dim"),
@@ -192,7 +192,7 @@ def status(
 ) -> None:
     """How far documents are; without any named, the data sources there are."""
     from sleuth import knowledge_base
-    from sleuth.knowledge_base.clients import default_client
+    from sleuth.knowledge_base import default_client
 
     with client_of(aws, index) as client:
         if uris:

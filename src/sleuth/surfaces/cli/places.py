@@ -79,7 +79,7 @@ def _is_tracked(folder: Path) -> bool:
 
 def _git_lists(home: Path, path: Path) -> bool:
     """Whether git tracks a path or something below it; taken for so where git cannot be asked."""
-    from sleuth.code.repository.git import tracks
+    from sleuth.code.repository import tracks
     from sleuth.errors import CodeError
 
     try:

@@ -13,7 +13,7 @@ from sleuth.surfaces.cli.common import JsonOption, print_json
 from sleuth.surfaces.cli.terminal import say, styled
 
 if TYPE_CHECKING:
-    from sleuth.hooks.registry import PluginInfo
+    from sleuth.hooks import PluginInfo
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -32,8 +32,7 @@ def plugins(
     json: JsonOption = False,
 ) -> None:
     """List plugins with their hooks; one that does not load is listed with its error."""
-    from sleuth.hooks.plugins import load_plugins
-    from sleuth.hooks.registry import Morpheus
+    from sleuth.hooks import Morpheus, load_plugins
 
     found = load_plugins(Morpheus(), folder=folder, activate=False)
     if json:

@@ -22,10 +22,10 @@ from sleuth.surfaces.cli.common import (
     print_json,
 )
 from sleuth.surfaces.cli.terminal import console, say, styled
-from sleuth.text.clean import clean_text
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine.answering import Answering
+    from sleuth.engine import Answering
     from sleuth.types import Explanation, RetrievedItem
 
 OPEN, CLOSE = "\ue000", "\ue001"

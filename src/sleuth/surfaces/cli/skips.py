@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sleuth.ingest.reports import SkipKind, Skipped
+    from sleuth.ingest import SkipKind, Skipped
 
 _WORDS: dict[SkipKind, str] = {"row": "rows", "link": "links", "empty": "empty"}
 """What a group of a kind is called; others are named by the extensions of their files."""

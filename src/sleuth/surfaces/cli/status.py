@@ -21,7 +21,7 @@ from sleuth.surfaces.cli.terminal import console, say
 @app.command("status")
 def status(json: JsonOption = False, index: IndexOption = None) -> None:
     """Show counts, sizes and versions of the indexes of documents and code."""
-    from sleuth.engine.codebase import code_status, has_code
+    from sleuth.engine import code_status, has_code
 
     folder = index_path(index)
     code = code_status(folder)._asdict() if has_code(folder) else None

@@ -12,7 +12,7 @@ from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import JsonOption, print_json, web_cache
 from sleuth.surfaces.cli.terminal import console
-from sleuth.text.clean import clean_text
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.web import Hit
@@ -44,7 +44,7 @@ def web(
     json: JsonOption = False,
 ) -> None:
     """Find pages of the web that answer a question."""
-    from sleuth.web.search import WebSearch, check, web_docs
+    from sleuth.web import WebSearch, check_search, web_docs
 
     options: dict[str, Any] = {
         "timeout": timeout,
@@ -57,7 +57,7 @@ def web(
     question = " ".join(query or ())
     if not question.strip():
         raise ArgumentError('query must be given, as in: sleuth web "climate change policy"')
-    check(question, k)
+    check_search(question, k)
     found = WebSearch(**options).search(question, k)
     if found.error is not None:
         console(stderr=True).print(f"sleuth: there might be more, but {found.error}", markup=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.legs import Hits
+from sleuth.store.legs.leg import Hits
 
 
 def no_hits() -> Hits:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import restore_codebooks
 from sleuth.store.record.counters import Totals
-from sleuth.store.transaction import KeyRange, Transaction
+from sleuth.store.writing.transaction import KeyRange, Transaction
 
 
 class Repairs:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.manifest import Views
 from sleuth.store.catalogue.merging import Merges
-from sleuth.store.pending import PendingDocuments
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch, digest_of, distinct
 from sleuth.store.record.layout import Connection, DocumentRow
 from sleuth.store.record.metadata import Json
 from sleuth.store.record.values import Known
-from sleuth.store.repairs import Repairs
-from sleuth.store.transaction import KeyRange, Transaction
+from sleuth.store.writing.pending import PendingDocuments
+from sleuth.store.writing.repairs import Repairs
+from sleuth.store.writing.transaction import KeyRange, Transaction
 
 if TYPE_CHECKING:
     from sleuth.types import Chunk

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sleuth.store.catalogue.building import Flight, Prepared
-from sleuth.store.legs import Leg
+from sleuth.store.legs.leg import Leg
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch
 from sleuth.store.record.codebook import LEARNING_REST
 from sleuth.store.record.inserting import insert
 from sleuth.store.record.values import Known
-from sleuth.store.transaction import Transaction
+from sleuth.store.writing.transaction import Transaction
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

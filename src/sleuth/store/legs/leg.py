@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.scratch import IN_MEMORY, Scratch
+from sleuth.store.disk.scratch import IN_MEMORY, Scratch
 
 Bitmap = NDArray[np.uint64]
 """A set of ordinals, shape (ceil(n / 64),): ordinal i is bit i % 64 of word i // 64. Bits at n and above are 0."""

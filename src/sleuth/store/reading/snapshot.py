@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue.manifest import Loaded, occupied
-from sleuth.store.legs import Rows, SegmentView
+from sleuth.store.legs.leg import Rows, SegmentView
 from sleuth.store.record.layout import (
     DOCUMENT_COLUMNS,
     Connection,

@@ -1,0 +1,30 @@
+from sleuth.code.parsing.analyse import Analyser as Analyser
+from sleuth.code.parsing.analyse import is_minified as is_minified
+from sleuth.code.parsing.chunks import CONTAINER_LINES as CONTAINER_LINES
+from sleuth.code.parsing.chunks import PART_LINES as PART_LINES
+from sleuth.code.parsing.chunks import WHOLE_LINES as WHOLE_LINES
+from sleuth.code.parsing.chunks import Chunk as Chunk
+from sleuth.code.parsing.detail import Detail as Detail
+from sleuth.code.parsing.detail import Reference as Reference
+from sleuth.code.parsing.detail import Symbol as Symbol
+from sleuth.code.parsing.facts import Source as Source
+from sleuth.code.parsing.facts import facts_of as facts_of
+from sleuth.code.parsing.grammars import PURPOSES as PURPOSES
+from sleuth.code.parsing.grammars import grammar as grammar
+from sleuth.code.parsing.grammars import query_text as query_text
+from sleuth.code.parsing.imports import imports_of as imports_of
+from sleuth.code.parsing.kinds import ROLE_OF_CAPTURE as ROLE_OF_CAPTURE
+from sleuth.code.parsing.labels import category_of as category_of
+from sleuth.code.parsing.languages import LANGUAGES as LANGUAGES
+from sleuth.code.parsing.languages import language_of as language_of
+from sleuth.code.parsing.languages import languages_named as languages_named
+from sleuth.code.parsing.limits import is_suspicious as is_suspicious
+from sleuth.code.parsing.limits import seconds_for as seconds_for
+from sleuth.code.parsing.lines import LineIndex as LineIndex
+from sleuth.code.parsing.parse import parse_source as parse_source
+from sleuth.code.parsing.tables import Tables as Tables
+from sleuth.code.parsing.tables import pack_tables as pack_tables
+from sleuth.code.parsing.tables import unpack_tables as unpack_tables
+from sleuth.code.parsing.workers import Workers as Workers
+
+__all__: list[str]

@@ -1,0 +1,15 @@
+from sleuth.code.repository.git import GONE as GONE
+from sleuth.code.repository.git import ignored as ignored
+from sleuth.code.repository.git import tracks as tracks
+from sleuth.code.repository.objects import Objects as Objects
+from sleuth.code.repository.sources import CommitSource as CommitSource
+from sleuth.code.repository.sources import DiskSource as DiskSource
+from sleuth.code.repository.sources import FolderSource as FolderSource
+from sleuth.code.repository.sources import Listed as Listed
+from sleuth.code.repository.sources import Version as Version
+from sleuth.code.repository.sources import WorktreeSource as WorktreeSource
+from sleuth.code.repository.sources import content_id as content_id
+from sleuth.code.repository.sources import object_id as object_id
+from sleuth.code.repository.sources import source_at as source_at
+
+__all__: list[str]

@@ -1,0 +1,11 @@
+from sleuth.code.snapshots.diff import compare as compare
+from sleuth.code.snapshots.health import CodeStatus as CodeStatus
+from sleuth.code.snapshots.indexing import index_source as index_source
+from sleuth.code.snapshots.memory import Recall as Recall
+from sleuth.code.snapshots.memory import read_times as read_times
+from sleuth.code.snapshots.record import FileRow as FileRow
+from sleuth.code.snapshots.record import Repository as Repository
+from sleuth.code.snapshots.record import SnapshotInfo as SnapshotInfo
+from sleuth.code.snapshots.shelf import Shelf as Shelf
+
+__all__: list[str]

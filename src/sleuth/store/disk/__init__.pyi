@@ -1,0 +1,3 @@
+from sleuth.store.disk.files import DOCUMENTS as DOCUMENTS
+
+__all__: list[str]

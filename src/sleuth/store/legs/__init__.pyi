@@ -1,0 +1,3 @@
+from sleuth.store.legs.leg import count as count
+
+__all__: list[str]

@@ -1,0 +1,1 @@
+"""Reading one version of the index."""

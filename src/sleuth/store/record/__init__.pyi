@@ -1,0 +1,9 @@
+from sleuth.store.record.codebook import Codebooks as Codebooks
+from sleuth.store.record.layout import connect as connect
+from sleuth.store.record.scan import ranks_of as ranks_of
+from sleuth.store.record.textcode import LONGEST_SYMBOL as LONGEST_SYMBOL
+from sleuth.store.record.textcode import MOST_SYMBOLS as MOST_SYMBOLS
+from sleuth.store.record.textcode import Codebook as Codebook
+from sleuth.store.record.textcode import decode_all as decode_all
+
+__all__: list[str]
