@@ -48,6 +48,7 @@ COMMANDS = {
     "web": "web",
     "kb": "kb",
     "code": "code",
+    "serve": "serve",
 }
 
 app = typer.Typer(

@@ -1,0 +1,168 @@
+"""sleuth serve: the HTTP server, and the keys of its clients."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import IndexOption, open_index
+from sleuth.surfaces.cli.terminal import say, say_row
+
+if TYPE_CHECKING:
+    from sleuth.surfaces.http.app import Extension
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth serve                                        http://127.0.0.1:8321, for this machine
+  curl -s localhost:8321/v1/search -H 'content-type: application/json' -d '{"query": "how do I log in"}'
+  sleuth serve --in docs --in code --read-only        search documents and code, change nothing
+  sleuth serve keys add alice --keys keys.json        make a key; it is shown once
+  sleuth serve --host 0.0.0.0 --keys keys.json        for others, with keys
+"""
+
+serve = typer.Typer(
+    name="serve",
+    help="Answer over HTTP.",
+    epilog=EXAMPLES,
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+)
+app.add_typer(serve)
+keys = typer.Typer(name="keys", help="Make, list and remove keys of clients.", no_args_is_help=True)
+serve.add_typer(keys)
+
+KeysOption = Annotated[Path, typer.Option("--keys", help="File of the keys; it holds their hashes.")]
+
+
+@serve.callback()
+def run(
+    context: typer.Context,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 8321,
+    keys: Annotated[
+        Path | None, typer.Option("--keys", help="Let in only clients with a key of this file.")
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse to add and delete.")] = False,
+    sources: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--in", metavar="SOURCE", help="What may be searched: docs (default), code, web or kb:ID."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", help="Who writes answers, such as llama3.1; the passages are quoted without."
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option("--allow-host", help="A name under which clients address the server.")
+    ] = None,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option("--cors", help="A site whose pages may call the server, as https://example.org."),
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")] = 1,
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", min=1, help="Requests worked on at a time. Default: one for each core."),
+    ] = None,
+    queue: Annotated[
+        int | None, typer.Option("--queue", min=0, help="Requests that may wait. Default: 64 for each core.")
+    ] = None,
+    deadline: Annotated[float, typer.Option("--deadline", help="Seconds for a request.")] = 30.0,
+    max_body: Annotated[int, typer.Option("--max-body", min=1, help="Bytes of a request at most.")] = 32
+    << 20,
+    log_queries: Annotated[
+        bool, typer.Option("--log-queries", help="Write the text of queries into the log.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Log warnings only.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Make the index where there is none.")] = False,
+    index: IndexOption = None,
+    socket_number: Annotated[int | None, typer.Option("--socket", hidden=True)] = None,
+) -> None:
+    """Answer over HTTP until Ctrl-C."""
+    if context.invoked_subcommand is not None:
+        return
+    import socket
+
+    try:
+        from sleuth.surfaces.http import server
+    except ImportError as error:
+        from sleuth.errors import MissingPackageError
+
+        raise MissingPackageError(error.name or "fastapi", "serve", "`sleuth serve`") from error
+    from sleuth.surfaces.http.settings import ServerSettings
+
+    given = {"threads": threads, "queue": queue}
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        keys=keys,
+        read_only=read_only,
+        sources=tuple(dict.fromkeys(sources or ["docs"])),
+        model=model,
+        allowed_hosts=tuple(allow_host or ()),
+        cors_origins=tuple(cors or ()),
+        deadline=deadline,
+        max_body=max_body,
+        log_queries=log_queries,
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    listener = socket.socket(fileno=socket_number) if socket_number is not None else server.bind(settings)
+    if socket_number is None:
+        say(f"Sleuth answers on {server.address_of(listener)}", err=True)
+    if workers > 1 and socket_number is None:
+        command = [sys.executable, "-m", "sleuth", *sys.argv[1:]]
+        server.supervise(command, workers, listener, lambda text: say(f"sleuth: {text}", err=True))
+        return
+    server.log_lines(quiet=quiet)
+    with open_index(index) as engine:
+        engine.use_model(model)
+        server.serve(engine, settings, listener, extensions=extensions())
+
+
+def extensions() -> list[Extension]:
+    """Further surfaces on the same server."""
+    return []
+
+
+@keys.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="Names the client in the log.")],
+    keys: KeysOption,
+    scope: Annotated[
+        list[str] | None, typer.Option("--scope", help="read or write; both where none is named.")
+    ] = None,
+    filter: Annotated[
+        str | None,
+        typer.Option("--filter", "-f", help="Limit the key to what matches, as in tenant:acme."),
+    ] = None,
+) -> None:
+    """Make a key and print it: it is stored nowhere."""
+    from sleuth.surfaces.http.keys import SCOPES, add_key
+
+    say(add_key(keys, name, tuple(scope or SCOPES), filter))
+
+
+@keys.command("list")
+def list_keys(keys: KeysOption) -> None:
+    """The names, scopes and filters of all keys."""
+    from sleuth.surfaces.http.keys import read_entries
+
+    for entry in read_entries(keys):
+        say_row(entry["name"], ",".join(entry["scopes"]), entry["filter"] or "")
+
+
+@keys.command("remove")
+def remove(name: Annotated[str, typer.Argument(help="Its name.")], keys: KeysOption) -> None:
+    """Take a key out: a running server refuses it within a second."""
+    from sleuth.surfaces.http.keys import remove_key
+
+    remove_key(keys, name)

@@ -1,0 +1,10 @@
+from sleuth.surfaces.http.app import Extension as Extension
+from sleuth.surfaces.http.app import create_app as create_app
+from sleuth.surfaces.http.keys import Key as Key
+from sleuth.surfaces.http.problems import Refusal as Refusal
+from sleuth.surfaces.http.service import Call as Call
+from sleuth.surfaces.http.service import Service as Service
+from sleuth.surfaces.http.service import call_of as call_of
+from sleuth.surfaces.http.settings import ServerSettings as ServerSettings
+
+__all__: list[str]

@@ -1,0 +1,108 @@
+"""The application: routes behind the gate, and the seam where further surfaces join.
+
+from sleuth import Engine
+from sleuth.surfaces.http import ServerSettings, create_app
+app = create_app(Engine.open(".sleuth"), ServerSettings())  # any ASGI server runs it
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
+
+from sleuth.errors import SleuthError
+from sleuth.surfaces.http import search, status
+from sleuth.surfaces.http.gate import Gate
+from sleuth.surfaces.http.openapi import describe
+from sleuth.surfaces.http.problems import Dialect, problem, refusal_of
+from sleuth.surfaces.http.service import Service
+
+if TYPE_CHECKING:
+    from sleuth.engine import Engine
+    from sleuth.surfaces.http.settings import ServerSettings
+
+ROUTERS = (search.router, status.router)
+
+DIALECTS: dict[str, Dialect] = {}
+"""Paths whose clients expect errors of another shape than problem documents."""
+
+Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """A further surface on the same server: the page at `/`, MCP at `/mcp`.
+
+    Attributes:
+        install: adds its routes or mounts to the application. Its requests pass the gate: in a handler
+            `call_of(request)` gives the request's key, filter and queues.
+        public: paths of it that need no key.
+        lifespan: runs while the server does.
+    """
+
+    install: Callable[[FastAPI, Service], object]
+    public: Collection[str] = ()
+    lifespan: Lifespan | None = None
+
+
+def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence[Extension] = ()) -> FastAPI:
+    """The application over an open engine, which stays open when the application ends."""
+    import sleuth
+
+    service = Service(engine, settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for extension in extensions:
+                if extension.lifespan is not None:
+                    await stack.enter_async_context(extension.lifespan())
+            yield
+        service.close()
+
+    app = FastAPI(
+        title="Sleuth",
+        version=sleuth.__version__,
+        summary="Finds the passages that answer a question.",
+        lifespan=lifespan,
+        docs_url=None,  # its page would load scripts of others
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        telemetry={"tracing": False, "metrics": False},
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.openapi = partial(describe, app)  # type: ignore[method-assign]
+    for kind in (SleuthError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _answer_error)
+    for router in ROUTERS:
+        app.include_router(router)
+    public = set(status.PUBLIC)
+    for extension in extensions:
+        extension.install(app, service)
+        public |= set(extension.public)
+    app.add_middleware(Gate, service=service, public=frozenset(public), dialects=DIALECTS)
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.cors_origins),
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["authorization", "content-type"],
+            expose_headers=["x-request-id", "retry-after"],
+        )
+    return app
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    """An error of a handler, in the dialect of its path."""
+    write = DIALECTS.get(request.url.path, problem)
+    return write(refusal_of(error), request.scope["sleuth.call"].id)

@@ -1,0 +1,99 @@
+"""Connections under limits: heads of a bounded size that arrive in a bounded time."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from sleuth.surfaces.http.problems import MEDIA_TYPE, Refusal, problem
+
+MOST_HEAD = 64 << 10
+"""Bytes of a request's line and headers at most."""
+
+MOST_HEADERS = 200
+"""Headers of a request at most."""
+
+HEAD_SECONDS = 10.0
+"""Time in which the head of a connection's first request must arrive."""
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """HTTP/1.1 as uvicorn speaks it, without endless heads and without connections that never ask."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock of the first head."""
+        super().connection_made(transport)
+        self._head_size = self._head_count = 0
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """A request begins: its head is counted anew."""
+        self._head_size = self._head_count = 0
+        if self._head_timer is None:
+            self._start_timer()
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """A piece of the request line arrived."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header arrived."""
+        self._head_count += 1
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer a head that is malformed, or longer than the limits."""
+        if self._is_over():
+            self._close(431, "HeadersError", f"headers must be at most {MOST_HEADERS} of {MOST_HEAD:,} bytes")
+        else:
+            self._close(400, "ProtocolError", "the request must be HTTP/1.1")
+
+    def _count(self, size: int) -> None:
+        self._head_size += size
+        if self._is_over():
+            raise ValueError("the head is too long")  # ends the parser, which then calls `send_400_response`
+
+    def _is_over(self) -> bool:
+        return self._head_size > MOST_HEAD or self._head_count > MOST_HEADERS
+
+    def _start_timer(self) -> None:
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._late)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _late(self) -> None:
+        if self._head_size:
+            self._close(408, "SlowRequestError", "the head of a request must arrive in time")
+        else:
+            self.transport.close()
+
+    def _close(self, status: int, code: str, detail: str) -> None:
+        """Answer with a problem and close the connection."""
+        if self.transport.is_closing():
+            return
+        body = problem(Refusal(status, code, detail), "").body
+        head = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()

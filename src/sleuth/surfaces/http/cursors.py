@@ -1,0 +1,49 @@
+"""Cursors: where the next page begins, and of which request it is a page."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from sleuth.engine import Fusion
+from sleuth.errors import ArgumentError
+
+MOST_DEPTH = 10_000
+"""Hits that all pages of a search by one leg hold at most."""
+
+
+def cursor_of(offset: int, stated: Mapping[str, Any]) -> str:
+    """The cursor of the page that begins at `offset` of what a request stated."""
+    return base64.urlsafe_b64encode(json.dumps([offset, _mark(stated)]).encode()).decode()
+
+
+def offset_of(cursor: str, stated: Mapping[str, Any]) -> int:
+    """Where the page begins.
+
+    Raises:
+        ArgumentError: a cursor that no answer held, or one of another request.
+    """
+    try:
+        offset, mark = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
+    except (ValueError, TypeError):
+        offset = mark = None
+    if type(offset) is not int or not 0 <= offset <= MOST_DEPTH or mark != _mark(stated):
+        raise ArgumentError(
+            f"cursor must be the next_cursor of an answer to the same request, got {cursor!r}"
+        )
+    return offset
+
+
+def depth(legs: Sequence[str] | None, fusion: str | None) -> int:
+    """How many hits the pages of a search hold: those that its fusion fuses, since rankings agree that far."""
+    if legs is not None and len(set(legs)) == 1:
+        return MOST_DEPTH
+    return min(MOST_DEPTH, (Fusion.parse(fusion) if fusion else Fusion()).pool)
+
+
+def _mark(stated: Mapping[str, Any]) -> str:
+    text = json.dumps(stated, sort_keys=True, default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -1,0 +1,204 @@
+"""What every request passes: its id, host, origin, key, limits and deadline, the log, the counts and the span."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sleuth.surfaces.http import tracing
+from sleuth.surfaces.http.keys import EVERYONE, Key
+from sleuth.surfaces.http.problems import Dialect, Refusal, problem, refusal_of
+from sleuth.surfaces.http.service import Call, Service, logger
+from sleuth.surfaces.http.sites import check_host, check_origin
+
+_REQUEST_ID = re.compile(rb"[\w.-]{1,64}")
+"""Ids of callers that are kept."""
+
+
+class Gate:
+    """Middleware around the whole application.
+
+    Args:
+        public: paths that need no key.
+        dialects: by path, who writes refusals there; problem documents elsewhere.
+    """
+
+    def __init__(
+        self, app: ASGIApp, service: Service, public: frozenset[str], dialects: Mapping[str, Dialect]
+    ) -> None:
+        self.app, self.service = app, service
+        self.public, self.dialects = public, dialects
+        self._hosts = {name.lower() for name in service.settings.allowed_hosts}
+        self._origins = frozenset(service.settings.cors_origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":  # there are none, and their origins would not be checked
+                await send({"type": "websocket.close", "code": 1008})
+                return
+            await self.app(scope, receive, send)
+            return
+        started = time.monotonic()
+        settings, headers = self.service.settings, dict(scope["headers"])
+        path = scope["path"]
+        seconds = settings.answer_deadline if path in ANSWER_PATHS else settings.deadline
+        call = Call(self.service, started + seconds)
+        if (sent_id := headers.get(b"x-request-id")) and _REQUEST_ID.fullmatch(sent_id):
+            call.id = sent_id.decode()
+        scope["sleuth.call"] = call
+        answer = _Answer(send, call.id)
+        body = _Body(receive, settings.max_upload if path in UPLOAD_PATHS else settings.max_body)
+        with tracing.request_span(scope, call.id) as span:
+            try:
+                async with asyncio.timeout(seconds):
+                    self._admit(call, scope, headers, body)
+                    await self.app(scope, body.receive, answer.send)
+            except TimeoutError:
+                await self._refuse(scope, answer, _late(body))
+            except Refusal as refusal:
+                await self._refuse(scope, answer, refusal)
+            except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+                if not isinstance(error, OSError):  # the client is gone
+                    fields = {"message": "the request failed", "request_id": call.id}
+                    logger.exception("the request failed", extra={"fields": fields})
+                    await self._refuse(scope, answer, refusal_of(error))
+            finally:
+                span.finish(scope, answer.status)
+                self._record(call, scope, answer.status, time.monotonic() - started)
+
+    def _admit(self, call: Call, scope: Scope, headers: dict[bytes, bytes], body: _Body) -> None:
+        """Check what the head of a request says.
+
+        Raises:
+            Refusal: it is not let in.
+        """
+        host = headers.get(b"host", b"").decode("latin-1")
+        check_host(host, self._hosts)
+        check_origin(headers, host, self._origins, scope["path"])
+        if scope["path"] not in self.public and scope["method"] != "OPTIONS":
+            call.key = self._key(headers)
+        declared = headers.get(b"content-length", b"0")
+        if not declared.isdigit() or int(declared) > body.most:
+            raise _too_large(body.most)
+
+    def _key(self, headers: dict[bytes, bytes]) -> Key:
+        keys = self.service.keys
+        if keys is None:
+            return EVERYONE
+        kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        if kind.lower() != "bearer" or not token.strip():
+            raise Refusal(
+                401,
+                "KeyMissingError",
+                "send a key: `Authorization: Bearer KEY`",
+                {"www-authenticate": "Bearer"},
+            )
+        key = keys.find(token.strip())
+        if key is None:
+            raise Refusal(
+                401,
+                "KeyUnknownError",
+                "the key is not known here",
+                {"www-authenticate": 'Bearer error="invalid_token"'},
+            )
+        return key
+
+    async def _refuse(self, scope: Scope, answer: _Answer, refusal: Refusal) -> None:
+        if answer.status:  # it has begun: the connection is closed, so that nobody takes it for whole
+            raise _BrokenError
+        response = self.dialects.get(scope["path"], problem)(refusal, scope["sleuth.call"].id)
+        if refusal.status_code in {408, 413}:
+            response.headers["connection"] = "close"  # what is left of the body is not read
+        await response(scope, _nothing, answer.send)
+
+    def _record(self, call: Call, scope: Scope, status: int, seconds: float) -> None:
+        route = route_of(scope)
+        metrics = self.service.metrics
+        metrics.requests.labels(route, str(status)).inc()
+        metrics.seconds.labels(route).observe(seconds)
+        if logger.isEnabledFor(20):
+            entry = {
+                "request_id": call.id,
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "ms": round(seconds * 1000, 2),
+                "key": call.key.name,
+                **call.facts,
+            }
+            logger.info("request", extra={"fields": entry})
+
+
+ANSWER_PATHS = frozenset({"/v1/ask"})
+UPLOAD_PATHS = frozenset({"/v1/documents/upload"})
+
+
+class _BrokenError(ConnectionError):
+    """An answer that cannot be finished."""
+
+
+class _Answer:
+    """Sends an answer with its request's id.
+
+    Attributes:
+        status: 0 until the answer begins.
+    """
+
+    __slots__ = ("_id", "_send", "status")
+
+    def __init__(self, send: Send, id: str) -> None:
+        self._send, self._id, self.status = send, id.encode(), 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", ()), (b"x-request-id", self._id)]
+        await self._send(message)
+
+
+class _Body:
+    """Receives the body of a request, up to a size.
+
+    Attributes:
+        most: bytes at most.
+        whole: whether its end has come.
+    """
+
+    __slots__ = ("_receive", "_size", "most", "whole")
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive, self.most, self._size, self.whole = receive, most, 0, False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._size += len(message.get("body", b""))
+            self.whole = not message.get("more_body", False)
+            if self._size > self.most:
+                raise _too_large(self.most)
+        return message
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+def _too_large(most: int) -> Refusal:
+    return Refusal(413, "TooLargeError", f"the body must have at most {most:,} bytes")
+
+
+def _late(body: _Body) -> Refusal:
+    if not body.whole:
+        return Refusal(408, "SlowRequestError", "the request did not arrive before its deadline")
+    return Refusal(504, "DeadlineError", "the deadline of the request passed")
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the path that was matched, such as `/v1/documents/{id}`; no text of a client."""
+    route: Any = scope.get("route")
+    return getattr(route, "path_format", None) or getattr(route, "path", "") or "(none)"

@@ -1,0 +1,181 @@
+"""Keys of clients: made once, kept as hashes, each with its scopes and the filter that limits what it sees."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from sleuth.errors import ArgumentError
+from sleuth.filters import Filter, as_filter
+
+Scope: TypeAlias = Literal["read", "write"]
+SCOPES: tuple[Scope, ...] = ("read", "write")
+PREFIX = "sleuth_"
+"""Begins every key, so that scanners for leaked secrets can find one."""
+
+_NAME = re.compile(r"[\w.@-]{1,64}")
+_LOOKS = 1.0
+"""Seconds between looks at whether the file has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a key allows.
+
+    Attributes:
+        name: for the log.
+        scopes: "read", "write" or both.
+        filter: what its owner sees and may write; None for all.
+    """
+
+    name: str
+    scopes: frozenset[Scope] = frozenset(SCOPES)
+    filter: Filter | None = None
+
+
+EVERYONE = Key("everyone")
+"""The key of requests to a server without keys."""
+
+
+class KeyFile:
+    """The keys of a file. A change of the file counts from the next second on.
+
+    The file holds SHA-256 hashes. That is enough since keys have 256 random bits: they cannot be guessed from a hash.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._stamp: tuple[int, int] | None = None
+        self._looked = 0.0
+        self._entries: list[tuple[bytes, Key]] = []
+        self._refresh()
+
+    def find(self, token: str) -> Key | None:
+        """Return the key that a client sent, None if there is no such key. Takes as long for every token."""
+        if time.monotonic() - self._looked > _LOOKS:
+            self._refresh()
+        digest = sha256(token.encode("utf-8", "replace")).digest()
+        match = None
+        for known, key in self._entries:
+            if hmac.compare_digest(known, digest):
+                match = key
+        return match
+
+    def _refresh(self) -> None:
+        self._looked = time.monotonic()
+        try:
+            stat = self.path.stat()
+        except OSError:
+            if self._stamp is None:
+                raise ArgumentError(
+                    f"keys must be a file, got {str(self.path)!r}; `sleuth serve keys add NAME --keys FILE` makes one"
+                ) from None
+            self._entries = []  # a file that was taken away lets nobody in
+            return
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        if stamp != self._stamp:
+            self._entries = [(bytes.fromhex(entry["hash"]), _key(entry)) for entry in read_entries(self.path)]
+            self._stamp = stamp
+
+
+def _key(entry: Mapping[str, Any]) -> Key:
+    return Key(entry["name"], frozenset(entry["scopes"]), as_filter(entry["filter"]))
+
+
+def read_entries(path: Path) -> list[dict[str, Any]]:
+    """The entries of a keys file, checked.
+
+    Raises:
+        ArgumentError: a file that is none; says what is wrong.
+    """
+    try:
+        entries = json.loads(path.read_text("utf8"))["keys"]
+        for entry in entries:
+            check_name(entry["name"])
+            check_scopes(entry["scopes"])
+            as_filter(entry["filter"])
+            check_hash(entry["hash"])
+    except ArgumentError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ArgumentError(
+            f"keys must be a file that `sleuth serve keys add` made, got {str(path)!r}: {error!r}"
+        ) from error
+    return list(entries)
+
+
+def write_entries(path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+    """Replace a keys file as a whole; only its owner may read it."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf8") as out:
+        json.dump({"keys": list(entries)}, out, indent=2)
+        out.write("\n")
+        out.flush()
+        os.fsync(out.fileno())
+    partial.replace(path)
+
+
+def add_key(path: Path, name: str, scopes: Sequence[str] = SCOPES, filter: str | None = None) -> str:
+    """Make a key, write its hash into the file and return it; it is shown nowhere else.
+
+    Raises:
+        ArgumentError: a name that is taken or malformed, or an unknown scope.
+        FilterError: a filter that cannot be read.
+    """
+    check_name(name)
+    check_scopes(scopes)
+    as_filter(filter)
+    entries = read_entries(path) if path.exists() else []
+    if any(entry["name"] == name for entry in entries):
+        raise ArgumentError(f"name must be new, got {name!r}; `sleuth serve keys remove {name}` takes it out")
+    token = PREFIX + secrets.token_urlsafe(32)
+    entry = {
+        "name": name,
+        "hash": sha256(token.encode()).hexdigest(),
+        "scopes": sorted(set(scopes)),
+        "filter": filter,
+    }
+    write_entries(path, [*entries, entry])
+    return token
+
+
+def remove_key(path: Path, name: str) -> None:
+    """Take a key out of the file.
+
+    Raises:
+        ArgumentError: no key has this name.
+    """
+    entries = read_entries(path)
+    others = [entry for entry in entries if entry["name"] != name]
+    if len(others) == len(entries):
+        listed = ", ".join(entry["name"] for entry in entries) or "none"
+        raise ArgumentError(f"name must be among {listed}, got {name!r}")
+    write_entries(path, others)
+
+
+def check_name(name: Any) -> None:
+    """Refuse a name that would not be safe in a log."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ArgumentError(f"name must be 1 to 64 letters, digits and . _ @ -, got {name!r}")
+
+
+def check_hash(hash: str) -> None:
+    """Refuse what is not a SHA-256 in hexadecimal digits."""
+    if len(bytes.fromhex(hash)) != sha256().digest_size:
+        raise ArgumentError(f"hash must have 64 hexadecimal digits, got {hash!r}")
+
+
+def check_scopes(scopes: Any) -> None:
+    """Refuse unknown scopes, and none at all."""
+    if not scopes or not isinstance(scopes, Sequence) or not set(scopes) <= set(SCOPES):
+        raise ArgumentError(f"scopes must be among {', '.join(SCOPES)}, got {scopes!r}")

@@ -1,0 +1,160 @@
+"""POST /v1/search: ranked passages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, Field
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from sleuth.surfaces.http import cursors
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict
+from sleuth.surfaces.http.service import Call, call_of
+from sleuth.surfaces.http.tracing import retrieval_span
+
+if TYPE_CHECKING:
+    from sleuth.types import Ranking, RetrievedItem
+
+router = APIRouter(tags=["search"])
+
+MOST_HITS = 1000
+"""Hits of one page at most."""
+
+MOST_QUERY = 100_000
+"""Characters of a query at most."""
+
+SOURCES_POOL = 100
+"""Hits that several sources find at most (`sleuth.engine.sources.POOL`)."""
+
+FilterField = Annotated[
+    str | dict[str, Any] | None,
+    Field(
+        description="Which passages may answer, as text or as a tree (see the guide to filters).",
+        examples=["year>=2020 lang:en", {"year": {"$gte": 2020}}],
+    ),
+]
+
+
+class SearchRequest(Strict):
+    """A search."""
+
+    query: str = Field(max_length=MOST_QUERY, examples=["how do I rotate a key"])
+    k: int = Field(10, ge=0, le=MOST_HITS, description="Passages on this page.")
+    filter: FilterField = None
+    legs: list[Literal["lexical", "dense"]] | None = Field(
+        None, min_length=1, max_length=2, description="Search only by words (lexical) or by meaning (dense)."
+    )
+    fusion: str | None = Field(None, max_length=200, examples=["minmax(lexical=1,dense=0.4,pool=200)"])
+    expand: Annotated[int, Field(ge=0, le=20)] | Literal["section", "document"] | None = Field(
+        None, description="Give each passage with its neighbours, its section or its document."
+    )
+    explain: bool = Field(False, description="Say of each passage how its score comes about.")
+    snippets: bool = Field(False, description="Give of each passage the window that shows why it matches.")
+    sources: list[str] | None = Field(
+        None,
+        max_length=20,
+        description="Where to search, such as docs and code; those of the server by default.",
+    )
+    cursor: str | None = Field(None, max_length=500, description="`next_cursor` of the page before.")
+
+
+class Snippet(BaseModel):
+    """A window of a passage; each span is the begin and end of a match in `text`."""
+
+    text: str
+    spans: list[tuple[int, int]]
+
+
+class Part(BaseModel):
+    """What one leg or source of a search did."""
+
+    name: str
+    status: Literal["ok", "failed", "abandoned", "skipped"]
+    seconds: float
+    hits: int
+    error: str
+
+
+class Item(BaseModel):
+    """A passage. Higher scores are better; `metadata` says where it stands."""
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+    score: float | None
+    snippet: Snippet | None = None
+    explanation: dict[str, Any] | None = None
+
+
+class SearchResponse(BaseModel):
+    """Passages best first. `next_cursor` is null on the last page."""
+
+    query: str
+    items: list[Item]
+    parts: list[Part]
+    next_cursor: str | None
+
+
+@router.post("/v1/search", response_model=SearchResponse, responses=PROBLEMS | MISSING)
+async def search(body: SearchRequest, call: Annotated[Call, Depends(call_of)]) -> Response:
+    """Find the passages that answer a query."""
+    return Response(await call.read(_search, body, call), media_type="application/json")
+
+
+def _search(body: SearchRequest, call: Call) -> bytes:
+    """One page of a ranking, as JSON. Rankings of more hits begin alike, so a page is a piece of a longer one."""
+    stated = body.model_dump(exclude={"cursor", "k", "snippets"})
+    first = cursors.offset_of(body.cursor, stated) if body.cursor else 0
+    ranking = retrieve(body, call, first + body.k + 1)
+    page = ranking[first : first + body.k]
+    more = body.k and len(ranking) > first + body.k
+    items = [plain_item(item, body, call) for item in page]
+    return to_json(
+        {
+            "query": body.query,
+            "items": items,
+            "parts": [part.to_dict() for part in ranking.parts],
+            "next_cursor": cursors.cursor_of(first + body.k, stated) if more else None,
+        },
+        inf_nan_mode="null",
+        fallback=str,
+    )
+
+
+def retrieve(body: SearchRequest, call: Call, k: int) -> Ranking:
+    """The best hits of the engine, or of the sources that were asked for."""
+    service = call.service
+    retriever, is_engine = service.retriever(body.sources)
+    options: dict[str, Any] = {"explain": body.explain}
+    most = SOURCES_POOL
+    if is_engine:
+        options |= {"legs": body.legs, "fusion": body.fusion, "expand": body.expand}
+        most = cursors.depth(body.legs, body.fusion)
+    query = body.query if service.settings.log_queries else None
+    with retrieval_span(service.name, query, {"gen_ai.request.top_k": body.k}):
+        ranking: Ranking = retriever.retrieve(
+            body.query, min(k, max(most, body.k)), filter=call.filter(body.filter), **options
+        )
+    service.metrics.observe_parts(ranking.parts)
+    call.facts |= {"k": body.k, "hits": len(ranking)}
+    if query is not None:
+        call.facts["query"] = query
+    return ranking
+
+
+def plain_item(item: RetrievedItem, body: SearchRequest, call: Call) -> dict[str, Any]:
+    """An item as plain values."""
+    values: dict[str, Any] = {
+        "id": item.id,
+        "text": item.text,
+        "metadata": item.metadata,
+        "score": item.score,
+    }
+    if body.snippets:
+        snippet = call.service.engine.snippet(body.query, item)
+        values["snippet"] = {"text": snippet.text, "spans": snippet.spans}
+    if body.explain and item.explanation is not None:
+        values["explanation"] = item.explanation.to_dict()
+    return values

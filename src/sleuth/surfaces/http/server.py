@@ -1,0 +1,171 @@
+"""Runs the application: one process by default, or several that share a socket and the mapped files."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.http.metrics import WORKERS_VARIABLE
+from sleuth.surfaces.http.settings import ServerSettings, is_loopback
+
+if TYPE_CHECKING:
+    from sleuth.engine import Engine
+    from sleuth.surfaces.http.app import Extension
+
+BACKLOG = 512
+"""Connections that the system keeps until they are accepted."""
+
+GRACE = 30
+"""Seconds that requests have to end when the server is told to."""
+
+_RESTART_SECONDS = 1.0
+
+
+def bind(settings: ServerSettings, *, open_to_all: bool = False) -> socket.socket:
+    """Return a socket that listens where the settings say.
+
+    Raises:
+        ArgumentError: others could reach a server without keys; an address that is taken or is none of ours.
+    """
+    if settings.keys is None and not open_to_all and not is_loopback(settings.host):
+        raise ArgumentError(
+            f"host must be 127.0.0.1 for a server without keys, got {settings.host!r}: others could read the index. "
+            "`sleuth serve keys add NAME --keys keys.json` makes a key; then add `--keys keys.json`"
+        )
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host.strip("[]"), settings.port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ArgumentError(
+            f"host and port must be free here, got {settings.host}:{settings.port}: {error.strerror or error}"
+        ) from error
+    return listener
+
+
+def address_of(listener: socket.socket) -> str:
+    """The address of a listening socket, as a URL."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(
+    engine: Engine, settings: ServerSettings, listener: socket.socket, *, extensions: Sequence[Extension] = ()
+) -> None:
+    """Answer requests until SIGTERM or Ctrl-C; requests that were accepted by then are answered."""
+    import uvicorn
+
+    from sleuth.surfaces.http.app import create_app
+    from sleuth.surfaces.http.connections import LimitedProtocol
+
+    app = create_app(engine, settings, extensions=extensions)
+    config = uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=GRACE,
+        lifespan="on",
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def supervise(
+    command: Sequence[str], workers: int, listener: socket.socket, announce: Callable[[str], None]
+) -> None:
+    """Run a command in several processes on one socket until SIGTERM or Ctrl-C; one that dies is started again.
+
+    Args:
+        command: a worker's; `--socket` and the number of the socket are added.
+        announce: told about workers that died.
+    """
+    stopping = False
+
+    def stop(*_: object) -> None:
+        nonlocal stopping
+        stopping = True
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    with tempfile.TemporaryDirectory(prefix="sleuth-metrics-") as folder:
+        environment = {**os.environ, WORKERS_VARIABLE: folder}
+        processes = [_start(command, listener, environment) for _ in range(workers)]
+        try:
+            while not stopping:
+                time.sleep(0.1)
+                for i, process in enumerate(processes):
+                    if process.poll() is not None and not stopping:
+                        announce(f"worker {process.pid} ended with {process.returncode}; starting another")
+                        time.sleep(_RESTART_SECONDS)
+                        processes[i] = _start(command, listener, environment)
+        finally:
+            listener.close()
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                _end(process)
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+
+def _start(
+    command: Sequence[str], listener: socket.socket, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    number = listener.fileno()
+    return subprocess.Popen(  # noqa: S603 - the command is our own
+        [*command, "--socket", str(number)],
+        pass_fds=[number],
+        env=environment,
+        start_new_session=True,  # Ctrl-C reaches the supervisor alone, which ends them in order
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(GRACE + 5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def log_lines(*, quiet: bool = False) -> None:
+    """Write the log of this process to standard error, one JSON object a line."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    logging.getLogger("sleuth").setLevel(logging.WARNING if quiet else logging.INFO)
+
+
+class _Lines(logging.Formatter):
+    """One JSON object a line: time, level, logger, and the fields of the record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        fields = getattr(record, "fields", None) or {"message": record.getMessage()}
+        entry = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            **fields,
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, default=str)

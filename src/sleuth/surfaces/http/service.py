@@ -1,0 +1,142 @@
+"""What the handlers of all requests share, and what belongs to one request."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from starlette.requests import Request
+
+from sleuth.engine import open_sources
+from sleuth.errors import ArgumentError
+from sleuth.filters import Filter, all_of, as_filter
+from sleuth.surfaces.http.keys import EVERYONE, Key, KeyFile, Scope
+from sleuth.surfaces.http.lanes import Lane
+from sleuth.surfaces.http.metrics import Metrics
+from sleuth.surfaces.http.problems import Refusal
+
+if TYPE_CHECKING:
+    from sleuth.engine import Engine, Sources
+    from sleuth.protocols import Retriever
+    from sleuth.surfaces.http.settings import ServerSettings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+logger = logging.getLogger("sleuth.http")
+
+ANSWERS = 8
+"""Answers that are written at a time, for each thread of searches: they mostly wait for a model."""
+
+
+class Service:
+    """An engine behind a server, with its queues, keys and counts.
+
+    Attributes:
+        reads, writes, answers: the queues of searches, of changes (one at a time, since the index has one writer) and
+            of answers that a model writes.
+        keys: None where the server has none.
+    """
+
+    def __init__(self, engine: Engine, settings: ServerSettings) -> None:
+        self.engine, self.settings = engine, settings
+        self.reads = Lane("reads", settings.threads, settings.queue)
+        self.writes = Lane("writes", 1, settings.queue)
+        self.answers = Lane("answers", ANSWERS * settings.threads, settings.queue)
+        self.keys = KeyFile(settings.keys) if settings.keys else None
+        self.metrics = Metrics()
+        self.resources = ExitStack()
+        """What is closed with the service."""
+        self._opening = Lock()
+        self._opened: dict[tuple[str, ...], Sources] = {}
+
+    @property
+    def name(self) -> str:
+        """Names the index in spans."""
+        return self.engine.path.name
+
+    def retriever(self, sources: Sequence[str] | None = None) -> tuple[Retriever, bool]:
+        """Return what searches some of the sources of the server, and whether it is the engine itself.
+
+        Raises:
+            ArgumentError: a source that the server does not offer.
+        """
+        offered = tuple(self.settings.sources)
+        names = offered if sources is None else tuple(dict.fromkeys(sources))
+        for name in names or ("",):
+            if name not in offered:
+                raise ArgumentError(f"sources must be among {', '.join(offered)}, got {name!r}")
+        if names == ("docs",):
+            return self.engine, True
+        with self._opening:
+            opened = self._opened.get(names)
+            if opened is None:
+                opened = self._opened[names] = self.resources.enter_context(
+                    open_sources(self.engine.path, names, deadline=self.settings.deadline)
+                )
+        return opened, False
+
+    def close(self) -> None:
+        """Finish the work that was accepted, then close what handlers opened; the engine stays open."""
+        for lane in (self.reads, self.writes, self.answers):
+            lane.close()
+        self.resources.close()
+
+
+@dataclass(slots=True)
+class Call:
+    """One request.
+
+    Attributes:
+        id: of the log and of the answer's `x-request-id`.
+        ends: when its deadline passes, by `time.monotonic`.
+        facts: what the log tells of it besides, such as `k` and `hits`.
+    """
+
+    service: Service
+    ends: float
+    key: Key = EVERYONE
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left; 0 where the deadline has passed."""
+        return max(0.0, self.ends - time.monotonic())
+
+    def require(self, scope: Scope) -> None:
+        """Refuse a call whose key does not have a scope, and changes on a server that makes none.
+
+        Raises:
+            Refusal: 403.
+        """
+        if scope == "write" and self.service.settings.read_only:
+            raise Refusal(403, "ReadOnlyError", "this server is read-only")
+        if scope not in self.key.scopes:
+            raise Refusal(403, "ScopeError", f"the key {self.key.name!r} does not have the scope {scope!r}")
+
+    def filter(self, filter: Filter | Mapping[str, Any] | str | None = None) -> Filter | None:
+        """Return a filter of the request, ANDed with that of its key."""
+        return all_of(self.key.filter, as_filter(filter))
+
+    async def read(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in the queue of searches."""
+        self.require("read")
+        return await self.service.reads.run(function, *args, **kwargs)
+
+    async def write(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in the queue of changes."""
+        self.require("write")
+        return await self.service.writes.run(function, *args, **kwargs)
+
+
+def call_of(request: Request) -> Call:
+    """The call that a request is; a dependency of handlers."""
+    call: Call = request.scope["sleuth.call"]
+    return call

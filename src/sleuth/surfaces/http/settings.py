@@ -1,0 +1,67 @@
+"""Settings of a server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from sleuth.errors import ArgumentError
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """How a server answers.
+
+    Attributes:
+        host, port: where it listens.
+        keys: the file with the keys of its clients; None lets everyone in who reaches it.
+        read_only: refuse to add and delete.
+        sources: what requests may search: "docs", "code", "code:REPOSITORY", "web", "kb:ID".
+        model: who writes answers, as of `Engine.use_model`; the best sentences are quoted where None.
+        allowed_hosts: names under which clients may address the server, besides localhost and addresses.
+        cors_origins: pages of other sites that may call the server; none by default.
+        threads: requests that are worked on at a time.
+        queue: requests that may wait; the next one is answered with 503.
+        deadline: seconds for one request, from its first byte to its last.
+        answer_deadline: the same for answers that a model writes.
+        max_body: bytes of a request with JSON.
+        max_upload: bytes of a request with files.
+        log_queries: write the text of queries into the log and into spans.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8321
+    keys: Path | None = None
+    read_only: bool = False
+    sources: Sequence[str] = ("docs",)
+    model: str | None = None
+    allowed_hosts: Sequence[str] = ()
+    cors_origins: Sequence[str] = ()
+    threads: int = CORES
+    queue: int = 64 * CORES
+    deadline: float = 30.0
+    answer_deadline: float = 300.0
+    max_body: int = 32 << 20
+    max_upload: int = 256 << 20
+    log_queries: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("threads", 1), ("queue", 0), ("max_body", 1), ("max_upload", 1), ("port", 0)):
+            if getattr(self, name) < least:
+                raise ArgumentError(f"{name} must be {least} or more, got {getattr(self, name)!r}")
+        for name in ("deadline", "answer_deadline"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ArgumentError(f"{name} must be seconds above 0, got {getattr(self, name)!r}")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches a server that listens on `host`."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"

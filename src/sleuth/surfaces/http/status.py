@@ -1,0 +1,87 @@
+"""Health, counts and status: /livez, /readyz, /metrics, /v1/status."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from sleuth.errors import SleuthError
+from sleuth.surfaces.http.answers import PROBLEMS, json_response
+from sleuth.surfaces.http.metrics import CONTENT_TYPE
+from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.service import Call, call_of
+
+router = APIRouter(tags=["status"])
+
+PUBLIC = frozenset({"/livez", "/readyz"})
+"""They tell nothing of the index, so that a load balancer needs no key."""
+
+
+class Health(BaseModel):
+    """A server that answers."""
+
+    status: str
+
+
+class StatusResponse(BaseModel):
+    """The index and the server at a glance."""
+
+    documents: int
+    passages: int
+    version: int
+    settings: dict[str, Any]
+    legs: dict[str, dict[str, Any]]
+    sources: list[str]
+    read_only: bool
+    server: str
+
+
+@router.get("/livez", response_model=Health)
+async def livez() -> Response:
+    """The process answers."""
+    return json_response({"status": "ok"})
+
+
+@router.get("/readyz", response_model=Health, responses={503: PROBLEMS[503]})
+async def readyz(call: Annotated[Call, Depends(call_of)]) -> Response:
+    """Searches are answered: the newest version of the index opens."""
+    try:
+        await call.service.reads.run(call.service.engine.refresh)
+    except SleuthError as error:
+        raise Refusal(503, type(error).__name__, "the index does not open; the log says why") from error
+    return json_response({"status": "ok"})
+
+
+@router.get("/metrics", response_class=Response, responses=PROBLEMS)
+async def metrics(call: Annotated[Call, Depends(call_of)]) -> Response:
+    """Counts and times, as Prometheus reads them."""
+    call.require("read")
+    service = call.service
+    for lane in (service.reads, service.writes, service.answers):
+        service.metrics.waiting.labels(lane.name).set(lane.waiting)
+        service.metrics.running.labels(lane.name).set(lane.running)
+    service.metrics.version.set(await service.reads.run(service.engine.refresh))
+    return Response(service.metrics.render(), media_type=CONTENT_TYPE)
+
+
+@router.get("/v1/status", response_model=StatusResponse, responses=PROBLEMS)
+async def status(call: Annotated[Call, Depends(call_of)]) -> Response:
+    """What the index holds. A key with a filter does not see it, since it counts everybody's documents."""
+    if call.key.filter is not None:
+        raise Refusal(403, "ScopeError", f"the key {call.key.name!r} is limited to a part of the index")
+    import sleuth
+
+    service = call.service
+    values = await call.read(service.engine.status)
+    values = {name: values[name] for name in ("documents", "passages", "version", "settings", "legs")}
+    return json_response(
+        {
+            **values,
+            "sources": list(service.settings.sources),
+            "read_only": service.settings.read_only,
+            "server": f"sleuth {sleuth.__version__}",
+        }
+    )

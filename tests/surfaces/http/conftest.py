@@ -1,0 +1,89 @@
+"""A server as users run it: a process, a port on loopback, and an index of a few documents."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sleuth import Document, Engine
+
+DOCUMENTS = (
+    Document("Tokens are refilled every second.", {"source": "limits.md", "tenant": "acme", "year": 2021}),
+    Document("A bucket holds at most fifty tokens.", {"source": "bucket.md", "tenant": "acme", "year": 2020}),
+    Document("Cats sleep most of the day.", {"source": "cats.md", "tenant": "zoo", "year": 2021}),
+)
+
+
+class Server:
+    """A running `sleuth serve`.
+
+    Attributes:
+        url: where it answers.
+        client: asks it.
+    """
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process, self.url = process, url
+        self.client = httpx.Client(base_url=url, timeout=30)
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def stop(self, number: int = signal.SIGTERM) -> str:
+        """End the process; returns its log."""
+        self.client.close()
+        self.process.send_signal(number)
+        _, log = self.process.communicate(timeout=40)
+        return log
+
+
+@contextmanager
+def running(index: Path, *options: str, **variables: str) -> Iterator[Server]:
+    """A server over an index, on a free port."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sleuth", "serve", "--index", str(index), "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **variables},
+    )
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    match = re.search(r"http://\S+", line)
+    if match is None:
+        raise AssertionError(line + process.communicate(timeout=10)[1])
+    server = Server(process, match[0])
+    try:
+        yield server
+    finally:
+        if process.poll() is None:
+            server.stop(signal.SIGKILL)
+
+
+def make_index(folder: Path) -> Path:
+    """An index of `DOCUMENTS`."""
+    with Engine.open(folder, create=True) as engine:
+        engine.add(DOCUMENTS)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_index(tmp_path_factory.mktemp("served") / "index")
+
+
+@pytest.fixture(scope="session")
+def server(index: Path) -> Iterator[Server]:
+    """One for the tests that change nothing."""
+    with running(index, "--read-only") as started:
+        yield started

@@ -1,0 +1,75 @@
+"""POST /v1/search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sleuth import Engine
+
+from .conftest import Server
+
+
+def search(server: Server, **body: Any) -> dict[str, Any]:
+    answer = server.client.post("/v1/search", json=body)
+    assert answer.status_code == 200, answer.text
+    values: dict[str, Any] = answer.json()
+    return values
+
+
+def test_hits_are_those_of_the_engine(server: Server, index: Any) -> None:
+    """Ids, scores and metadata are what `Engine.retrieve` gives, in its order."""
+    with Engine.open(index) as engine:
+        expected = engine.retrieve("how often are tokens refilled", k=3, filter="year>=2020")
+    hits = search(server, query="how often are tokens refilled", k=3, filter="year>=2020")["items"]
+    assert [(hit["id"], hit["score"], hit["metadata"]) for hit in hits] == [
+        (item.id, item.score, item.metadata) for item in expected
+    ]
+
+
+def test_options_reach_the_engine(server: Server) -> None:
+    """Legs, fusion, explanation and snippets do what they do in Python."""
+    hits = search(server, query="tokens", legs=["lexical"], explain=True, snippets=True)
+    assert [part["name"] for part in search(server, query="tokens")["parts"]] == ["lexical", "dense"]
+    assert hits["parts"] == []  # there was one, and it answered
+    best = hits["items"][0]
+    assert best["explanation"]["value"] == pytest.approx(best["score"])
+    start, end = best["snippet"]["spans"][0]
+    assert best["snippet"]["text"][start:end].lower() == "tokens"
+
+
+def test_pages_make_the_whole_ranking(server: Server) -> None:
+    """Page after page gives each hit once, in the order of one long page."""
+    whole = [hit["id"] for hit in search(server, query="tokens cats", k=10)["items"]]
+    pages, cursor = [], None
+    while True:
+        page = search(server, query="tokens cats", k=1, cursor=cursor)
+        pages += [hit["id"] for hit in page["items"]]
+        if (cursor := page["next_cursor"]) is None:
+            break
+    assert pages == whole
+    assert len(whole) == 3
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "words"),
+    [
+        ({"query": "a", "filter": "year>="}, "FilterError", "column"),
+        ({"query": "a", "fusion": "none"}, "ArgumentError", "minmax"),
+        ({"query": "a", "cursor": "x"}, "ArgumentError", "cursor"),
+        ({"query": "a", "sources": ["web"]}, "ArgumentError", "sources must be among docs"),
+        ({"query": "a", "fitler": "b"}, "SchemaError", "fitler"),
+        ({"query": 3}, "SchemaError", "body.query"),
+    ],
+)
+def test_wrong_arguments_are_problems(server: Server, body: Any, code: str, words: str) -> None:
+    """The answer is a problem document with the code of the error tree, and says what to mend."""
+    answer = server.client.post("/v1/search", json=body)
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["code"] == code
+    assert problem["type"] == f"urn:sleuth:error:{code}"
+    assert words in problem["detail"]
+    assert problem["request_id"] == answer.headers["x-request-id"]
