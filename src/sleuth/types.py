@@ -160,13 +160,17 @@ class Ranking(Sequence[RetrievedItem]):
     Attributes:
         items: the hits.
         parts: one report per leg or slice, in a stable order; empty where there was one part and it answered.
+        notes: sentences for whoever wrote the query, such as that no document has a key of the filter.
     """
 
-    __slots__ = ("items", "parts")
+    __slots__ = ("items", "notes", "parts")
 
-    def __init__(self, items: Sequence[RetrievedItem], parts: Sequence[PartReport] = ()) -> None:
+    def __init__(
+        self, items: Sequence[RetrievedItem], parts: Sequence[PartReport] = (), notes: Sequence[str] = ()
+    ) -> None:
         self.items = tuple(items)
         self.parts = tuple(parts)
+        self.notes = tuple(notes)
 
     @property
     def failures(self) -> tuple[PartReport, ...]:

@@ -65,4 +65,4 @@ class BoostedRetriever:
         if not k:
             return Ranking(())
         ranking = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(boost_items(ranking, self.factor, self.where)[:k], ranking.parts)
+        return Ranking(boost_items(ranking, self.factor, self.where)[:k], ranking.parts, ranking.notes)

@@ -80,4 +80,4 @@ class DedupedRetriever:
         if not k:
             return Ranking(())
         ranking = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(deduplicate(ranking, self.identity, most=self.most)[:k], ranking.parts)
+        return Ranking(deduplicate(ranking, self.identity, most=self.most)[:k], ranking.parts, ranking.notes)

@@ -39,7 +39,7 @@ class LabelledRetriever:
             return Ranking(())
         ranking = self.retriever.retrieve(query, k, filter=None if tree is True else tree)
         items = [item.model_copy(update={"metadata": {**item.metadata, KEY: self.label}}) for item in ranking]
-        return Ranking(items, ranking.parts)
+        return Ranking(items, ranking.parts, ranking.notes)
 
 
 def decided(tree: Filter | None, facts: Mapping[str, Any]) -> Filter | bool:

@@ -41,7 +41,7 @@ class RerankedRetriever:
         if not k:
             return Ranking(())
         ranking = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(self.reranker.rerank(query, tuple(ranking))[:k], ranking.parts)
+        return Ranking(self.reranker.rerank(query, tuple(ranking))[:k], ranking.parts, ranking.notes)
 
 
 class CrossEncoderReranker:

@@ -8,58 +8,64 @@ with Engine.open("index", create=True) as engine:
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.engine.answering import Answering
-from sleuth.engine.embedders import RecordCache, fill, is_cheap, mixed_vectors, open_embedder, spelling_of
+from sleuth.engine.contents import Contents
+from sleuth.engine.embedders import RecordCache, is_cheap, mixed_vectors, open_embedder, spelling_of
 from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.fusion import Fusion, as_fusion
-from sleuth.engine.search import Searchers, check_legs, check_query
+from sleuth.engine.search import SearchersOfNewest, check_deadline, check_legs, check_query, read_items
 from sleuth.errors import ArgumentError, IndexNotFoundError
-from sleuth.filters import as_filter
+from sleuth.filters import all_of, as_filter
 from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.settings import IndexSettings
-from sleuth.store import Store, check_text
+from sleuth.store import Store
 from sleuth.store.columns import ColumnsLeg
-from sleuth.types import Document, Ranking, RetrievedItem
+from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from sleuth.dense import DenseLeg
+    from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
-    from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions
     from sleuth.protocols import Embedder
-    from sleuth.store import Finding, Leg, Repair, Snapshot, StoredDocument
+    from sleuth.store import Finding, Leg, Repair, Snapshot
 
 
-class Engine(Answering):
+class Engine(Contents, Answering):
     """An open index: adds documents and answers queries. Safe to share between threads.
 
     Attributes:
         path: the index folder.
         settings: what the index was made with.
         repairs: what was mended on opening; empty for a healthy index.
+        scope: the filter that everything is limited to, None for no limit.
     """
 
-    def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder | None = None, *, scope: Filter | None = None
+    ) -> None:
         """An engine over an open store; `Engine.open` is how users get one.
 
         Args:
             embedder: of an index whose settings name one.
+            scope: see `Engine.open`.
         """
+        self.scope = scope
+        self._is_view = False
         self._store = store
         self.path = store.path
         self.settings = IndexSettings.from_dict(store.settings)
         self._lexical = lexical_leg(self.settings)
         self._dense = dense_leg(embedder, store) if embedder else None
-        self._searchers: Searchers | None = None
-        self._opening = threading.Lock()
+        self._searchers = SearchersOfNewest(self._lexical, self._dense)
         legs: list[Leg] = [self._lexical, ColumnsLeg(), *([self._dense] if self._dense else [])]
         self._deferred = ("dense",) if self._dense and not is_cheap(embedder) else ()
         self.repairs: tuple[Repair, ...] = tuple(store.attach(legs, deferred=self._deferred))
@@ -73,6 +79,7 @@ class Engine(Answering):
         settings: IndexSettings | Mapping[str, Any] | None = None,
         embedder: Embedder | str | None = None,
         re_embed: bool = False,
+        scope: Filter | Mapping[str, Any] | str | None = None,
     ) -> Engine:
         """Open the index in folder `path`.
 
@@ -83,6 +90,8 @@ class Engine(Answering):
                 words alone, "ollama:MODEL", "openai:MODEL", ... (see `sleuth.engine.embedders`).
             re_embed: forget all vectors and take `embedder` from now on, or the index's own where None, as when a model
                 has changed under its name. `embed`, `add` and `index` make the new ones, and can be broken off.
+            scope: a filter that everything is limited to: searches, `get`, listings, counts, facets, changes and
+                deletions. See `scoped`.
 
         Raises:
             IndexNotFoundError: no index there, and `create` is False.
@@ -92,6 +101,7 @@ class Engine(Answering):
             EmbeddingError, MissingPackageError: the embedder does not load, or with `re_embed` gives no vector; no
                 index is made then, and one that is there stays as it is.
         """
+        limit = as_filter(scope)
         wanted = settings.to_dict() if isinstance(settings, IndexSettings) else settings
         full = IndexSettings.from_dict({} if wanted is None else wanted)
         wanted = wanted or {}
@@ -121,108 +131,10 @@ class Engine(Answering):
             if re_embed:
                 known = made.fingerprint if made and chosen != kept else ""
                 store.remake("dense", {**store.settings, "embedder": chosen}, vectors_of=known)
-            return cls(store, made)
+            return cls(store, made, scope=limit)
         except BaseException:
             store.close()
             raise
-
-    def add(
-        self,
-        documents: Iterable[Document],
-        *,
-        progress: Callable[[AddReport], None] | None = None,
-        timeout: float = 10.0,
-    ) -> AddReport:
-        """Add documents; those whose id is there already are replaced, unchanged ones cost nothing.
-
-        Documents are committed in batches: what `progress` has reported stays, whatever happens later.
-
-        Args:
-            documents: any iterable; it is streamed.
-            progress: called after each commit.
-            timeout: seconds to wait for another writer.
-
-        Raises:
-            ArgumentError: a document that cannot be kept; names it. Batches before it are kept.
-            IndexLockedError: another writer did not finish in time; names it.
-        """
-        from sleuth.ingest import add_documents
-
-        if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
-            raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
-        report = add_documents(self._store, self.settings, documents, progress=progress, timeout=timeout)
-        self.embed(timeout=timeout)
-        return report
-
-    def index(
-        self,
-        paths: Sequence[str | Path],
-        *,
-        options: ReadOptions | None = None,
-        prune: bool = False,
-        progress: Callable[[IndexProgress], None] | None = None,
-        embedding: Callable[[int, int], None] | None = None,
-        timeout: float = 10.0,
-    ) -> IndexReport:
-        """Read files and folders into the index: what changed is replaced, what did not costs nothing.
-
-        Args:
-            options: which files to read, and how.
-            prune: also delete documents below `paths` whose file is gone.
-            progress: called now and then while files are read.
-            embedding: called with passages done and to do, while vectors are made that commits do not wait for.
-            timeout: seconds to wait for another writer.
-
-        Raises:
-            ArgumentError: a path that does not exist.
-            IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
-            EmbeddingError: as `embed`; the files are read.
-        """
-        from sleuth.ingest import IndexInterrupted, index_paths
-
-        report = index_paths(
-            self._store,
-            self.settings,
-            paths,
-            options=options,
-            prune=prune,
-            progress=progress,
-            timeout=timeout,
-        )
-        try:
-            self.embed(progress=embedding, timeout=timeout)
-        except KeyboardInterrupt:
-            report.interrupted = True
-            raise IndexInterrupted(report) from None
-        return report
-
-    def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
-        """Make the vectors that are still to be made; `add` and `index` do so themselves, and can be broken off.
-
-        Args:
-            progress: called with passages done and passages to do.
-
-        Returns:
-            Passages embedded; 0 where the embedder is so fast that commits wait for it.
-
-        Raises:
-            EmbeddingError: the embedder does not answer, or gives vectors of another length than before.
-        """
-        if self._dense is None or not self._deferred:
-            return 0
-        return fill(self._store, self._dense, progress, timeout=timeout)
-
-    def delete(self, ids: Iterable[str], *, timeout: float = 10.0) -> list[str]:
-        """Delete documents by id; their text leaves the disk.
-
-        Returns:
-            The ids that were there.
-        """
-        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
-            raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
-        names = [check_text(id, "each of ids") for id in ids]
-        with self._store.writer(timeout=timeout) as writer:
-            return writer.delete(names)
 
     def retrieve(
         self,
@@ -235,6 +147,7 @@ class Engine(Answering):
         expand: Expansion = None,
         explain: bool = False,
         exact: bool = False,
+        deadline: float | None = None,
     ) -> Ranking:
         """The best `k` passages for `query` in the newest committed version.
 
@@ -250,20 +163,28 @@ class Engine(Answering):
             explain: attach to every item how its score comes about.
             exact: give up no passage by an estimate of its score: slower, and the ranking does not depend on how
                 passages lie in segments or shards, not even at the far end of a leg's pool.
+            deadline: seconds that the search may take; None for no limit. A leg that has not answered by then is
+                abandoned.
 
         Returns:
             The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in
-            `Ranking.failures`, while the words still answer. Heads of rankings agree: the one for k begins the one for
+            `Ranking.failures`, while the words still answer. `Ranking.notes` names keys of the filter that no document
+            has. Heads of rankings agree: the one for k begins the one for
             k + 1, as long as k is within the fusion's pool.
 
         Raises:
             ArgumentError: a query that is not a string, a k that is negative or not an int, an unknown leg.
             FilterError: a filter that cannot be read; says where.
             EmbeddingError: the embedder does not answer, and no other leg was asked.
+            RetrievalError: no leg answered before the deadline.
         """
+        from sleuth.engine.selection import unknown_keys
+
         k = check_query(query, k)
         check_expansion(expand)
-        tree, how = as_filter(filter), as_fusion(fusion)
+        limit = check_deadline(deadline)
+        asked, how = as_filter(filter), as_fusion(fusion)
+        tree = all_of(self.scope, asked)
         with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
             wanted = check_legs(legs, searchers.legs)
@@ -278,14 +199,16 @@ class Engine(Answering):
                 snapshot=snapshot,
                 explain=explain,
                 exact=exact,
+                deadline=limit,
             )
-            items = snapshot.items(found.keys, found.scores)
+            items = read_items(snapshot, found)
             if explain:
                 for i, item in enumerate(items):
                     item.extra["explanation"] = found.explain(i)
             if expand is not None:
-                items = grow(snapshot, snapshot.rows(found.keys), items, expand)
-        return Ranking(items, found.parts)
+                items = grow(snapshot, snapshot.rows(found.keys), items, expand, self.scope)
+            notes = [] if asked is None else unknown_keys(asked, snapshot, searchers, self.scope)
+        return Ranking(items, found.parts, notes)
 
     async def aretrieve(
         self,
@@ -298,8 +221,9 @@ class Engine(Answering):
         expand: Expansion = None,
         explain: bool = False,
         exact: bool = False,
+        deadline: float | None = None,
     ) -> Ranking:
-        """`retrieve`, without blocking the event loop."""
+        """`retrieve`, without blocking the event loop. When it is cancelled, the computation ends too."""
         from sleuth.remote import in_thread
 
         return await in_thread(
@@ -312,6 +236,7 @@ class Engine(Answering):
             expand=expand,
             explain=explain,
             exact=exact,
+            deadline=deadline,
         )
 
     def nearest(
@@ -340,7 +265,7 @@ class Engine(Answering):
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
         k = check_query("", k)
-        tree = as_filter(filter)
+        tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
             searchers = self._searchers_of(snapshot)
             check_legs(["dense"], searchers.legs)
@@ -358,20 +283,6 @@ class Engine(Answering):
     def vector_cache(self) -> RecordCache | None:
         """Where vectors are kept by embedder and text; None where making them costs next to nothing."""
         return RecordCache(self._store) if self._deferred else None
-
-    def get(self, id: str) -> list[RetrievedItem]:
-        """The passage, or all passages of the document, with this id, in order; empty where there is neither."""
-        with self._store.reader() as snapshot:
-            key = snapshot.key_of(check_text(id, "id"))
-            rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
-        return [RetrievedItem(id=row.id, text=row.text, metadata=row.metadata) for row in rows]
-
-    def documents(self, under: str | None = None) -> list[StoredDocument]:
-        """The documents of the newest version, without their text; with `under`, those whose source is this path
-        or lies below it.
-        """
-        with self._store.reader() as snapshot:
-            return list(snapshot.documents(under))
 
     def searcher(self, leg: str) -> Any:
         """One leg of the newest version, for measurements: keys and scores, without text."""
@@ -438,6 +349,24 @@ class Engine(Answering):
         """Merge each leg into one segment and give free space back to the disk."""
         self._store.compact()
 
+    def scoped(self, filter: Filter | Mapping[str, Any] | str) -> Engine:
+        """A view of this index that sees only what matches a filter, within the scope of this engine.
+
+        It shares the open index and costs next to nothing, so a server can make one for each user. It has hooks and
+        plugins of its own. Closing it leaves this engine open.
+
+        Raises:
+            FilterError: a filter that cannot be read.
+        """
+        limit = all_of(self.scope, as_filter(filter))
+        if as_filter(filter) is None:
+            raise ArgumentError(f"filter must say what the view may see, got {filter!r}")
+        view = copy(self)
+        for name in ("_registry", "_hooks_lock", "manager"):
+            view.__dict__.pop(name, None)
+        view.scope, view._is_view = limit, True
+        return view
+
     def close(self, *, finish: bool = True) -> None:
         """Let go of the index, after its plugins. Closing twice is fine.
 
@@ -448,8 +377,9 @@ class Engine(Answering):
         try:
             self.unload_plugins()
         finally:
-            self._searchers = None
-            self._store.close(finish=finish)
+            if not self._is_view:
+                self._searchers.forget()
+                self._store.close(finish=finish)
 
     def __enter__(self) -> Engine:
         return self
@@ -458,12 +388,7 @@ class Engine(Answering):
         self.close(finish=exc[0] is None)
 
     def _searchers_of(self, snapshot: Snapshot) -> Searchers:
-        found = self._searchers
-        if found is None or not found.show(snapshot):
-            with self._opening:
-                found = Searchers(snapshot, self._lexical, self._dense, self._searchers)
-                self._searchers = found
-        return found
+        return self._searchers.of(snapshot)
 
 
 def lexical_leg(settings: IndexSettings) -> LexicalLeg:

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from sleuth.errors import ArgumentError
+from sleuth.filters import matches
+from sleuth.remote import check_cancelled
 from sleuth.types import RetrievedItem
 
 if TYPE_CHECKING:
+    from sleuth.filters import Filter
     from sleuth.store import Row, Snapshot
 
 Expansion: TypeAlias = int | Literal["section", "document"] | None
@@ -32,18 +35,26 @@ def check_expansion(expand: Expansion) -> None:
 
 
 def grow(
-    snapshot: Snapshot, rows: Sequence[Row], items: Sequence[RetrievedItem], expand: Expansion
+    snapshot: Snapshot,
+    rows: Sequence[Row],
+    items: Sequence[RetrievedItem],
+    expand: Expansion,
+    scope: Filter | None = None,
 ) -> list[RetrievedItem]:
     """The items with the text around them; one whose passage a better one holds already is left out.
 
     Each keeps its id, score and explanation; `start_line` and `end_line` are those of the grown text, and
     `extra["passages"]` holds the ids of all that it is made of.
+
+    Args:
+        scope: text around them outside of it is left out.
     """
     grown, held = [], set[int]()
     for row, item in zip(rows, items, strict=True):
         if row.key in held:
             continue
-        around = _around(snapshot, row, expand)
+        check_cancelled()
+        around = [other for other in _around(snapshot, row, expand) if matches(scope, other.metadata)]
         held.update(other.key for other in around)
         lines = {"start_line": around[0].start_line, "end_line": around[-1].end_line}
         more = RetrievedItem(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from sleuth.compose import Fused, best_places, fuse_hits
 from sleuth.dense import late
 from sleuth.engine.fusion import Fusion
+from sleuth.errors import RetrievalError
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -122,11 +123,15 @@ def rank(
 
     Raises:
         EmbeddingError: the embedder failed and no other leg was asked for.
+        RetrievalError: no leg answered.
     """
     # The dense leg alone is asked for a pool as well: how sure it is of a row depends on how many are asked for.
     depth = k if list(legs) == ["lexical"] else max(k, fusion.pool)
     ordered = len(legs) == 1 or explain or fusion.method == "rrf"
     pools = version.pools(query, legs, PoolRequest(depth, tree, len(legs) > 1, ordered, exact))
+    if not pools.hits:
+        reasons = "; ".join(f"{part.name}: {part.error}" for part in pools.parts)
+        raise RetrievalError(f"no part answered: {reasons}", context={"query": query, "k": k})
     if len(legs) == 1:
         (only,) = pools.hits.values()
         keys = only.keys[:k].tolist()

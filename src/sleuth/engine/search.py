@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sleuth.arguments import check_count
+from sleuth.compose import run_slices
 from sleuth.dense import embedded_text, late
 from sleuth.engine.fusion import LEGS, MOST, Fusion
 from sleuth.engine.ranking import PoolRequest, Pools, RankedRows, rank
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.lexical import LexicalLeg, LexicalSearcher
+from sleuth.remote import Cancellation, Deadline, check_cancelled, context_of
 from sleuth.store import align
 from sleuth.store.columns import ColumnsSearcher
 from sleuth.types import Explanation, PartReport
@@ -25,11 +28,15 @@ if TYPE_CHECKING:
     from sleuth.engine.ranking import Asked
     from sleuth.filters import Filter
     from sleuth.store import Bitmap, Hits, Row, Snapshot
+    from sleuth.types import RetrievedItem
 
     Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
 
 POOL_DEPTH = 5
 """Rows that the dense leg scores exactly for each hit of a pool."""
+
+READ_TOGETHER = 5_000
+"""Passages that are read at once: between two such reads, a search can be cancelled."""
 
 ALIGNED = 32
 """Filters kept as bitmaps over the segments of a leg; a million rows take 125 kB."""
@@ -41,6 +48,7 @@ class Searchers:
     Attributes:
         version, generation: of the snapshot that they were made from.
         legs: names of the legs that rank, in order.
+        known_keys: metadata keys by the filter that hides others; filled when first asked for.
     """
 
     def __init__(
@@ -66,6 +74,7 @@ class Searchers:
             self._views["dense"] = snapshot.segments("dense")
             self.dense = DenseSearcher(dense, self._views["dense"])
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
+        self.known_keys: dict[Filter | None, frozenset[str]] = {}
         self.legs = LEGS if dense is not None else LEGS[:1]
 
     def show(self, snapshot: Snapshot) -> bool:
@@ -92,6 +101,7 @@ class Searchers:
         snapshot: Snapshot,
         explain: bool = False,
         exact: bool = False,
+        deadline: Deadline | None = None,
     ) -> RankedRows:
         """The best `k` rows that match the filter.
 
@@ -99,12 +109,18 @@ class Searchers:
             snapshot: one that these searchers show: names rows that tie, and gives texts where tokens are matched.
             explain: whether explanations will be asked for: they tell ranks, which hits that tie have by id.
             exact: give up no row by an estimate of its score.
+            deadline: legs that have not answered by then are abandoned.
 
         Raises:
             EmbeddingError: the embedder failed and no other leg was asked for.
+            RetrievalError: no leg answered before the deadline.
         """
-        pinned = Pinned(self, snapshot)
+        pinned = Pinned(self, snapshot, deadline)
         return rank(pinned, query, k, tree, legs=legs, fusion=fusion, explain=explain, exact=exact)
+
+    def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
+        """Keys of all rows that hold a word of the query and match a filter."""
+        return self.lexical.search(query, MOST, allowed=self.allowed(tree, "lexical"), ordered=False).keys
 
     def nearest(
         self,
@@ -172,6 +188,7 @@ class Pinned:
 
     searchers: Searchers
     snapshot: Snapshot
+    deadline: Deadline | None = None
 
     @property
     def token_weight(self) -> float:
@@ -186,9 +203,13 @@ class Pinned:
         parts: list[PartReport] = []
         for leg in legs:
             started = time.perf_counter()
+            check_cancelled()
             try:
-                asked[leg] = dense.embed(query) if leg == "dense" and dense else query
+                asked[leg] = embedded(dense, query, self.deadline) if leg == "dense" and dense else query
+                check_in_time(self.deadline)
                 hits[leg] = self.searchers.search_leg(leg, asked[leg], request, self.snapshot)
+            except TimeoutError as error:
+                parts.append(PartReport(leg, "abandoned", time.perf_counter() - started, error=str(error)))
             except EmbeddingError as error:
                 if len(legs) == 1:
                     raise
@@ -209,6 +230,69 @@ class Pinned:
     def explain(self, leg: str, asked: Asked, key: int) -> Explanation:
         """Why a leg gives this row its score."""
         return self.searchers.explain(asked, key)
+
+
+class SearchersOfNewest:
+    """The searchers of the newest version that was asked for, made anew where the index has changed. Thread-safe."""
+
+    def __init__(self, lexical: LexicalLeg, dense: DenseLeg | None) -> None:
+        self._legs = lexical, dense
+        self._searchers: Searchers | None = None
+        self._making = Lock()
+
+    def of(self, snapshot: Snapshot) -> Searchers:
+        """The searchers of a snapshot."""
+        searchers = self._searchers
+        if searchers is None or not searchers.show(snapshot):
+            with self._making:
+                searchers = self._searchers = Searchers(snapshot, *self._legs, self._searchers)
+        return searchers
+
+    def forget(self) -> None:
+        """Let go of them."""
+        self._searchers = None
+
+
+def check_in_time(deadline: Deadline | None) -> None:
+    """Refuse to go on after the deadline.
+
+    Raises:
+        TimeoutError: it has passed.
+    """
+    if deadline is not None and deadline.passed():
+        raise TimeoutError(f"no answer within {deadline.seconds:g} s")
+
+
+def embedded(dense: DenseSearcher, query: str, deadline: Deadline | None) -> NDArray[np.float32]:
+    """The vector of a query.
+
+    Raises:
+        TimeoutError: the embedder did not answer before the deadline; its connections are closed.
+    """
+    if deadline is None or getattr(dense.leg.embedder, "cheap", False) is True:
+        return dense.embed(query)
+    cancellation = Cancellation()
+    context = context_of(cancellation)
+    with deadline.cancellation.closing(cancellation.cancel):
+        vectors, (report,) = run_slices(
+            {"dense": lambda: context.run(dense.embed, query)}, deadline=max(deadline.remaining(), 1e-3)
+        )
+    if report.exception is not None:
+        raise report.exception
+    if not vectors:
+        cancellation.cancel()
+        raise TimeoutError(f"no answer within {deadline.seconds:g} s")
+    return vectors["dense"]
+
+
+def read_items(snapshot: Snapshot, rows: RankedRows) -> list[RetrievedItem]:
+    """The passages of a ranking; ends early where the caller is cancelled."""
+    items: list[RetrievedItem] = []
+    for start in range(0, len(rows.keys), READ_TOGETHER):
+        check_cancelled()
+        some = slice(start, start + READ_TOGETHER)
+        items += snapshot.items(rows.keys[some], rows.scores[some])
+    return items
 
 
 def order_of(snapshot: Snapshot) -> Order:
@@ -235,6 +319,19 @@ def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence
     if unknown or not wanted:
         raise ArgumentError(f"legs must be among {', '.join(available)} in this index, got {legs!r}")
     return [leg for leg in available if leg in wanted]
+
+
+def check_deadline(seconds: float | None) -> Deadline | None:
+    """A deadline from now on.
+
+    Raises:
+        ArgumentError: not a number above 0.
+    """
+    if seconds is None:
+        return None
+    if type(seconds) not in (int, float) or not seconds > 0:
+        raise ArgumentError(f"deadline must be a number of seconds above 0, or None, got {seconds!r}")
+    return Deadline(seconds)
 
 
 def check_query(query: str, k: int) -> int:

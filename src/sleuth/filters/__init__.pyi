@@ -21,6 +21,7 @@ from sleuth.filters.tree import Scalar as Scalar
 from sleuth.filters.tree import all_of as all_of
 from sleuth.filters.tree import any_of as any_of
 from sleuth.filters.tree import field as field
+from sleuth.filters.tree import keys_in as keys_in
 
 __all__: list[str]
 

@@ -217,6 +217,17 @@ def children(filter: Filter) -> tuple[Filter, ...]:
     return (filter.part,) if isinstance(filter, Not) else ()
 
 
+def keys_in(filter: Filter) -> frozenset[str]:
+    """Return the metadata keys that a filter compares."""
+    keys, pending = set(), [filter]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Compare):
+            keys.add(node.key)
+        pending += children(node)
+    return frozenset(keys)
+
+
 def negations_inward(filter: Filter) -> Filter:
     """Return an equal filter, by De Morgan's laws, with `Not` only over comparisons without an opposite."""
     if isinstance(filter, And):

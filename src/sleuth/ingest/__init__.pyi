@@ -17,6 +17,9 @@ from sleuth.ingest.reports import SkipKind as SkipKind
 from sleuth.ingest.reports import Skipped as Skipped
 from sleuth.ingest.reports import Unchanged as Unchanged
 from sleuth.ingest.sync import file_of as file_of
+from sleuth.ingest.updates import check_changes as check_changes
+from sleuth.ingest.updates import updated as updated
+from sleuth.ingest.validate import identify as identify
 from sleuth.ingest.walking import is_below as is_below
 from sleuth.ingest.walking import printable as printable
 from sleuth.ingest.walking import walk as walk

@@ -8,6 +8,8 @@ from contextvars import Context, ContextVar, copy_context
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from sleuth.errors import SleuthError
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -71,6 +73,17 @@ _current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=N
 def current_cancellation() -> Cancellation | None:
     """Return the cancellation of the async call that this code runs for, or None."""
     return _current.get()
+
+
+def check_cancelled() -> None:
+    """End a computation whose async caller was cancelled; nobody waits for what it raises.
+
+    Raises:
+        SleuthError: it was cancelled.
+    """
+    cancellation = _current.get()
+    if cancellation is not None and cancellation.requested:
+        raise SleuthError("the caller was cancelled")
 
 
 def context_of(cancellation: Cancellation) -> Context:

@@ -7,6 +7,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue.manifest import Loaded, occupied
 from sleuth.store.legs.leg import Rows, SegmentView
@@ -21,7 +24,7 @@ from sleuth.store.record.layout import (
 from sleuth.store.record.metadata import shown
 from sleuth.store.record.scan import rows_between
 from sleuth.store.record.values import Counts, Row, StoredDocument
-from sleuth.types import RetrievedItem
+from sleuth.types import Chunk, RetrievedItem
 
 T = TypeVar("T")
 
@@ -101,6 +104,20 @@ class _Stored(NamedTuple):
             scalars.line,
             scalars.line + scalars.lines,
             scalars.page,
+        )
+
+    def chunk(self) -> Chunk:
+        """The chunk as it was put."""
+        scalars = self.scalars
+        return Chunk(
+            self.text,
+            scalars.start,
+            scalars.start + len(self.text),
+            scalars.line,
+            scalars.line + scalars.lines,
+            scalars.page,
+            self.fields or {},
+            self.metadata or {},
         )
 
 
@@ -224,6 +241,35 @@ class Snapshot:
             (root,),
         )
         return map(_document, map(DocumentRow._make, rows))
+
+    def document_keys(self) -> NDArray[np.int64]:
+        """Keys of all documents, ascending, shape (documents,).
+
+        A chunk belongs to the last document whose key is not above its own.
+        """
+        keys = np.fromiter(
+            (key for (key,) in self._connection.execute("SELECT key FROM documents")), np.int64
+        )
+        keys.sort()
+        return keys
+
+    def by_id(self, after: str = "") -> Iterator[tuple[int, str]]:
+        """Keys and ids of documents whose id comes after this one, in order of id."""
+        yield from self._connection.execute(
+            "SELECT key, id FROM documents WHERE id > ? ORDER BY id", (check_text(after, "after"),)
+        )
+
+    def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
+        """The documents with these keys, in this order. Every key must exist in this version."""
+        numbers = list(map(int, keys))
+        stored = select_in(self._connection, DOCUMENT_COLUMNS, "documents", "key", numbers)
+        rows = {row.key: _document(row) for row in map(DocumentRow._make, stored)}
+        return _in_order(numbers, rows)
+
+    def chunk_values(self, document_id: str) -> list[Chunk]:
+        """The chunks of a document as `Writer.put` takes them, in order."""
+        extent = self._extent(document_id)
+        return [stored.chunk() for stored in self._stored(range(extent.first, extent.first + extent.chunks))]
 
     def notes(self) -> dict[str, str]:
         """What `Writer.note` was told, by name."""

@@ -1,0 +1,414 @@
+"""The documents of an index: adds, updates, deletes, lists and counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sleuth.arguments import check_count
+from sleuth.engine.embedders import fill
+from sleuth.errors import ArgumentError, FilterError
+from sleuth.filters import all_of, as_filter, matches
+from sleuth.store import check_text
+from sleuth.types import Document, RetrievedItem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sleuth.dense import DenseLeg
+    from sleuth.engine.search import Searchers
+    from sleuth.engine.selection import Count, Facet, MetadataKey
+    from sleuth.filters import Filter
+    from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions
+    from sleuth.settings import IndexSettings
+    from sleuth.store import Snapshot, Store, StoredDocument
+
+    FilterForm = Filter | Mapping[str, Any] | str | None
+
+_TOGETHER = 1000
+"""Documents that are read or looked up together."""
+
+
+class DocumentPage(NamedTuple):
+    """Some documents of a listing.
+
+    Attributes:
+        documents: in order of id, without their text.
+        after: what to give as `after` for the next page; None on the last one.
+    """
+
+    documents: tuple[StoredDocument, ...]
+    after: str | None
+
+
+class Contents:
+    """The part of `Engine` that keeps documents.
+
+    Attributes:
+        scope: the filter that every search, listing and change is limited to; None for no limit.
+    """
+
+    scope: Filter | None = None
+
+    if TYPE_CHECKING:
+        settings: IndexSettings
+        _store: Store
+        _dense: DenseLeg | None
+        _deferred: Sequence[str]
+
+        def _searchers_of(self, snapshot: Snapshot) -> Searchers: ...
+
+    # --- in
+
+    def add(
+        self,
+        documents: Iterable[Document],
+        *,
+        progress: Callable[[AddReport], None] | None = None,
+        timeout: float = 10.0,
+    ) -> AddReport:
+        """Add documents; those whose id is there already are replaced, unchanged ones cost nothing.
+
+        Documents are committed in batches: what `progress` has reported stays, whatever happens later.
+
+        Args:
+            documents: any iterable; it is streamed.
+            progress: called after each commit.
+            timeout: seconds to wait for another writer.
+
+        Raises:
+            ArgumentError: a document that cannot be kept, or that lies outside of the scope; names it. Batches before
+                it are kept.
+            IndexLockedError: another writer did not finish in time; names it.
+        """
+        from sleuth.ingest import add_documents
+
+        if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
+            raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
+        report = add_documents(
+            self._store, self.settings, self._checked(documents), progress=progress, timeout=timeout
+        )
+        self.embed(timeout=timeout)
+        return report
+
+    async def aadd(self, documents: Iterable[Document], **options: Any) -> AddReport:
+        """`add`, without blocking the event loop. When it is cancelled, batches that were committed stay."""
+        from sleuth.remote import in_thread
+
+        return await in_thread(self.add, documents, **options)
+
+    def _checked(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the documents until the caller is cancelled; refuse those outside of the scope."""
+        from sleuth.ingest import identify
+        from sleuth.remote import check_cancelled
+
+        if self.scope is None:
+            for document in documents:
+                check_cancelled()
+                yield document
+            return
+        rest = iter(documents)
+        while batch := list(islice(rest, _TOGETHER)):
+            check_cancelled()
+            ids = [identify(document) for document in batch]
+            hidden = self._hidden(ids)
+            for id, document in zip(ids, batch, strict=True):
+                if id in hidden or not matches(self.scope, {"source": id, **document.metadata}):
+                    raise ArgumentError(f"documents must match the scope of this engine, got {id!r}")
+            yield from batch
+
+    def _hidden(self, ids: Sequence[str]) -> set[str]:
+        """Return those of these ids whose documents are there, outside of the scope."""
+        with self._store.reader() as snapshot:
+            present = {id for id in ids if snapshot.document(id) is not None}
+            return present.difference(self._within_scope(snapshot, present))
+
+    def index(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        options: ReadOptions | None = None,
+        prune: bool = False,
+        progress: Callable[[IndexProgress], None] | None = None,
+        embedding: Callable[[int, int], None] | None = None,
+        timeout: float = 10.0,
+    ) -> IndexReport:
+        """Read files and folders into the index: what changed is replaced, what did not costs nothing.
+
+        Args:
+            options: which files to read, and how.
+            prune: also delete documents below `paths` whose file is gone.
+            progress: called now and then while files are read.
+            embedding: called with passages done and to do, while vectors are made that commits do not wait for.
+            timeout: seconds to wait for another writer.
+
+        Raises:
+            ArgumentError: a path that does not exist, or an engine with a scope.
+            IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
+            EmbeddingError: as `embed`; the files are read.
+        """
+        from sleuth.ingest import IndexInterrupted, index_paths
+
+        if self.scope is not None:
+            raise ArgumentError(
+                "scope must be None to index files, which belong to all: open the index without it"
+            )
+        report = index_paths(
+            self._store,
+            self.settings,
+            paths,
+            options=options,
+            prune=prune,
+            progress=_until_cancelled(progress),
+            timeout=timeout,
+        )
+        try:
+            self.embed(progress=embedding, timeout=timeout)
+        except KeyboardInterrupt:
+            report.interrupted = True
+            raise IndexInterrupted(report) from None
+        return report
+
+    async def aindex(self, paths: Sequence[str | Path], **options: Any) -> IndexReport:
+        """`index`, without blocking the event loop. When it is cancelled, what was read is committed."""
+        from sleuth.remote import in_thread
+
+        return await in_thread(self.index, paths, **options)
+
+    def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
+        """Make the vectors that are still to be made; `add` and `index` do so themselves, and can be broken off.
+
+        Args:
+            progress: called with passages done and passages to do.
+
+        Returns:
+            Passages embedded; 0 where the embedder is so fast that commits wait for it.
+
+        Raises:
+            EmbeddingError: the embedder does not answer, or gives vectors of another length than before.
+        """
+        if self._dense is None or not self._deferred:
+            return 0
+        return fill(self._store, self._dense, _until_cancelled(progress), timeout=timeout)
+
+    def update(
+        self,
+        changes: Mapping[str, Any],
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterForm = None,
+        timeout: float = 10.0,
+    ) -> list[str]:
+        """Change metadata of documents; their text is neither read nor embedded again.
+
+        Args:
+            changes: new values by key; None removes a key.
+            ids: of the documents; None for all that match `filter`, of which one must be there.
+            filter: which documents, by their passages; with `ids`, both must hold.
+
+        Returns:
+            The ids of the documents that changed.
+
+        Raises:
+            ArgumentError: changes that JSON cannot hold or that the engine writes itself (`source`, `path`, ...), or
+                neither ids nor filter.
+            FilterError: a filter that cannot be read, or a key that no document has.
+        """
+        from sleuth.ingest import check_changes, updated
+
+        check_changes(changes)
+        with self._store.writer(timeout=timeout) as writer, self._store.reader() as snapshot:
+            names = self._named(snapshot, ids, filter)
+            changed = [id for id in names if updated(snapshot, writer, id, changes)]
+        self.embed(timeout=timeout)
+        return changed
+
+    # --- out
+
+    def delete(
+        self, ids: Iterable[str] | None = None, *, filter: FilterForm = None, timeout: float = 10.0
+    ) -> list[str]:
+        """Delete documents by id or by filter; their text leaves the disk.
+
+        Args:
+            ids: of the documents; None for all that match `filter`, of which one must be there.
+            filter: which documents, by their passages: a document goes whole where one passage matches. With `ids`,
+                both must hold.
+
+        Returns:
+            The ids that were there.
+
+        Raises:
+            ArgumentError: neither ids nor filter.
+            FilterError: a filter that cannot be read, or a key that no document has.
+        """
+        with self._store.writer(timeout=timeout) as writer, self._store.reader() as snapshot:
+            return writer.delete(self._named(snapshot, ids, filter))
+
+    async def adelete(
+        self, ids: Iterable[str] | None = None, *, filter: FilterForm = None, timeout: float = 10.0
+    ) -> list[str]:
+        """`delete`, without blocking the event loop."""
+        from sleuth.remote import in_thread
+
+        return await in_thread(self.delete, ids, filter=filter, timeout=timeout)
+
+    async def aupdate(
+        self, changes: Mapping[str, Any], ids: Iterable[str] | None = None, **options: Any
+    ) -> list[str]:
+        """`update`, without blocking the event loop."""
+        from sleuth.remote import in_thread
+
+        return await in_thread(self.update, changes, ids, **options)
+
+    def _named(self, snapshot: Snapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
+        """The ids that a change is about, each once: those named that match, or all that match."""
+        tree = as_filter(filter)
+        if ids is None and tree is None:
+            raise ArgumentError("ids or filter must say which documents, got neither")
+        if tree is not None:
+            from sleuth.engine.selection import unknown_keys
+
+            # `lang!=de` with a misspelt key would match everything.
+            if notes := unknown_keys(tree, snapshot, self._searchers_of(snapshot), self.scope):
+                raise FilterError("; ".join(notes))
+        if ids is None:
+            keys = self._keys_where(snapshot, tree)
+            return [document.id for document in snapshot.documents_at(keys.tolist())]
+        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+            raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
+        names = list(dict.fromkeys(check_text(id, "each of ids") for id in ids))
+        return self._within_scope(snapshot, names, tree)
+
+    def _within_scope(self, snapshot: Snapshot, ids: Iterable[str], tree: Filter | None = None) -> list[str]:
+        """Those of these ids whose documents match the scope and a filter; all of them without either."""
+        if self.scope is None and tree is None:
+            return list(ids)
+        names = list(ids)
+        chosen = {
+            document.id for document in snapshot.documents_at(self._keys_where(snapshot, tree).tolist())
+        }
+        return [name for name in names if name in chosen]
+
+    def _keys_where(self, snapshot: Snapshot, tree: Filter | None) -> NDArray[np.int64]:
+        """Keys of the documents that match the scope and a filter, ascending."""
+        from sleuth.engine.selection import Selection
+
+        return Selection(snapshot, self._searchers_of(snapshot), all_of(self.scope, tree)).document_keys()
+
+    # --- what is there
+
+    def get(self, id: str) -> list[RetrievedItem]:
+        """The passage, or all passages of the document, with this id, in order; empty where there is neither."""
+        with self._store.reader() as snapshot:
+            key = snapshot.key_of(check_text(id, "id"))
+            rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
+        return [
+            RetrievedItem(id=row.id, text=row.text, metadata=row.metadata)
+            for row in rows
+            if matches(self.scope, row.metadata)
+        ]
+
+    def documents(self, under: str | None = None) -> list[StoredDocument]:
+        """The documents of the newest version, without their text; with `under`, those whose source is this path
+        or lies below it.
+        """
+        with self._store.reader() as snapshot:
+            documents = list(snapshot.documents(under))
+            if self.scope is None:
+                return documents
+            visible = set(self._within_scope(snapshot, [document.id for document in documents]))
+        return [document for document in documents if document.id in visible]
+
+    def list_documents(
+        self, *, filter: FilterForm = None, after: str | None = None, limit: int = 100
+    ) -> DocumentPage:
+        """One page of the documents that match a filter, by id.
+
+        Pages follow each other by id, so a document that stays in the index comes exactly once, whatever is added or
+        deleted between two pages.
+
+        Args:
+            filter: which documents, by their passages: a document is listed where one passage matches.
+            after: `DocumentPage.after` of the page before; None for the first.
+            limit: how many at most, 1 or more.
+        """
+        limit = check_count(limit, "limit", least=1)
+        tree = as_filter(filter)
+        with self._store.reader() as snapshot:
+            chosen = None
+            if self.scope is not None or tree is not None:
+                chosen = set(self._keys_where(snapshot, tree).tolist())
+            keys: list[int] = []
+            for key, _ in snapshot.by_id("" if after is None else after):
+                if chosen is None or key in chosen:
+                    keys.append(key)
+                    if len(keys) > limit:
+                        break
+            documents = tuple(snapshot.documents_at(keys[:limit]))
+        return DocumentPage(documents, documents[-1].id if len(keys) > limit else None)
+
+    def count(self, filter: FilterForm = None) -> Count:
+        """Count the documents and passages that match a filter; all of them without one."""
+        from sleuth.engine.selection import Selection
+
+        tree = all_of(self.scope, as_filter(filter))
+        with self._store.reader() as snapshot:
+            return Selection(snapshot, self._searchers_of(snapshot), tree).count()
+
+    def facets(
+        self,
+        keys: str | Sequence[str],
+        *,
+        query: str | None = None,
+        filter: FilterForm = None,
+        limit: int = 10,
+    ) -> dict[str, list[Facet]]:
+        """Count, for each value of metadata keys, the documents that have it.
+
+        Args:
+            keys: metadata keys, as filters write them.
+            query: counts only documents with a passage that holds a word of it; None counts all.
+            filter: counts only documents with a passage that matches.
+            limit: values per key, the most frequent first.
+
+        Returns:
+            Values by key, in the order of `keys`; a key that no document has gives an empty list.
+        """
+        from sleuth.engine.selection import Selection, check_keys
+
+        names, limit = check_keys(keys), check_count(limit, "limit")
+        tree = all_of(self.scope, as_filter(filter))
+        with self._store.reader() as snapshot:
+            searchers = self._searchers_of(snapshot)
+            among = None if query is None else searchers.matching(query, tree)
+            selection = Selection(snapshot, searchers, tree, among=among)
+            return {name: selection.facets(name, limit) for name in names}
+
+    def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
+        """The metadata keys of the documents that match a filter, by name, with the types of their values."""
+        from sleuth.engine.selection import Selection
+
+        tree = all_of(self.scope, as_filter(filter))
+        with self._store.reader() as snapshot:
+            return Selection(snapshot, self._searchers_of(snapshot), tree).metadata_keys()
+
+
+def _until_cancelled(progress: Callable[..., None] | None) -> Callable[..., None] | None:
+    """Wrap a progress callback; raises KeyboardInterrupt once the async caller is cancelled."""
+    from sleuth.remote import current_cancellation
+
+    cancellation = current_cancellation()
+    if cancellation is None:
+        return progress
+
+    def report(*args: Any) -> None:
+        if cancellation.requested:
+            raise KeyboardInterrupt
+        if progress is not None:
+            progress(*args)
+
+    return report

@@ -1,0 +1,202 @@
+"""The passages and documents of one version that a filter lets through, counted by their metadata."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import ArgumentError
+from sleuth.filters import keys_in, matches
+from sleuth.ingest import RESERVED
+from sleuth.store import unpack
+from sleuth.store.columns import keys_of, kinds_of, read_column, scalar_rows, values_of
+
+if TYPE_CHECKING:
+    from sleuth.engine.search import Searchers
+    from sleuth.filters import Filter, Scalar
+    from sleuth.store import SegmentView, Snapshot
+
+KNOWN_KEYS = RESERVED | {"title"}
+"""Metadata keys that every index knows, also where no document has them."""
+
+
+class Count(NamedTuple):
+    """How much matches a filter.
+
+    Attributes:
+        documents: those with a passage that matches.
+        passages: those that match.
+    """
+
+    documents: int
+    passages: int
+
+
+class Facet(NamedTuple):
+    """One value of a metadata key.
+
+    Attributes:
+        documents: how many have it.
+    """
+
+    value: Scalar
+    documents: int
+
+
+class MetadataKey(NamedTuple):
+    """One metadata key.
+
+    Attributes:
+        name: as filters write it; a dot steps into an object.
+        types: of its values, as JSON Schema names them: "boolean", "integer", "number", "string", "array", "object". A
+            number that is whole is an "integer", however it was written.
+        documents: how many have it.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    documents: int
+
+
+class _Part(NamedTuple):
+    """The passages of one segment that are selected.
+
+    Attributes:
+        rows: ordinals in the segment, ascending, int64.
+        owners: the document of each, as its place in `Selection.documents`.
+    """
+
+    view: SegmentView
+    rows: NDArray[np.int64]
+    owners: NDArray[np.int64]
+
+
+class Selection:
+    """Passages of one version, and the documents that they belong to. A document without text has no passage.
+
+    Args:
+        filter: which passages are selected; None for all.
+        among: keys of passages, of which the others are left out; None for all.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        searchers: Searchers,
+        filter: Filter | None,
+        *,
+        among: NDArray[np.int64] | None = None,
+    ) -> None:
+        self._snapshot = snapshot
+        self._filter = filter
+        self._is_partial = among is not None
+        self.documents = snapshot.document_keys()
+        views = snapshot.segments("columns")
+        bitmaps = [None] * len(views) if filter is None else searchers.columns.bitmap(filter)
+        self._parts: list[_Part] = []
+        for view, bitmap in zip(views, bitmaps, strict=True):
+            mask = np.ones(len(view), np.bool_) if bitmap is None else unpack(bitmap, len(view))
+            if view.live is not None:
+                mask = mask & unpack(view.live, len(view))
+            rows = np.flatnonzero(mask)
+            if among is not None:
+                rows = rows[np.isin(view.keys[rows], among)]
+            owners = np.searchsorted(self.documents, view.keys[rows], side="right") - 1
+            self._parts.append(_Part(view, rows, owners))
+
+    def count(self) -> Count:
+        """Count what is selected."""
+        return Count(len(self.document_keys()), sum(len(part.rows) for part in self._parts))
+
+    def document_keys(self) -> NDArray[np.int64]:
+        """Keys of the documents, ascending; documents without passages are judged by their own metadata."""
+        is_chosen = np.zeros(len(self.documents), np.bool_)
+        for part in self._parts:
+            is_chosen[part.owners] = True
+        if not self._is_partial:
+            empty = self._empty_documents()
+            chosen = [
+                matches(self._filter, document.metadata)
+                for document in self._snapshot.documents_at(self.documents[empty].tolist())
+            ]
+            is_chosen[empty[np.array(chosen, np.bool_)]] = True
+        return self.documents[is_chosen]
+
+    def _empty_documents(self) -> NDArray[np.int64]:
+        """Places of the documents that have no passage."""
+        passages = [view.keys for view in self._snapshot.segments("columns")]
+        firsts = np.concatenate([*passages, np.zeros(0, np.int64)])
+        return np.flatnonzero(~np.isin(self.documents, firsts))
+
+    def facets(self, key: str, limit: int) -> list[Facet]:
+        """The values of a metadata key, the most frequent first, equal ones by value."""
+        totals: Counter[tuple[type, Scalar]] = Counter()  # True and 1 are two values
+        for part in self._parts:
+            column = read_column(part.view, key)
+            if column is None or not len(part.rows):
+                continue
+            rows, codes = scalar_rows(column, part.rows)
+            owners = part.owners[np.searchsorted(part.rows, rows)]
+            pairs = np.unique(np.stack((codes, owners)), axis=1)
+            used, documents = np.unique(pairs[0], return_counts=True)
+            for value, number in zip(values_of(column, used), documents.tolist(), strict=True):
+                totals[type(value), value] += number  # all passages of a document are in one segment
+        facets = [Facet(value, documents) for (_, value), documents in totals.items()]
+        facets.sort(key=lambda facet: (-facet.documents, str(facet.value)))
+        return facets[:limit]
+
+    def metadata_keys(self) -> list[MetadataKey]:
+        """The metadata keys of what is selected, by name."""
+        names = sorted({key for part in self._parts for key in keys_of(part.view)})
+        keys = []
+        for name in names:
+            types: dict[str, None] = {}
+            owners: list[NDArray[np.int64]] = []
+            for part in self._parts:
+                column = read_column(part.view, name)
+                for kind, rows in (kinds_of(column, part.rows) if column else {}).items():
+                    is_object = kind == "bare" and any(other.startswith(f"{name}.") for other in names)
+                    types["object" if is_object else "array" if kind == "bare" else kind] = None
+                    owners.append(part.owners[np.searchsorted(part.rows, rows)])
+            if owners:
+                keys.append(MetadataKey(name, tuple(types), len(np.unique(np.concatenate(owners)))))
+        return keys
+
+
+def unknown_keys(
+    tree: Filter | None, snapshot: Snapshot, searchers: Searchers, scope: Filter | None
+) -> list[str]:
+    """Say of each key of a filter that no document in the scope has it, with the nearest key that one has."""
+    from difflib import get_close_matches
+
+    if tree is None:
+        return []
+    known = searchers.known_keys.get(scope)
+    if known is None:
+        if scope is None:
+            names = searchers.columns.keys()
+        else:
+            names = [key.name for key in Selection(snapshot, searchers, scope).metadata_keys()]
+        known = searchers.known_keys[scope] = KNOWN_KEYS.union(names)
+    notes = []
+    for key in sorted(keys_in(tree) - known):
+        near = get_close_matches(key, known, 1, 0.6)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        notes.append(f"no document has the metadata key {key!r}{hint}")
+    return notes
+
+
+def check_keys(names: str | Sequence[str]) -> list[str]:
+    """Return metadata keys as a list.
+
+    Raises:
+        ArgumentError: not a key or a list of keys.
+    """
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, Sequence) or not all(isinstance(name, str) and name for name in listed):
+        raise ArgumentError(f"keys must be a metadata key or a list of them, got {names!r}")
+    return list(dict.fromkeys(listed))

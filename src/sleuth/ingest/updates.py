@@ -1,0 +1,61 @@
+"""Changes the metadata of documents that are in the index, without reading their text again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from sleuth.errors import ArgumentError
+from sleuth.ingest.options import RESERVED
+from sleuth.ingest.validate import check_metadata
+from sleuth.store import to_json
+
+if TYPE_CHECKING:
+    from sleuth.store import Snapshot, Writer
+
+
+def check_changes(changes: Mapping[str, Any]) -> None:
+    """Refuse changes that cannot be made.
+
+    Raises:
+        ArgumentError: names the key, and why.
+    """
+    if not isinstance(changes, Mapping):
+        raise ArgumentError(f"changes must be a mapping of metadata keys to values, got {changes!r}")
+    check_metadata(changes)
+    if reserved := RESERVED.intersection(changes):
+        raise ArgumentError(
+            f"changes must be none of the keys that the engine writes itself ({', '.join(sorted(RESERVED))}), "
+            f"got {', '.join(sorted(reserved))}"
+        )
+    if not isinstance(changes.get("title"), str | None):
+        raise ArgumentError(f"changes['title'] must be a string or None, got {changes['title']!r}")
+
+
+def updated(snapshot: Snapshot, writer: Writer, id: str, changes: Mapping[str, Any]) -> bool:
+    """Write a document with changed metadata; whether it was there and something changed.
+
+    The document counts as changed for whoever adds it again: its new content hash is made of the old one and of the
+    new metadata.
+    """
+    document = snapshot.document(id)
+    if document is None:
+        return False
+    metadata = {**document.metadata, **changes}
+    metadata = {key: value for key, value in metadata.items() if value is not None or key not in changes}
+    if metadata == document.metadata:
+        return False
+    told = f"{document.content_hash} {to_json(metadata, 'changes')}"
+    source, title = metadata.pop("source"), metadata.pop("title", "")
+    writer.put(
+        id,
+        blake2b(told.encode(), digest_size=16).hexdigest(),
+        snapshot.chunk_values(id),
+        metadata=metadata,
+        source=None if source == id else source,
+        title=title,
+        size=document.size,
+        modified_ns=document.modified_ns,
+    )
+    return True

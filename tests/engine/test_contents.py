@@ -1,0 +1,215 @@
+"""Documents of an index are listed, counted, changed and deleted by filter."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from sleuth import ArgumentError, Document, Engine, FilterError
+from sleuth.engine import Count, Facet, MetadataKey
+from sleuth.filters import matches
+
+DOCUMENTS = [
+    Document("Tokens are refilled.", {"source": "limits.md", "lang": "en", "year": 2020, "tags": ["a", "b"]}),
+    Document("Ein Eimer voller Tokens.", {"source": "eimer.md", "lang": "de", "year": 2021.5, "tags": ["a"]}),
+    Document("Cats sleep. " * 300, {"source": "cats.md", "lang": "en", "author": {"name": "Ann"}, "draft": True}),
+    Document("", {"source": "empty.md", "lang": "de"}),
+]  # fmt: skip
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
+        opened.add(DOCUMENTS)
+        yield opened
+
+
+def listed(engine: Engine, **options: Any) -> list[str]:
+    return [document.id for document in engine.list_documents(**options).documents]
+
+
+@pytest.mark.parametrize(
+    "filter", [None, "lang:de", "lang!=de", "tags:a", "year>2020", "author.name:Ann", "draft:true", "year:*"]
+)
+def test_counts_listings_and_deletions_agree_with_the_truth_table(engine: Engine, filter: str | None) -> None:
+    """`count`, `list_documents` and `delete` choose the documents that match, those without text included."""
+    from sleuth.filters import as_filter
+
+    expected = sorted(
+        str(document.metadata["source"])
+        for document in DOCUMENTS
+        if matches(as_filter(filter), document.metadata)
+    )
+    assert engine.count(filter).documents == len(expected)
+    assert listed(engine, filter=filter) == expected
+    if filter is not None:
+        assert sorted(engine.delete(filter=filter)) == expected
+        assert engine.count() == Count(
+            len(DOCUMENTS) - len(expected), sum(len(engine.get(id)) for id in listed(engine))
+        )
+
+
+def test_count_counts_passages_too(engine: Engine) -> None:
+    """A long document has several passages, a document without text has none."""
+    assert engine.count("source:cats.md") == Count(1, len(engine.get("cats.md")))
+    assert engine.count("source:empty.md") == Count(1, 0)
+
+
+def test_deleting_needs_to_say_what(engine: Engine) -> None:
+    """Neither ids nor a filter, or a filter with a key that no document has, deletes nothing."""
+    with pytest.raises(ArgumentError, match="ids or filter must say which documents, got neither"):
+        engine.delete()
+    with pytest.raises(FilterError, match="no document has the metadata key 'lnag'; did you mean 'lang'\\?"):
+        engine.delete(filter="lnag!=de")
+    assert engine.delete(["cats.md", "eimer.md"], filter="lang:de") == ["eimer.md"]
+    assert engine.count().documents == 3
+
+
+def test_pages_follow_each_other(engine: Engine) -> None:
+    """Pages hold every document once, also where documents go in between."""
+    first = engine.list_documents(limit=2)
+    assert [document.id for document in first.documents] == ["cats.md", "eimer.md"]
+    assert first.after == "eimer.md"
+    engine.delete(["eimer.md"])
+    last = engine.list_documents(limit=2, after=first.after)
+    assert [document.id for document in last.documents] == ["empty.md", "limits.md"]
+    assert last.after is None
+    with pytest.raises(ArgumentError, match="limit must be an int of 1 or more, got 0"):
+        engine.list_documents(limit=0)
+
+
+def test_facets_count_documents(engine: Engine) -> None:
+    """Facets count documents, not passages: of all, of those that match a filter, of those that hold a word."""
+    assert engine.facets(["lang", "tags", "nothing"]) == {
+        "lang": [Facet("en", 2), Facet("de", 1)],
+        "tags": [Facet("a", 2), Facet("b", 1)],
+        "nothing": [],
+    }
+    assert engine.facets("lang", filter="tags:a") == {"lang": [Facet("de", 1), Facet("en", 1)]}
+    assert engine.facets("lang", query="cats") == {"lang": [Facet("en", 1)]}
+    assert engine.facets("lang", limit=1) == {"lang": [Facet("en", 2)]}
+    assert engine.facets(["year", "draft"]) == {
+        "year": [Facet(2020, 1), Facet(2021.5, 1)],
+        "draft": [Facet(True, 1)],
+    }
+    with pytest.raises(
+        ArgumentError, match="keys must be a metadata key or a list of them, got \\['lang', 3\\]"
+    ):
+        engine.facets(["lang", 3])  # type: ignore[list-item]
+
+
+def test_facets_of_several_segments_and_deleted_documents(engine: Engine) -> None:
+    """Values are added up over segments; deleted documents do not count, and True is not 1."""
+    engine.add([Document("More tokens.", {"source": "more.md", "lang": "en", "draft": 1})])
+    engine.delete(["cats.md"])
+    assert engine.facets(["lang", "draft"]) == {
+        "lang": [Facet("en", 2), Facet("de", 1)],
+        "draft": [Facet(1, 1)],
+    }
+
+
+def test_keys_have_types(engine: Engine) -> None:
+    """Metadata keys come with the JSON types of their values and the number of documents that have them."""
+    keys = {key.name: key for key in engine.metadata_keys()}
+    assert keys["year"] == MetadataKey("year", ("integer", "number"), 2)
+    assert keys["lang"] == MetadataKey("lang", ("string",), 3)
+    assert keys["tags"].types == ("array",)
+    assert keys["author"].types == ("object",)
+    assert keys["author.name"].types == ("string",)
+    assert keys["draft"].types == ("boolean",)
+    assert "draft" not in {key.name for key in engine.metadata_keys("lang:de")}
+
+
+def test_metadata_is_updated_alone(engine: Engine) -> None:
+    """An update changes, adds and removes keys; text, passages and lines stay, and the title is searched."""
+    before = engine.get("cats.md")
+    assert engine.update({"draft": None, "status": "new", "title": "Felines"}, ["cats.md", "none"]) == [
+        "cats.md"
+    ]
+    after = engine.get("cats.md")
+    assert [item.text for item in after] == [item.text for item in before]
+    assert after[0].metadata == {
+        **{key: value for key, value in before[0].metadata.items() if key != "draft"},
+        "status": "new",
+        "title": "Felines",
+    }
+    assert {item.id for item in engine.retrieve("felines", filter="status:new")} == {
+        item.id for item in after
+    }
+    assert engine.update({"status": "new"}, ["cats.md"]) == []
+    assert all(finding.level == "ok" for finding in engine.check(full=True))
+
+
+def test_an_updated_document_counts_as_changed(engine: Engine) -> None:
+    """Adding the original again restores its metadata."""
+    assert engine.update({"year": 1999}, filter="lang:en year:2020") == ["limits.md"]
+    report = engine.add(DOCUMENTS)
+    assert (report.updated, report.unchanged) == (1, 3)
+    assert engine.get("limits.md")[0].metadata["year"] == 2020
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"source": "x"}, "changes must be none of the keys that the engine writes itself .*, got source"),
+        ({"title": 3}, "changes\\['title'\\] must be a string or None, got 3"),
+        ({"x": {1, 2}}, "metadata must be JSON values"),
+        ([], "changes must be a mapping of metadata keys to values, got \\[\\]"),
+    ],
+)
+def test_changes_that_cannot_be_made(engine: Engine, changes: Any, message: str) -> None:
+    """Keys of the engine and values that JSON cannot hold are refused by name."""
+    with pytest.raises(ArgumentError, match=message):
+        engine.update(changes, ["limits.md"])
+
+
+def test_unknown_keys_are_noted(engine: Engine) -> None:
+    """A search with a key that no document has says so, with the nearest one."""
+    ranking = engine.retrieve("tokens", filter="lnag:en")
+    assert (len(ranking), ranking.notes) == (
+        0,
+        ("no document has the metadata key 'lnag'; did you mean 'lang'?",),
+    )
+    assert engine.retrieve("tokens", filter="page:3 lang:en").notes == ()
+
+
+def test_async_twins(engine: Engine, tmp_path: Path) -> None:
+    """Adding, indexing, updating and deleting have async twins that do the same."""
+    (tmp_path / "note.txt").write_text("A note on tokens.", "utf8")
+
+    async def main() -> None:
+        assert (await engine.aadd([Document("New.", {"source": "new.md"})])).added == 1
+        assert (await engine.aindex([tmp_path / "note.txt"])).added == 1
+        assert await engine.aupdate({"x": 1}, ["new.md"]) == ["new.md"]
+        assert await engine.adelete(filter="x:1") == ["new.md"]
+
+    asyncio.run(main())
+
+
+def test_cancelling_ends_an_add(engine: Engine) -> None:
+    """A cancelled `aadd` takes no further document and lets go of the index."""
+    begun, taken = Event(), list[int]()
+
+    def endless() -> Iterator[Document]:
+        while True:
+            taken.append(len(taken))
+            yield Document(f"Document {len(taken)}.", {"source": f"{len(taken)}.md"})
+            begun.set()
+
+    async def main() -> None:
+        task = asyncio.create_task(engine.aadd(endless()))
+        await asyncio.to_thread(begun.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    engine.add([Document("Later.", {"source": "later.md"})], timeout=10)
+    number = len(taken)
+    engine.add([Document("Later still.", {"source": "still.md"})])
+    assert len(taken) == number

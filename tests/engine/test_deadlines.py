@@ -1,0 +1,83 @@
+"""Searches end at their deadline and when their caller is cancelled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+import pytest
+
+from sleuth import ArgumentError, Document, Engine, RetrievalError, SleuthError
+from sleuth.remote import Cancellation, context_of
+
+
+class Slow:
+    """An embedder whose queries wait until they are released."""
+
+    fingerprint = "slow"
+
+    def __init__(self) -> None:
+        self.asked, self.release = Event(), Event()
+
+    def embed_query(self, text: str) -> list[float]:
+        self.asked.set()
+        self.release.wait(10)
+        return [1.0, 0.0]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return np.ones((len(texts), 2)).tolist()
+
+
+@pytest.fixture
+def slow() -> Iterator[Slow]:
+    embedder = Slow()
+    yield embedder
+    embedder.release.set()
+
+
+@pytest.fixture
+def engine(tmp_path: Path, slow: Slow) -> Iterator[Engine]:
+    with Engine.open(tmp_path / "index", create=True, embedder=slow) as opened:
+        opened.add([Document("Tokens are refilled.", {"source": "limits.md"})])
+        yield opened
+
+
+def test_a_late_leg_is_abandoned(engine: Engine) -> None:
+    """The words answer while the embedder is still waited for; the report says so."""
+    started = time.monotonic()
+    ranking = engine.retrieve("tokens", deadline=0.2)
+    assert time.monotonic() - started < 5
+    assert [item.id for item in ranking] == ["limits.md#0"]
+    assert [(part.name, part.status, part.error) for part in ranking.failures] == [
+        ("dense", "abandoned", "no answer within 0.2 s")
+    ]
+
+
+def test_no_answer_in_time_is_an_error(engine: Engine) -> None:
+    """With the late leg alone there is nothing to rank."""
+    with pytest.raises(RetrievalError, match=r"no part answered: dense: no answer within 0\.2 s"):
+        engine.retrieve("tokens", legs=["dense"], deadline=0.2)
+
+
+@pytest.mark.parametrize("deadline", [0, -1, True, "1", float("nan")])
+def test_deadlines_are_seconds(engine: Engine, deadline: object) -> None:
+    """A deadline is a number above 0."""
+    with pytest.raises(ArgumentError, match="deadline must be a number of seconds above 0, or None, got "):
+        engine.retrieve("tokens", deadline=deadline)  # type: ignore[arg-type]
+
+
+def test_a_cancelled_search_goes_no_further(engine: Engine, slow: Slow) -> None:
+    """Once its caller is cancelled, a search ends at its next step."""
+    cancellation = Cancellation()
+
+    def cancelled_retrieve() -> None:
+        slow.release.set()
+        cancellation.cancel()
+        engine.retrieve("tokens")
+
+    with pytest.raises(SleuthError, match="the caller was cancelled"):
+        context_of(cancellation).run(cancelled_retrieve)
+    assert not slow.asked.is_set()
