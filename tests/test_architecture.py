@@ -8,10 +8,11 @@ import runpy
 import subprocess
 import sys
 import tomllib
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -56,35 +57,47 @@ def unit(path: Path) -> str:
     return path.relative_to(SRC).with_suffix("").parts[0]
 
 
-def checked_only(tree: ast.Module) -> set[int]:
-    """The nodes of a module that are for type checking only, by `id`."""
-    return {
-        id(child)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for statement in node.body
-        for child in ast.walk(statement)
-    }
+class Import(NamedTuple):
+    """A statement that imports.
+
+    Attributes:
+        module: from which names are imported; "" for `import a, b`.
+        names: what is imported.
+        for_types: whether it is read by type checkers only.
+    """
+
+    module: str
+    names: tuple[str, ...]
+    for_types: bool
+
+
+@cache
+def import_statements(path: Path) -> tuple[Import, ...]:
+    """All of a file, those within functions too."""
+    return tuple(_import_statements(ast.parse(path.read_text("utf8")), for_types=False))
+
+
+def _import_statements(node: ast.AST, *, for_types: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ImportFrom):
+            yield Import(child.module or "", tuple(alias.name for alias in child.names), for_types)
+        elif isinstance(child, ast.Import):
+            yield Import("", tuple(alias.name for alias in child.names), for_types)
+        elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            yield from _import_statements(child, for_types=True)
+        elif not isinstance(child, ast.expr):
+            yield from _import_statements(child, for_types=for_types)
 
 
 def imports(path: Path) -> set[str]:
     """Rooms of sleuth that a module imports when it runs; names imported for type checking only do not count."""
-    tree = ast.parse(path.read_text("utf8"))
-    guarded = checked_only(tree)
-    found = set()
-    for node in ast.walk(tree):
-        if id(node) in guarded:
-            continue
-        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = (
-                [f"sleuth.{alias.name}" for alias in node.names] if node.module == "sleuth" else [node.module]
-            )
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        found |= {name.split(".")[1] for name in names if name.startswith("sleuth.")}
-    return found
+    names: set[str] = set()
+    for statement in import_statements(path):
+        if not statement.for_types:
+            inside = statement.module in ("", "sleuth")
+            prefix = "sleuth." if statement.module == "sleuth" else ""
+            names |= {prefix + name for name in statement.names} if inside else {statement.module}
+    return {name.split(".")[1] for name in names if name.startswith("sleuth.")}
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SRC)))
@@ -132,19 +145,17 @@ def exported() -> dict[str, dict[str, str]]:
 
 def modules_imported(path: Path, known: Container[str], homes: Mapping[str, Mapping[str, str]]) -> set[str]:
     """Modules that a module imports, within functions too; names of packages count as the modules they are from."""
-    tree = ast.parse(path.read_text("utf8"))
-    guarded = checked_only(tree)
     modules: set[str] = set()
-    for node in ast.walk(tree):
-        if id(node) in guarded:
+    for statement in import_statements(path):
+        if statement.for_types:
             continue
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sleuth":
-            for alias in node.names:
-                whole = f"{node.module}.{alias.name}"
-                home = homes.get(node.module, {}).get(alias.name, node.module)
+        if not statement.module:
+            modules |= set(statement.names)
+        elif statement.module.split(".")[0] == "sleuth":
+            for name in statement.names:
+                whole = f"{statement.module}.{name}"
+                home = homes.get(statement.module, {}).get(name, statement.module)
                 modules.add(whole if whole in known else home)
-        elif isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
     return modules
 
 
@@ -208,15 +219,13 @@ def module_paths(path: Path) -> list[str]:
     """Modules below a room from which a file imports names; a room's own files may."""
     own = f"sleuth.{unit(path)}." if path.is_relative_to(SRC) else "-"
     return [
-        node.module
-        for node in ast.walk(ast.parse(path.read_text("utf8")))
-        if isinstance(node, ast.ImportFrom)
-        and node.module is not None
-        and node.module.startswith("sleuth.")
-        and node.module.count(".") > 1
-        and not SRC.joinpath(*node.module.split(".")[1:], "__init__.py").exists()
-        and not node.module.startswith(own)
-        and node.module.rpartition(".")[0] not in MODULES_FOR_ALL
+        module
+        for module, _, _ in import_statements(path)
+        if module.startswith("sleuth.")
+        and module.count(".") > 1
+        and not SRC.joinpath(*module.split(".")[1:], "__init__.py").exists()
+        and not module.startswith(own)
+        and module.rpartition(".")[0] not in MODULES_FOR_ALL
     ]
 
 
@@ -277,12 +286,9 @@ def test_only_remote_rooms_open_connections() -> None:
     for path in modules():
         if unit(path) in allowed:
             continue
-        tree = ast.parse(path.read_text("utf8"))
-        names = {
-            alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
-        }
-        names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        assert not names & network, path
+        for statement in import_statements(path):
+            names = {statement.module} if statement.module else set(statement.names)
+            assert not names & network, path
 
 
 def test_kernels_include_nothing_that_a_machine_may_lack(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,12 +326,12 @@ def test_a_source_distribution_can_be_built() -> None:
 def imported_modules(path: Path) -> set[Path]:
     """Files of sleuth that a module imports: at its top, inside functions, and for type checking alike."""
     files = set()
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
-        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("sleuth."):
+    for module, names, _ in import_statements(path):
+        if not module.startswith("sleuth."):
             continue
-        place = SRC.joinpath(*(node.module or "").split(".")[1:])
+        place = SRC.joinpath(*module.split(".")[1:])
         candidates = [place.with_suffix(".py"), place / "__init__.py"]
-        candidates += [place / f"{alias.name}.py" for alias in node.names]
+        candidates += [place / f"{name}.py" for name in names]
         files |= {candidate for candidate in candidates if candidate.is_file()}
     return files
 
