@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sleuth.code.parsing import (
     LANGUAGES,
     PURPOSES,
-    ROLE_OF_CAPTURE,
+    ROLE_NUMBERS,
     Detail,
     LineIndex,
     Tables,
@@ -70,7 +70,7 @@ def test_queries_compile(language: str) -> None:
     assert {"import", "reference.call"} < subjects
     assert any(subject.startswith("definition.") for subject in subjects)
     assert all(
-        s in ROLE_OF_CAPTURE or s.partition(".")[0] in ("definition", "doc", "import", "wrapper")
+        s in ROLE_NUMBERS or s.partition(".")[0] in ("definition", "doc", "import", "wrapper")
         for s in subjects
     )
 

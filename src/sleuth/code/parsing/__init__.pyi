@@ -13,7 +13,7 @@ from sleuth.code.parsing.grammars import PURPOSES as PURPOSES
 from sleuth.code.parsing.grammars import grammar as grammar
 from sleuth.code.parsing.grammars import query_text as query_text
 from sleuth.code.parsing.imports import imports_of as imports_of
-from sleuth.code.parsing.kinds import ROLE_OF_CAPTURE as ROLE_OF_CAPTURE
+from sleuth.code.parsing.kinds import ROLE_NUMBERS as ROLE_NUMBERS
 from sleuth.code.parsing.labels import category_of as category_of
 from sleuth.code.parsing.languages import LANGUAGES as LANGUAGES
 from sleuth.code.parsing.languages import language_of as language_of
@@ -22,9 +22,12 @@ from sleuth.code.parsing.limits import is_suspicious as is_suspicious
 from sleuth.code.parsing.limits import seconds_for as seconds_for
 from sleuth.code.parsing.lines import LineIndex as LineIndex
 from sleuth.code.parsing.parse import parse_source as parse_source
+from sleuth.code.parsing.tables import ReferenceRow as ReferenceRow
 from sleuth.code.parsing.tables import Tables as Tables
 from sleuth.code.parsing.tables import pack_tables as pack_tables
 from sleuth.code.parsing.tables import unpack_tables as unpack_tables
+from sleuth.code.parsing.uses import place_uses as place_uses
+from sleuth.code.parsing.uses import read_uses as read_uses
 from sleuth.code.parsing.workers import Workers as Workers
 
 __all__: list[str]

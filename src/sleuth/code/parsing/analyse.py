@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple
@@ -12,7 +13,6 @@ from sleuth.code.parsing.facts import Facts, Source, facts_of
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import LANGUAGES, language_of, language_of_first_line
 from sleuth.code.parsing.limits import IN_PLACE_SECONDS, MAX_BYTES, TOO_LARGE, is_suspicious
-from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.parse import SlowParseError
 from sleuth.code.parsing.workers import Workers
 from sleuth.files import decode, is_binary
@@ -115,10 +115,10 @@ class Analyser:
     def _parse(self, source: Source) -> Facts:
         content = zlib.compress(source.text, 1)
         if not is_suspicious(source.text, content):
-            try:
+            with suppress(
+                SlowParseError, MemoryError, RecursionError
+            ):  # a process that can be killed tries again
                 return facts_of(source, content, IN_PLACE_SECONDS)
-            except (SlowParseError, MemoryError, RecursionError):
-                pass
         return self._workers.submit([source]).result()[0]
 
 
@@ -156,8 +156,8 @@ def skipped(
 
 
 def _analysed(file: _Readable, facts: Facts) -> Analysed:
-    path, text, _ = file.source
-    lines = LineIndex(text)
+    path = file.source.path
+    lines = file.text.split("\n")
     texts = {
         "body": file.text,
         "path": path.rpartition(".")[0] or path,
@@ -165,9 +165,10 @@ def _analysed(file: _Readable, facts: Facts) -> Analysed:
         "defines": facts.defines,
         "uses": facts.uses,
     }
-    bodies = [lines.cut(first, last) for first, last, *_ in facts.chunks.tolist()]
+    bodies = ["\n".join(lines[first - 1 : last]) for first, last, *_ in facts.chunks.tolist()]
+    count = len(lines) - (not lines[-1])
     return Analysed(
-        path, file.language, file.category, file.encoding, len(lines), file.size, "", facts.content, facts.packed,
+        path, file.language, file.category, file.encoding, count, file.size, "", facts.content, facts.packed,
         texts, {"body": bodies, "symbol": facts.symbols}, failure=facts.failure,
     )  # fmt: skip
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     """The nodes of one match, by capture."""
 
 _MOST_COMMENT_LINES = 80
+_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 _RANK = {kind: rank for rank, kind in enumerate(PRECEDENCE)}
 
 
@@ -67,24 +68,14 @@ def definition_table(definitions: Sequence[Definition], lines: LineIndex) -> Tab
     """Return definitions as rows of `DefinitionRow`."""
     rows = [
         (
-            KINDS.index(d.kind), d.start, d.end, d.own.start, d.name.start, d.name.end - d.name.start, d.first, 0,
-            d.last, d.parent, d.body, d.doc.start, d.doc.end - d.doc.start, d.scope.start, d.scope.end - d.scope.start,
+            _NUMBERS[d.kind], d.start, d.end, d.own.start - d.start, d.name.start - d.start, d.name.end - d.name.start,
+            d.first, lines.line(d.name.start), d.last, d.parent, d.body - d.start if d.body >= 0 else -1,
+            d.doc.start - d.start if d.doc.end else 0, d.doc.end - d.doc.start,
+            d.scope.start - d.start if d.scope.end else 0, d.scope.end - d.scope.start,
         )
         for d in definitions
     ]  # fmt: skip
-    table = table_of(rows, DefinitionRow)
-    column = dict(zip(DefinitionRow._fields, table.T, strict=True))
-    column["line"][:] = lines.lines_of(column["name"])
-    start = column["start"]
-    column["head"] -= start
-    column["name"] -= start
-    for place, present in (
-        (column["body"], column["body"] >= 0),
-        (column["doc"], column["doc_size"] > 0),
-        (column["scope"], column["scope_size"] > 0),
-    ):
-        place[present] -= start[present]
-    return table
+    return table_of(rows, DefinitionRow)
 
 
 def definitions_of(

@@ -25,7 +25,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sleuth.code.parsing.kinds import KINDS, ROLE_OF_CAPTURE
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.parsing.kinds import KINDS, ROLE_NUMBERS
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.errors import CodeError
 
@@ -36,7 +39,7 @@ PURPOSES: Final = ("definitions", "references", "imports")
 _QUERIES: Final = Path(__file__).parent / "queries"
 _INHERITS: Final = re.compile(r"; inherits: ([\w, ]+)\n")
 _CAPTURE: Final = re.compile(r"@([\w.]+)")
-_SUBJECTS: Final = ("import", "doc", "wrapper", *(f"definition.{kind}" for kind in KINDS), *ROLE_OF_CAPTURE)
+_SUBJECTS: Final = ("import", "doc", "wrapper", *(f"definition.{kind}" for kind in KINDS), *ROLE_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +63,15 @@ class Grammar:
         name: in `LANGUAGES`.
         query: of all purposes.
         patterns: of the query, by number.
+        roles: by pattern the number of the role of the uses that it finds, -1 where it finds something else;
+            shape (patterns,).
     """
 
     name: str
     language: tree_sitter.Language
     query: tree_sitter.Query
     patterns: tuple[Pattern, ...]
+    roles: NDArray[np.int32]
 
 
 @cache
@@ -91,11 +97,12 @@ def grammar(name: str) -> Grammar:
         ) from error
     patterns = tuple(_pattern(query, number, text) for number in range(query.pattern_count))
     for subject in _SUBJECTS:
-        if subject in ROLE_OF_CAPTURE and any(pattern.subject == subject for pattern in patterns):
+        if subject in ROLE_NUMBERS and any(pattern.subject == subject for pattern in patterns):
             query.disable_capture(
                 subject
             )  # the pattern's number says it; a node for each use would cost time
-    return Grammar(name, language, query, patterns)
+    roles = [ROLE_NUMBERS.get(pattern.subject, -1) for pattern in patterns]
+    return Grammar(name, language, query, patterns, np.array(roles, np.int32))
 
 
 def query_text(language: str, purpose: str) -> str:

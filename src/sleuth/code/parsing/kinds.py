@@ -24,11 +24,11 @@ PRECEDENCE: Final = (
 ROLES: Final = ("inheritance", "instantiation", "call", "reference")
 """What a reference can do, by number; the first of these wins where several patterns find the same name."""
 
-ROLE_OF_CAPTURE: Final = {
-    "reference.inheritance": "inheritance",
-    "reference.instantiation": "instantiation",
-    "reference.call": "call",
-    "reference.type": "reference",
-    "reference.value": "reference",
-}
-"""The role that each capture of a query stands for."""
+ROLE_NUMBERS: Final = {
+    f"reference.{name}": ROLES.index(role)
+    for name, role in (
+        ("inheritance", "inheritance"), ("instantiation", "instantiation"), ("call", "call"),
+        ("type", "reference"), ("value", "reference"),
+    )
+}  # fmt: skip
+"""The number of the role that each capture of a query stands for."""

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sleuth.code.parsing.chunks import cut_definitions
 from sleuth.code.parsing.definitions import definition_table, definitions_of
 from sleuth.code.parsing.detail import Detail
 from sleuth.code.parsing.grammars import grammar
-from sleuth.code.parsing.kinds import ROLE_OF_CAPTURE
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.references import imports_of_matches, references_of
-from sleuth.code.parsing.scopes import Scopes
 from sleuth.code.parsing.tables import Tables
+from sleuth.code.parsing.uses import read_uses
 from sleuth.errors import CodeError
 
 if TYPE_CHECKING:
@@ -64,20 +65,16 @@ def tables_of(source: bytes, language: str, seconds: float | None = None) -> Tab
     stop = None if seconds is None else time.thread_time() + seconds
     tree = _parsed(source, chosen, stop)
     lines = LineIndex(source)
-    matches, uses = _matches(tree, chosen)
+    uses, others = read_uses(_matches(tree, chosen), chosen.roles)
+    by_subject = _by_subject(others, chosen)
     definitions = definitions_of(
-        matches["definition"], [match for _, match in matches["wrapper"]], [match for _, match in matches["doc"]],
-        lines, LANGUAGES[language].comment,
+        by_subject["definition"], [match for _, match in by_subject["wrapper"]],
+        [match for _, match in by_subject["doc"]], lines, LANGUAGES[language].comment,
     )  # fmt: skip
-    scopes = Scopes(
-        [d.start for d in definitions], [d.end for d in definitions], [d.parent for d in definitions]
-    )
     return Tables(
         definition_table(definitions, lines),
-        references_of(
-            uses, lines, scopes, [d.name.start for d in definitions], capitals=language in _CAPITALS
-        ),
-        imports_of_matches([match for _, match in matches["import"]], lines, scopes),
+        references_of(uses, lines, definitions, capitals=language in _CAPITALS),
+        imports_of_matches([match for _, match in by_subject["import"]], lines, definitions),
         cut_definitions(tree.root_node, definitions, lines),
         sound=not tree.root_node.has_error,
     )
@@ -99,23 +96,19 @@ def _parsed(source: bytes, grammar: Grammar, stop: float | None) -> Tree:
         raise SlowParseError("it takes too long to parse") from None
 
 
-def _matches(
-    tree: Tree, grammar: Grammar
-) -> tuple[dict[str, list[tuple[Pattern, Match]]], list[tuple[str, list[Match]]]]:
-    """Return what the patterns find: uses by subject; the rest by the first word of their pattern's subject."""
+def _matches(tree: Tree, grammar: Grammar) -> list[tuple[int, Match]]:
+    """Return what the patterns find, with the number of the pattern."""
     import tree_sitter
 
-    cursor = tree_sitter.QueryCursor(grammar.query)
-    by_pattern: list[list[Match]] = [[] for _ in grammar.patterns]
-    for number, match in cursor.matches(tree.root_node):
-        by_pattern[number].append(match)
-    uses: list[tuple[str, list[Match]]] = []
-    others: dict[str, list[tuple[Pattern, Match]]] = defaultdict(list)
-    for pattern, group in zip(grammar.patterns, by_pattern, strict=True):
-        if not group:
-            continue
-        if pattern.subject in ROLE_OF_CAPTURE:
-            uses.append((pattern.subject, group))
-        else:
-            others[pattern.subject.partition(".")[0]] += [(pattern, match) for match in group]
-    return others, uses
+    return tree_sitter.QueryCursor(grammar.query).matches(tree.root_node)
+
+
+def _by_subject(
+    matches: Sequence[tuple[int, Match]], grammar: Grammar
+) -> dict[str, list[tuple[Pattern, Match]]]:
+    """Return the matches by the first word of their pattern's subject, in order of the patterns."""
+    groups: dict[str, list[tuple[Pattern, Match]]] = defaultdict(list)
+    for number, match in sorted(matches, key=itemgetter(0)):
+        pattern = grammar.patterns[number]
+        groups[pattern.subject.partition(".")[0]].append((pattern, match))
+    return groups

@@ -147,6 +147,7 @@ def serve() -> None:
     os.dup2(2, 1)  # what a library prints must not land among the answers
     _limit_memory()
     gc.disable()  # nothing here makes cycles; looking for them would cost a fifth of the time
+    gc.freeze()
     answers.write(b"+")
     answers.flush()
     while True:

@@ -1,0 +1,89 @@
+"""The kernel that reads used names, against a slow reading of the same matches."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.code.parsing import ReferenceRow, place_uses, read_uses
+
+SIZE = 60
+ROLES = np.array([-1, 0, 2, 3], np.int32)
+MOST = 5
+PLACES = st.integers(0, SIZE)
+NODES = st.builds(lambda a, b: SimpleNamespace(start_byte=min(a, b), end_byte=max(a, b)), PLACES, PLACES)
+CAPTURES = st.fixed_dictionaries(
+    {"name": st.lists(NODES, min_size=1, max_size=2)},
+    optional={"qualifier": st.lists(NODES, min_size=1, max_size=1)},
+)
+MATCHES = st.lists(st.tuples(st.integers(0, 3), CAPTURES), max_size=12)
+NEWLINES = st.lists(PLACES, unique=True, max_size=8).map(lambda places: np.array(sorted(places), np.int64))
+
+
+@st.composite
+def nested_spans(draw: st.DrawFn) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Definitions that nest, in order of start, containers first."""
+    spans: list[tuple[int, int, int, int]] = []
+    waiting = [(0, SIZE, -1)]
+    while waiting and len(spans) < 8:
+        low, high, parent = waiting.pop(0)
+        if low == high:
+            continue
+        start = draw(st.integers(low, high - 1))
+        end = draw(st.integers(start + 1, high))
+        spans.append((start, end, parent, draw(st.integers(start, end))))
+        waiting += [(start, end, len(spans) - 1), (end, high, parent)]
+    order = sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1], i))
+    place = {old: new for new, old in enumerate(order)} | {-1: -1}
+    rows = [(spans[i][0], spans[i][1], place[spans[i][2]], spans[i][3]) for i in order]
+    return np.array(rows, np.int32).reshape(-1, 4)
+
+
+@settings(max_examples=300, deadline=None)
+@given(MATCHES, NEWLINES, nested_spans())
+def test_uses_are_placed(
+    matches: list[Any],
+    newlines: np.ndarray[Any, np.dtype[np.int64]],
+    spans: np.ndarray[Any, np.dtype[np.int32]],
+) -> None:
+    """Each place is used once, by its first role and longest qualifier, on its line and in its innermost definition."""
+    uses, others = read_uses(matches, ROLES)
+    assert others == [match for match in matches if ROLES[match[0]] < 0]
+    expected: dict[tuple[int, int], ReferenceRow] = {}
+    for number, captures in sorted(matches, key=lambda match: int(ROLES[match[0]])):
+        for name in captures["name"] if ROLES[number] >= 0 else ():
+            start, end, role = name.start_byte, name.end_byte, int(ROLES[number])
+            before = captures.get("qualifier", [SimpleNamespace(start_byte=0, end_byte=0)])[0]
+            size = min(before.end_byte - before.start_byte, MOST)
+            back = start - (before.end_byte - size) if size else 0
+            around = [i for i, span in enumerate(spans) if span[0] <= start < span[1]]
+            line = int((newlines < start).sum()) + 1
+            row = ReferenceRow(line, start, end - start, back, size, role, max(around, default=-1))
+            other = expected.get((start, end))
+            if other is None or (other.role == role and reach(other) < before.end_byte):
+                expected[start, end] = row
+    names = set(spans[:, 3].tolist())
+    rows = [row for (start, end), row in sorted(expected.items()) if end > start and start not in names]
+    table = place_uses(uses, newlines, spans, MOST)
+    assert [without_ties(ReferenceRow(*row)) for row in table.tolist()] == [without_ties(row) for row in rows]
+
+
+def reach(row: ReferenceRow) -> int:
+    """Where the qualifier of a use ends; 0 where it has none."""
+    return row.name - row.qualifier + row.qualifier_size if row.qualifier_size else 0
+
+
+def without_ties(row: ReferenceRow) -> tuple[int, ...]:
+    """What is decided about a use: of qualifiers that end at one place any may be chosen."""
+    return row.line, row.name, row.name_size, row.role, row.symbol
+
+
+def test_unknown_patterns_are_refused() -> None:
+    """A match of a pattern that the query does not have raises ValueError."""
+    with pytest.raises(ValueError, match="known pattern"):
+        read_uses([(9, {})], ROLES)
