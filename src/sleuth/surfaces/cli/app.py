@@ -49,6 +49,7 @@ COMMANDS = {
     "kb": "kb",
     "code": "code",
     "serve": "serve",
+    "mcp": "mcp",
 }
 
 app = typer.Typer(

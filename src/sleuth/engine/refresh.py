@@ -1,0 +1,67 @@
+"""Compares an index with the files it was made from, and indexes those that changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sleuth.code.snapshots.changes import changed_files as changed_code
+from sleuth.ingest.changes import ChangedFiles
+from sleuth.ingest.changes import changed_files as changed_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sleuth.code import Snapshot
+    from sleuth.engine.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs between files and index.
+
+    Attributes:
+        documents: files that documents came from.
+        code: by absolute path of the repository, paths relative to it.
+    """
+
+    documents: ChangedFiles = field(default_factory=lambda: ChangedFiles([], []))
+    code: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> list[str]:
+        """All of them, absolute, each once."""
+        code = [f"{root}/{path}" for root, paths in self.code.items() for path in paths]
+        return list(dict.fromkeys([*self.documents.modified, *self.documents.missing, *code]))
+
+
+def changes_of(engine: Engine | None, snapshots: Sequence[Snapshot]) -> Changes:
+    """Return what differs between files and index; files that are new in a folder of documents are not noticed.
+
+    Raises:
+        CodeError: git failed.
+    """
+    documents = changed_documents(engine.documents()) if engine is not None else ChangedFiles([], [])
+    return Changes(documents, {s.repository.path: changed_code(s) for s in snapshots})
+
+
+def index_changes(engine: Engine | None, snapshots: Sequence[Snapshot], changes: Changes) -> None:
+    """Index what changed, without waiting for another writer.
+
+    Files that were read with options of their own are left to the command that names these options.
+
+    Raises:
+        IndexLockedError: another process indexes now.
+    """
+    from sleuth.code import index_path
+
+    if engine is not None:
+        with engine._store.reader() as snapshot:
+            notes = snapshot.notes()
+        modified, missing = changes.documents
+        paths = [path for path in (*modified, *missing) if f"read {path}" not in notes]
+        if paths:
+            engine.index(paths, prune=True, timeout=0.0)
+    for snapshot_of_code in snapshots:
+        if changes.code.get(snapshot_of_code.repository.path):
+            index_path(snapshot_of_code.storage, snapshot_of_code.repository.path, timeout=0.0)

@@ -1,0 +1,46 @@
+"""Tells which files differ from what the index holds of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from sleuth.ingest.sync import file_of
+from sleuth.ingest.walking import is_gone
+
+if TYPE_CHECKING:
+    from sleuth.store.record.values import StoredDocument
+
+
+class ChangedFiles(NamedTuple):
+    """Files that are not as they were read, in order.
+
+    Attributes:
+        modified: another size or time than when they were read.
+        missing: no longer there.
+    """
+
+    modified: list[str]
+    missing: list[str]
+
+
+def changed_files(documents: Iterable[StoredDocument]) -> ChangedFiles:
+    """Compare the size and time of each document's file with those of when it was read.
+
+    Documents that came from no file are left out.
+    """
+    states = {file_of(doc): (doc.size, doc.modified_ns) for doc in documents if doc.modified_ns is not None}
+    modified, missing = [], []
+    for source, state in states.items():
+        try:
+            status = os.stat(source)  # noqa: PTH116 - half the time of Path.stat, over every file of an index
+        except FileNotFoundError:
+            if is_gone(source):
+                missing.append(source)
+        except OSError:
+            continue  # cannot be seen now, as on a drive that is away
+        else:
+            if (status.st_size, status.st_mtime_ns) != state:
+                modified.append(source)
+    return ChangedFiles(sorted(modified), sorted(missing))

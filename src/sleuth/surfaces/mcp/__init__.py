@@ -1,0 +1,1 @@
+"""Sleuth as a server of the Model Context Protocol: six tools that read."""

@@ -1,0 +1,126 @@
+"""Brings an index up to date in the background when files have changed, within limits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sleuth.errors import IndexLockedError, SleuthError
+
+if TYPE_CHECKING:
+    from sleuth.code import Snapshot
+    from sleuth.engine.engine import Engine
+
+MAX_CHANGED = 2_000
+"""Changed files from which on indexing is left to `sleuth index` and `sleuth code index`."""
+
+WAIT = 0.3
+"""Seconds that an answer waits for the index to be brought up to date."""
+
+PAUSE = 1.0
+"""Least seconds between two looks at the files."""
+
+SHARE = 20
+"""A look that took a second is followed by this many seconds of rest."""
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """What differs between files and index.
+
+    Attributes:
+        files: how many; None where the files were not compared yet.
+        paths: the first few of them.
+        error: why the last refresh failed; "" where it did not.
+    """
+
+    files: int | None = None
+    paths: tuple[str, ...] = ()
+    error: str = ""
+
+    def to_dict(self, *, paths: bool = True) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        named = {"paths": list(self.paths)} if paths and self.paths else {}
+        return {"files": self.files, **named, **({"error": self.error} if self.error else {})}
+
+
+class Refresher:
+    """Compares files with the index and indexes what changed, in one thread at a time.
+
+    Args:
+        engine, snapshots: return what is open now, each time they are called.
+        write: whether to index changes; else they are only counted.
+
+    Attributes:
+        rest: seconds that must pass after the last look.
+    """
+
+    def __init__(
+        self,
+        engine: Callable[[], Engine | None],
+        snapshots: Callable[[], Sequence[Snapshot]],
+        *,
+        write: bool = True,
+    ) -> None:
+        self._engine = engine
+        self._snapshots = snapshots
+        self._write = write
+        self._guard = threading.Lock()
+        self._running: threading.Thread | None = None
+        self._ended = float("-inf")
+        self.rest = 0.0
+        self.stale = Stale()
+
+    def check(self, wait: float = WAIT) -> Stale:
+        """Start a look at the files where one is due, wait for it a moment, and return what is known."""
+        with self._guard:
+            thread = self._running
+            if thread is None and time.monotonic() >= self._ended + self.rest:
+                thread = self._running = threading.Thread(
+                    target=self._run, name="sleuth-refresh", daemon=True
+                )
+                thread.start()
+        if thread is not None and wait:
+            thread.join(wait)
+        return self.stale
+
+    def finish(self, seconds: float = 10.0) -> None:
+        """Wait for the look that is under way."""
+        if (thread := self._running) is not None:
+            thread.join(seconds)
+
+    def _run(self) -> None:
+        began = time.monotonic()
+        try:
+            self.stale = self._look()
+        except Exception as error:  # noqa: BLE001 - an answer that may be stale is better than none
+            self.stale = Stale(self.stale.files, self.stale.paths, str(error))
+        finally:
+            took = time.monotonic() - began
+            with self._guard:
+                self._ended, self.rest = time.monotonic(), max(PAUSE, SHARE * took)
+                self._running = None
+
+    def _look(self) -> Stale:
+        from sleuth.engine.refresh import changes_of, index_changes
+
+        changes, error = changes_of(self._engine(), self._snapshots()), ""
+        if changes.paths and self._write and len(changes.paths) <= MAX_CHANGED:
+            self.stale = _stale(changes.paths)
+            try:
+                index_changes(self._engine(), self._snapshots(), changes)
+            except IndexLockedError:
+                pass  # whoever indexes now does it for us
+            except SleuthError as failure:
+                error = str(failure)
+            changes = changes_of(self._engine(), self._snapshots())
+        return _stale(changes.paths, error)
+
+
+def _stale(changed: Sequence[str], error: str = "") -> Stale:
+    return Stale(len(changed), tuple(changed[:_NAMED]), error)

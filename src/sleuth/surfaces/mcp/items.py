@@ -1,0 +1,108 @@
+"""Shows passages, definitions, uses and commits as JSON, at three lengths each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sleuth.surfaces.mcp.budget import Graded
+
+if TYPE_CHECKING:
+    from sleuth.code.repository.history import Commit
+    from sleuth.engine.answering import Answering
+    from sleuth.types import RetrievedItem
+
+OUTLINE = 160
+"""Characters of a passage that its outline shows."""
+
+UrlOf = Callable[[str, Mapping[str, Any]], str]
+"""Returns the address at which a reader sees what an id and metadata describe; never empty."""
+
+
+def file_url(id: str, metadata: Mapping[str, Any]) -> str:
+    """Return the address of a passage: that of its page on the web, or of its file with lines."""
+    source = str(metadata.get("source") or id)
+    if source.startswith(("http://", "https://")):
+        return source
+    path = source.rpartition("#")[0] if "row" in metadata else source
+    if not Path(path).is_absolute():
+        from urllib.parse import quote
+
+        return f"sleuth:///{quote(id)}"
+    if metadata.get("page"):
+        return f"{Path(path).as_uri()}#page={metadata['page']}"
+    lines = metadata.get("start_line")
+    return Path(path).as_uri() + (f"#L{lines}-L{metadata.get('end_line', lines)}" if lines else "")
+
+
+def title_of(id: str, metadata: Mapping[str, Any]) -> str:
+    """Return what a reader calls a passage: its symbol, title or heading, and its file."""
+    source = str(metadata.get("source") or id)
+    name = source if "://" in source else Path(source).name
+    told = metadata.get("symbol") or metadata.get("heading") or metadata.get("title")
+    return f"{told} ({name})" if told and str(told) != name else name
+
+
+def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) -> Graded:
+    """Return a hit of a search."""
+    metadata = item.metadata
+    name = {
+        "id": item.id,
+        "title": title_of(item.id, metadata),
+        "url": url_of(item.id, metadata),
+    }
+    kept = ("source_type", "path", "symbol", "kind", "heading", "start_line", "end_line", "page", "modified")
+    facts = {key: metadata[key] for key in kept if metadata.get(key) not in (None, "")}
+    outline = metadata.get("signature") or sources.snippet(query, item, width=OUTLINE).text
+    return Graded(
+        whole={**name, **facts, "text": item.text},
+        outline={**name, **facts, "outline": outline},
+        name=name,
+    )
+
+
+def definition(found: Mapping[str, Any], root: str, text: str, url_of: UrlOf) -> Graded:
+    """Return a definition, as `Navigator.find_definition` describes it."""
+    place = _place(root, found["file_path"], found["line"], found["end_line"], url_of)
+    name = {"name": found["name"], "kind": found["type"], **place}
+    outline = {**name, "signature": found["signature"], "doc": found["doc"].split("\n", 1)[0]}
+    return Graded(
+        whole={**name, "signature": found["signature"], "labels": found["labels"], "text": text},
+        outline={key: value for key, value in outline.items() if value},
+        name=name,
+    )
+
+
+def reference(use: Mapping[str, Any], root: str, line: str, url_of: UrlOf) -> Graded:
+    """Return a use of a name, as `Navigator.find_references` describes it."""
+    place = _place(root, use["file_path"], use["line"], use["line"], url_of)
+    meant = use["definition"]
+    facts: dict[str, Any] = {"role": use["role"], "confidence": round(use["confidence"], 2)}
+    if use["inside"]:
+        facts["inside"] = use["inside"]
+    if meant is not None:
+        facts["definition"] = f"{meant['name']} at {meant['file_path']}:{meant['line']}"
+    return Graded(
+        whole={**place, **facts, "text": line.strip()},
+        outline={**place, "role": use["role"], "text": line.strip()[:OUTLINE]},
+        name=place,
+    )
+
+
+def commit(found: Commit) -> Graded:
+    """Return a commit."""
+    name = {"id": found.id, "title": found.subject}
+    outline = {**name, "date": found.date, "author": found.author}
+    return Graded(
+        whole={**outline, "message": found.body.strip()} if found.body.strip() else outline,
+        outline=outline,
+        name=name,
+    )
+
+
+def _place(root: str, path: str, first: int, last: int, url_of: UrlOf) -> dict[str, str]:
+    lines = f"{first}-{last}" if last != first else str(first)
+    id = f"{root}/{path}:{lines}"
+    where = {"source": f"{root}/{path}", "start_line": first, "end_line": last, "source_type": "code"}
+    return {"id": id, "path": f"{path}:{lines}", "url": url_of(id, where)}

@@ -1,0 +1,137 @@
+"""What the tools are called, what they are for, and which arguments they take."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+INSTRUCTIONS = """Searches the documents and the code of one folder, named by indexed_root in every answer.
+Start with search; fetch what a result shows in part; definitions and references follow a name through code.
+stale.files counts files that changed since they were indexed: read those from disk. omitted counts results that
+did not fit into max_tokens: pass cursor back, with the same arguments, for the next ones."""
+
+
+class Schema(NamedTuple):
+    """A tool as clients see it.
+
+    Attributes:
+        properties: of its arguments, JSON Schema; the first one is required unless there is none.
+    """
+
+    name: str
+    title: str
+    description: str
+    properties: dict[str, dict[str, Any]]
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        return {
+            "type": "object",
+            "properties": self.properties,
+            "required": list(self.properties)[:1],
+            "additionalProperties": False,
+        }
+
+
+_Properties = dict[str, dict[str, Any]]
+
+_AT: _Properties = {
+    "at": {
+        "type": "string",
+        "description": "Commit, branch or tag that is indexed; default: the worktree as it is.",
+    }
+}
+_PAGE: _Properties = {
+    "max_tokens": {
+        "type": "integer",
+        "minimum": 200,
+        "default": 4000,
+        "description": "Most tokens of the answer; what does not fit is shortened, then left to the cursor.",
+    },
+    "cursor": {"type": "string", "description": "From the last answer: goes on where it ended."},
+}
+
+TOOLS = (
+    Schema(
+        "search",
+        "Search documents and code",
+        "Find passages of documents and pieces of code that answer a question, contain words or define a name. "
+        "Takes natural language, identifiers, error messages and stack traces. Returns the best first, with text, "
+        "path and lines.",
+        {
+            "query": {"type": "string", "description": "The question, or words."},
+            "k": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 100,
+                "default": 10,
+                "description": "How many results.",
+            },
+            "paths": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": 'Only these files and folders, as ["src", "docs/guide.md"].',
+            },
+            "filter": {
+                "type": "string",
+                "description": "Only what matches metadata, as 'source_type:code language:python -category:test' or "
+                "'year>=2020'.",
+            },
+            **_AT,
+            **_PAGE,
+        },
+    ),
+    Schema(
+        "fetch",
+        "Read a passage, file or lines",
+        "Read the text of a result by its id, or of a file by its path, as src/app.py or src/app.py:10-40.",
+        {
+            "id": {"type": "string", "description": "An id from an answer, or a path with or without lines."},
+            **_AT,
+            **_PAGE,
+        },
+    ),
+    Schema(
+        "definitions",
+        "Go to definition",
+        "Find where a class, function, method or constant is defined, with its code.",
+        {
+            "name": {"type": "string", "description": "A name, or a dotted one such as TokenBucket.refill."},
+            **_AT,
+            **_PAGE,
+        },
+    ),
+    Schema(
+        "references",
+        "Find all references",
+        "List every use of a name in code: calls, imports, subclasses. Each with its line, its role and the "
+        "definition that is meant.",
+        {
+            "name": {
+                "type": "string",
+                "description": "A name; a dotted one counts only uses of that definition.",
+            },
+            **_AT,
+            **_PAGE,
+        },
+    ),
+    Schema(
+        "history",
+        "See why code changed",
+        "List the commits that touched a file, some lines of it or a definition, newest first, with their messages.",
+        {
+            "name": {
+                "type": "string",
+                "description": "A path, a path with lines as src/app.py:10-40, or the name of a definition.",
+            },
+            **_AT,
+            **_PAGE,
+        },
+    ),
+    Schema(
+        "status",
+        "See what is indexed",
+        "Tell which folder, commits and documents are indexed, and which files changed since.",
+        {},
+    ),
+)

@@ -1,0 +1,133 @@
+"""Serves the tools and the documents over the official SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from sleuth.errors import SleuthError
+from sleuth.surfaces.mcp.schemas import INSTRUCTIONS, TOOLS
+
+if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
+
+    from sleuth.surfaces.mcp.tools import Tools
+
+    Context = ServerRequestContext[Any, Any]
+
+PAGE = 100
+"""Documents that one list of resources holds."""
+
+SCHEME = "sleuth:///"
+TEMPLATE = "sleuth:///{+id}"
+
+
+def build_server(tools_of: Callable[[Context], Tools], *, version: str) -> Server[Any]:
+    """Return a server of the SDK.
+
+    Args:
+        tools_of: returns the tools of whoever sent a request; called in the event loop, so it must not block.
+    """
+
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        tools_of(context).prepare()
+        return types.ListToolsResult(tools=_tools())
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tools = tools_of(context)
+        try:
+            text = await anyio.to_thread.run_sync(
+                tools.call, params.name, params.arguments or {}, abandon_on_cancel=True
+            )
+        except (SleuthError, TypeError) as error:
+            return types.CallToolResult(content=[_text(str(error))], is_error=True)
+        return types.CallToolResult(content=[_text(text)])
+
+    async def list_resources(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        tools = tools_of(context)
+        cursor = params.cursor if params is not None else None
+        documents, following = await anyio.to_thread.run_sync(_documents, tools, cursor)
+        return types.ListResourcesResult(resources=documents, next_cursor=following)
+
+    async def list_templates(
+        _: Context, __: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            name="document",
+            title="A document, file or passage",
+            uri_template=TEMPLATE,
+            description="By the id that search gives, or by path, as sleuth:///src/app.py:10-40.",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(
+        context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        tools = tools_of(context)
+        uri = str(params.uri)
+        if not uri.startswith(SCHEME):
+            raise MCPError(types.INVALID_PARAMS, f"uri must begin with {SCHEME}, got {uri!r}")
+        try:
+            text = await anyio.to_thread.run_sync(tools.read, unquote(uri.removeprefix(SCHEME)))
+        except SleuthError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
+        contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
+        return types.ReadResourceResult(contents=[contents])
+
+    return Server(
+        "sleuth",
+        version=version,
+        title="Sleuth",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
+
+
+def _text(text: str) -> types.TextContent:
+    return types.TextContent(type="text", text=text)
+
+
+def _tools() -> list[types.Tool]:
+    hints = types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
+    return [
+        types.Tool(
+            name=tool.name,
+            title=tool.title,
+            description=tool.description,
+            input_schema=tool.input_schema,
+            annotations=hints,
+        )
+        for tool in TOOLS
+    ]
+
+
+def _documents(tools: Tools, cursor: str | None) -> tuple[list[types.Resource], str | None]:
+    """One page of the documents, and the cursor of the next."""
+    first = int(cursor) if cursor and cursor.isdecimal() else 0
+    documents = tools.documents()
+    resources = [
+        types.Resource(
+            uri=SCHEME + quote(document.id, safe="/:@"),
+            name=document.id,
+            title=document.title or None,
+            mime_type="text/plain",
+            size=document.size or None,
+        )
+        for document in documents[first : first + PAGE]
+    ]
+    following = first + PAGE
+    return resources, str(following) if following < len(documents) else None

@@ -1,0 +1,415 @@
+"""The six tools: what each answers, as JSON within a budget of tokens."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sleuth.arguments import check_count
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.mcp import items
+from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, tokens_of, write, write_cursor
+
+if TYPE_CHECKING:
+    from sleuth.code import Snapshot
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.filters import Filter
+    from sleuth.store.record.values import StoredDocument
+    from sleuth.surfaces.mcp.workspace import Workspace
+    from sleuth.types import RetrievedItem
+
+MAX_TOKENS = 4_000
+LEAST_TOKENS = 200
+MOST_RESULTS = 100
+
+_PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?(?:@(?P<hash>[0-9a-f]{12}))?")
+
+
+class _Text(NamedTuple):
+    """What `fetch` found.
+
+    Attributes:
+        first_line: of `text` in its file, 1-based; None where it has no lines.
+        changed: whether the id names other content than these lines have now.
+    """
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any]
+    first_line: int | None = None
+    changed: bool = False
+
+
+class Tools:
+    """Answers the calls of one client.
+
+    Args:
+        allowed: what this client may see; None for everything.
+        url_of: addresses that this client can open.
+    """
+
+    def __init__(
+        self, workspace: Workspace, *, allowed: Filter | None = None, url_of: items.UrlOf = items.file_url
+    ) -> None:
+        self._workspace = workspace
+        self._allowed = allowed
+        self._url_of = url_of
+
+    def prepare(self) -> None:
+        """Begin to open the index and to compare it with its files, so that the first call need not wait."""
+        self._workspace.stale(wait=0.0)
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Run a tool and return its answer, one JSON object.
+
+        Raises:
+            SleuthError: what is wrong, and the command that mends it.
+        """
+        from inspect import signature
+
+        tools: dict[str, Callable[..., dict[str, Any]]] = {
+            tool.__name__: tool
+            for tool in (
+                self.search, self.fetch, self.definitions, self.references, self.history, self.status,
+            )
+        }  # fmt: skip
+        if name not in tools:
+            raise ArgumentError(f"tool must be one of {', '.join(tools)}, got {name!r}")
+        known = signature(tools[name]).parameters
+        if unknown := [key for key in arguments if key not in known]:
+            raise ArgumentError(f"arguments of {name} must be among {', '.join(known)}, got {unknown[0]!r}")
+        required = [key for key, parameter in known.items() if parameter.default is parameter.empty]
+        if missing := [key for key in required if key not in arguments]:
+            raise ArgumentError(f"{missing[0]} must be given to {name}")
+        return write(tools[name](**arguments))
+
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        paths: Sequence[str] | None = None,
+        filter: str | Mapping[str, Any] | None = None,
+        at: str | None = None,
+        max_tokens: int = MAX_TOKENS,
+        cursor: str | None = None,
+    ) -> dict[str, Any]:
+        """Passages of documents and code for a question, best first."""
+        from sleuth.filters import all_of, as_filter
+
+        k = min(check_count(k, "k", least=1), MOST_RESULTS)
+        request = {"query": query, "paths": paths, "filter": filter, "at": at}
+        offset = read_cursor(cursor, request)
+        head = self._head()
+        tree = all_of(
+            *(part for part in (as_filter(filter), self._below(paths), self._allowed) if part is not None)
+        )
+        with self._workspace.sources(at) as sources:
+            ranking = sources.retrieve(query, offset + k + 1, filter=tree)
+            hits = ranking[offset : offset + k]
+            graded = [items.passage(item, query, sources, self._url_of) for item in hits]
+        failures = [f"{part.name}: {part.error}" for part in ranking.failures]
+        return self._page(
+            head | ({"failures": failures} if failures else {}),
+            graded,
+            max_tokens,
+            request,
+            offset,
+            more=len(ranking) > offset + k,
+        )
+
+    def fetch(
+        self,
+        id: str,
+        at: str | None = None,
+        max_tokens: int = MAX_TOKENS,
+        cursor: str | None = None,
+    ) -> dict[str, Any]:
+        """The text of a passage, a document, a file or some lines of it."""
+        request = {"id": id, "at": at}
+        offset = read_cursor(cursor, request)
+        head = self._head()
+        source = self._text(id, at)
+        rest = source.text[offset:]
+        metadata = {key: value for key, value in source.metadata.items() if value not in (None, "", [])}
+        answer = {
+            "id": source.id,
+            "title": items.title_of(source.id, metadata),
+            "text": "",
+            "url": self._url_of(source.id, metadata),
+            "metadata": metadata,
+            **head,
+        }
+        if source.changed:
+            answer["changed"] = True
+        if source.first_line is not None:
+            answer["start_line"] = source.first_line + source.text.count("\n", 0, offset)
+        tail = {"omitted": len(rest), "cursor": write_cursor(len(source.text), request)}
+        end = fit_text(rest, self._room(answer | tail, max_tokens))
+        if rest and not end:
+            raise ArgumentError(f"max_tokens must be larger to hold any text of {id!r}, got {max_tokens}")
+        answer["text"] = rest[:end]
+        answer["omitted"] = len(rest[end:].splitlines())
+        answer["cursor"] = write_cursor(offset + end, request) if end < len(rest) else None
+        return answer
+
+    def definitions(
+        self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
+    ) -> dict[str, Any]:
+        """Where a name is defined, with the code."""
+        from sleuth.code import Navigator
+
+        request = {"definitions": name, "at": at}
+        head = self._head()
+        graded = []
+        for snapshot in self._workspace.snapshots_at(at):
+            for found in Navigator(snapshot).find_definition(_text(name, "name")):
+                if self._sees(snapshot, row := snapshot.file(found["file_path"])):
+                    text = snapshot.lines(row, found["line"], found["end_line"])
+                    graded.append(items.definition(found, snapshot.repository.path, text, self._url_of))
+        return self._rest(head, graded, max_tokens, request, cursor)
+
+    def references(
+        self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
+    ) -> dict[str, Any]:
+        """Every use of a name, with its role and the definition that is meant."""
+        from sleuth.code import Navigator
+
+        request = {"references": name, "at": at}
+        head = self._head()
+        graded = []
+        for snapshot in self._workspace.snapshots_at(at):
+            for use in Navigator(snapshot).find_references(_text(name, "name")):
+                if self._sees(snapshot, row := snapshot.file(use["file_path"])):
+                    line = snapshot.lines(row, use["line"], use["line"])
+                    graded.append(items.reference(use, snapshot.repository.path, line, self._url_of))
+        return self._rest(head, graded, max_tokens, request, cursor)
+
+    def history(
+        self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
+    ) -> dict[str, Any]:
+        """The commits that touched a file, some lines of it, or a definition, newest first."""
+        from sleuth.code.repository.history import commits_of
+
+        request = {"history": name, "at": at}
+        head = self._head()
+        offset = read_cursor(cursor, request)
+        snapshot, row, lines = self._touched(_text(name, "name"), at)
+        revision = snapshot.info.base or "HEAD"
+        root = Path(snapshot.repository.path)
+        commits = commits_of(root, row.path, revision=revision, lines=lines, most=offset + MOST_RESULTS + 1)
+        graded = [items.commit(found) for found in commits[offset : offset + MOST_RESULTS]]
+        head |= {"path": row.path, **({"lines": list(lines)} if lines else {})}
+        more = len(commits) > offset + MOST_RESULTS
+        return self._page(head, graded, max_tokens, request, offset, more=more)
+
+    def status(self) -> dict[str, Any]:
+        """What is indexed, and whether files changed since."""
+        import sleuth
+
+        head = self._head()
+        engine = self._workspace.documents()
+        answer: dict[str, Any] = {"sleuth": sleuth.__version__, **head}
+        if self._allowed is not None:
+            return answer
+        answer["index"] = str(self._workspace.index)
+        if engine is not None:
+            told = engine.status()
+            answer["documents"] = {key: told[key] for key in ("documents", "passages", "version")}
+        answer["code"] = [
+            {
+                "repository": snapshot.repository.path,
+                "snapshot": snapshot.info.id,
+                "names": list(snapshot.info.names),
+                "files": len(snapshot.files),
+                "skipped": len(snapshot.skipped),
+            }
+            for snapshot in self._workspace.snapshots()
+        ]
+        return answer
+
+    def documents(self) -> list[StoredDocument]:
+        """The documents that this client may see, in the order in which they were added."""
+        engine = self._workspace.documents()
+        listed = engine.documents() if engine is not None else []
+        return [document for document in listed if self._may_see(document.metadata)]
+
+    def read(self, id: str) -> str:
+        """The whole text of what an id or a path names.
+
+        Raises:
+            ArgumentError: nothing that is indexed and may be seen.
+        """
+        return self._text(id, None).text
+
+    def _head(self) -> dict[str, Any]:
+        """What every answer says about the index."""
+        stale = self._workspace.stale()
+        return {
+            "indexed_root": self._workspace.indexed_root,
+            "stale": stale.to_dict(paths=self._allowed is None),
+        }
+
+    def _below(self, paths: Sequence[str] | None) -> Filter | None:
+        """A filter for files and folders, absolute or relative to the root."""
+        from sleuth.filters import Compare, any_of
+
+        if paths is None:
+            return None
+        if isinstance(paths, str) or not all(isinstance(path, str) and path for path in paths):
+            raise ArgumentError(f"paths must be a list of files and folders, got {paths!r}")
+        places = [self._absolute(path) for path in paths]
+        parts = [(Compare("source", "eq", p), Compare("source", "prefix", f"{p}/")) for p in places]
+        return any_of(*(part for both in parts for part in both))
+
+    def _absolute(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self._workspace.indexed_root, path))  # noqa: PTH118 - as text
+
+    def _text(self, id: str, at: str | None) -> _Text:
+        """What an id, or a path with lines, names.
+
+        Raises:
+            ArgumentError: nothing that is indexed and may be seen.
+        """
+        place = _PLACE.fullmatch(_text(id, "id"))
+        path, first, last = self._absolute(id), None, None
+        if place is not None:
+            path = self._absolute(place["path"])
+            first = int(place["first"]) if place["first"] else None
+            last = int(place["last"] or first) if first else None
+        found = self._document(id, None, None) if at is None else None
+        found = found or self._code(id, path, first, last, at)
+        if found is None and at is None:
+            found = self._document(path, first, last)
+        if found is None:
+            raise ArgumentError(
+                f"id must be one that search gave, or a path below {self._workspace.indexed_root} "
+                f"that is indexed, got {id!r}"
+            )
+        return found
+
+    def _document(self, id: str, first: int | None, last: int | None) -> _Text | None:
+        """A passage or a document, or some lines of it."""
+        from sleuth.answer.context import join_overlapping
+
+        engine = self._workspace.documents()
+        passages = [item for item in engine.get(id) if self._may_see(item.metadata)] if engine else []
+        if not passages:
+            return None
+        metadata = dict(passages[0].metadata)
+        text = passages[0].text
+        for item in passages[1:]:
+            text = join_overlapping(text, item.text)
+        begin = metadata.get("start_line")
+        if len(passages) > 1:
+            for key in ("end_line", "page", "heading"):
+                metadata.pop(key, None)
+        if first is not None and last is not None and begin is not None:
+            text = "\n".join(_lines(passages, first, last))
+            metadata |= {"start_line": first, "end_line": last}
+            begin = first
+        return _Text(id, text, metadata, begin)
+
+    def _code(self, id: str, path: str, first: int | None, last: int | None, at: str | None) -> _Text | None:
+        """A file of a repository, or some lines of it."""
+        from sleuth.code.search.context import piece_id
+        from sleuth.code.search.filters import file_metadata
+
+        if at is None and not self._workspace.repositories():
+            return None
+        for snapshot in self._workspace.snapshots_at(at):
+            root = f"{snapshot.repository.path}/"
+            at_place = snapshot.by_path.get(path.removeprefix(root)) if path.startswith(root) else None
+            if at_place is None:
+                continue
+            row = snapshot.files[at_place]
+            metadata = file_metadata(snapshot, row)
+            if not self._may_see(metadata):
+                continue
+            start, end = first or 1, min(last or row.lines, row.lines)
+            if start > row.lines:
+                raise ArgumentError(f"id must have lines up to {row.lines}, got {id!r}")
+            text = snapshot.lines(row, start, end)
+            kept = {key: metadata[key] for key in ("source", "path", "language", "snapshot", "source_type")}
+            changed = "@" in id and id != piece_id(metadata["source"], start, end, text)
+            return _Text(id, text, {**kept, "start_line": start, "end_line": end}, start, changed)
+        return None
+
+    def _touched(self, name: str, at: str | None) -> tuple[Snapshot, FileRow, tuple[int, int] | None]:
+        """The file that a path, a path with lines or the name of a definition means, and the lines."""
+        place = _PLACE.fullmatch(name)
+        path = self._absolute(place["path"] if place else name)
+        for snapshot in self._workspace.snapshots_at(at):
+            inside = path.removeprefix(f"{snapshot.repository.path}/")
+            position = snapshot.by_path.get(inside)
+            if position is not None and self._sees(snapshot, row := snapshot.files[position]):
+                if place is None or not place["first"]:
+                    return snapshot, row, None
+                first = int(place["first"])
+                return snapshot, row, (first, int(place["last"] or first))
+            for found in snapshot.definitions(name):
+                if self._sees(snapshot, found.file):
+                    return snapshot, found.file, (found.symbol.line, found.symbol.end)
+        raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
+
+    def _sees(self, snapshot: Snapshot, row: FileRow) -> bool:
+        from sleuth.code.search.filters import file_metadata
+
+        return self._allowed is None or self._may_see(file_metadata(snapshot, row))
+
+    def _may_see(self, metadata: Mapping[str, Any]) -> bool:
+        from sleuth.filters import matches
+
+        return self._allowed is None or matches(self._allowed, metadata)
+
+    def _rest(
+        self,
+        head: dict[str, Any],
+        graded: Sequence[Graded],
+        max_tokens: int,
+        request: Mapping[str, Any],
+        cursor: str | None,
+    ) -> dict[str, Any]:
+        offset = read_cursor(cursor, request)
+        return self._page(head, graded[offset:], max_tokens, request, offset, more=False)
+
+    def _page(
+        self,
+        head: dict[str, Any],
+        graded: Sequence[Graded],
+        max_tokens: int,
+        request: Mapping[str, Any],
+        offset: int,
+        *,
+        more: bool,
+    ) -> dict[str, Any]:
+        """An answer with as many results as fit; `omitted` did not, and the cursor goes on after the last one."""
+        frame = {"results": [], **head, "omitted": len(graded), "cursor": write_cursor(offset + 1, request)}
+        results, omitted = fit(graded, self._room(frame, max_tokens))
+        cursor = write_cursor(offset + len(results), request) if omitted or more else None
+        return {"results": results, **head, "omitted": omitted, "cursor": cursor}
+
+    def _room(self, frame: Mapping[str, Any], max_tokens: int) -> int:
+        if check_count(max_tokens, "max_tokens") < LEAST_TOKENS:
+            raise ArgumentError(f"max_tokens must be an int of {LEAST_TOKENS} or more, got {max_tokens!r}")
+        return max_tokens - tokens_of(frame) - 4  # digits that the number of results may take more
+
+
+def _text(value: Any, argument: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ArgumentError(f"{argument} must be a text that is not blank, got {value!r}")
+    return value
+
+
+def _lines(passages: Sequence[RetrievedItem], first: int, last: int) -> list[str]:
+    """The lines between two, of passages that may overlap."""
+    lines: dict[int, str] = {}
+    for item in passages:
+        start = item.metadata.get("start_line")
+        if start is not None and start <= last and item.metadata["end_line"] >= first:
+            for number, line in enumerate(item.text.split("\n"), start):
+                if len(line) > len(lines.get(number, "")):
+                    lines[number] = line
+    return [lines.get(number, "") for number in range(first, min(last, max(lines, default=0)) + 1)]

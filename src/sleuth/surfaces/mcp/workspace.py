@@ -1,0 +1,176 @@
+"""Opens the index that tools answer from, and makes sure that it is of the worktree that is asked about."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
+from sleuth.surfaces.mcp.freshness import WAIT, Refresher, Stale
+
+if TYPE_CHECKING:
+    from sleuth.code import CodeStorage, Snapshot
+    from sleuth.code.snapshots.record import Repository
+    from sleuth.engine.engine import Engine
+    from sleuth.engine.sources import Sources
+    from sleuth.protocols import Retriever
+
+
+class Workspace:
+    """An index folder and the worktree it is asked about. Safe to share between threads.
+
+    Nothing is opened before it is needed, and an index that is made later is found then.
+
+    Attributes:
+        index: the index folder.
+        root: the folder whose documents and code are asked about; None for all that the index holds.
+    """
+
+    def __init__(
+        self, index: Path, root: Path | None = None, *, refresh: bool = True, engine: Engine | None = None
+    ) -> None:
+        """A workspace over an index that need not exist yet.
+
+        Args:
+            refresh: index files that changed, in the background.
+            engine: of the documents, where it is open already; it is not closed with the workspace.
+        """
+        self.index = index.absolute()
+        self.root = root.resolve() if root is not None else None
+        self._guard = threading.RLock()
+        self._shared = engine
+        self._engine = engine
+        self._storage: CodeStorage | None = None
+        self._tops: dict[Path, Path | None] = {}
+        self.refresher = Refresher(self.documents, self.snapshots, write=refresh)
+
+    @property
+    def indexed_root(self) -> str:
+        """The folder that answers are about: the one repository that is served, else the root, else the index's."""
+        served = self.repositories()
+        if len(served) == 1:
+            return served[0].path
+        return str(self.root or self.index.parent)
+
+    def documents(self) -> Engine | None:
+        """The engine over the documents; None where the index has none."""
+        from sleuth.engine.engine import Engine
+
+        with self._guard:
+            if self._engine is None and self.index.is_dir():
+                self._check_worktree()
+                with suppress(IndexNotFoundError):
+                    self._engine = Engine.open(self.index)
+            return self._engine
+
+    def code(self) -> CodeStorage | None:
+        """The storage of code; None where the index has none."""
+        from sleuth.engine.codebase import has_code, open_code
+
+        with self._guard:
+            if self._storage is None and has_code(self.index):
+                self._check_worktree()
+                self._storage = open_code(self.index)
+            return self._storage
+
+    def repositories(self) -> list[Repository]:
+        """The repositories that may answer: that of the root, and those below it; all where no root is set."""
+        storage = self.code()
+        known = [] if storage is None else storage.repositories()
+        if self.root is None:
+            return known
+        top = self._top(self.root)
+        return [r for r in known if r.path == str(top) or Path(r.path).is_relative_to(self.root)]
+
+    def snapshots(self) -> list[Snapshot]:
+        """The newest snapshot of each repository that may answer and has one."""
+        storage = self.code()
+        if storage is None:
+            return []
+        completed = [r for r in self.repositories() if _has_snapshot(storage, r)]
+        return [storage.open_snapshot(r, storage.snapshot(r)) for r in completed]
+
+    def snapshots_at(self, at: str | None = None) -> list[Snapshot]:
+        """The snapshots that answer about code: those of `at`, a commit, branch or tag, else the newest ones.
+
+        Raises:
+            UnknownRepositoryError: no code of this root; says how to index it.
+            UnknownSnapshotError: `at` is not indexed; lists what is.
+        """
+        storage, served = self.code(), self.repositories()
+        if storage is None or not served:
+            where = self.root or self.index.parent
+            raise UnknownRepositoryError(
+                f"no code of {where} is indexed in {self.index}: run `sleuth code index {where}`"
+            )
+        return [storage.open_snapshot(r, storage.snapshot(r, at)) for r in served]
+
+    def sources(self, at: str | None = None) -> Sources:
+        """All that may answer, as one retriever: the documents and the code; with `at`, the code at that commit.
+
+        Raises:
+            IndexNotFoundError: there is nothing yet; says how to index.
+            UnknownSnapshotError: `at` is not indexed; lists what is.
+        """
+        from sleuth.code import SnapshotRetriever
+        from sleuth.engine.sources import Sources
+
+        engine = self.documents() if at is None else None
+        retrievers: dict[str, Retriever] = {} if engine is None else {"docs": engine}
+        if at is not None or self.repositories():
+            for opened in self.snapshots_at(at):
+                repository = opened.repository
+                retrievers[f"code:{repository.path}"] = SnapshotRetriever(
+                    opened.storage, repository.id, opened.info.id
+                )
+        if not retrievers:
+            where = self.root or self.index.parent
+            raise IndexNotFoundError(
+                f"nothing is indexed in {self.index}: run `sleuth index {where}` for documents or "
+                f"`sleuth code index {where}` for code",
+                path=str(self.index),
+            )
+        return Sources(retrievers, engine=engine)
+
+    def stale(self, wait: float = WAIT) -> Stale:
+        """What changed since it was indexed, as far as it is known after some seconds."""
+        return self.refresher.check(wait)
+
+    def close(self) -> None:
+        """Wait for a refresh that is under way, and let go of the index."""
+        self.refresher.finish()
+        with self._guard:
+            if self._engine is not None and self._shared is None:
+                self._engine.close(finish=False)
+            if self._storage is not None:
+                self._storage.close()
+            self._engine = self._storage = None
+
+    def _check_worktree(self) -> None:
+        """Refuse an index of another worktree than the root's.
+
+        Raises:
+            ArgumentError: names both.
+        """
+        if self.root is None:
+            return
+        mine, its = self._top(self.root), self._top(self.index.parent)
+        if its is not None and its not in (mine, self.root) and self.root not in its.parents:
+            here = mine or self.root
+            raise ArgumentError(
+                f"index must be of the worktree that is asked about, got {str(self.index)!r}, which is of {its}, for "
+                f"{here}: run `sleuth code index {here} --index {here / '.sleuth'}`"
+            )
+
+    def _top(self, folder: Path) -> Path | None:
+        from sleuth.code.repository.git import root_of
+
+        if folder not in self._tops:
+            self._tops[folder] = root_of(folder) if folder.is_dir() else None
+        return self._tops[folder]
+
+
+def _has_snapshot(storage: CodeStorage, repository: Repository) -> bool:
+    return any(info.status == "completed" for info in storage.snapshots(repository.id))

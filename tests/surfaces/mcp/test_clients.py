@@ -1,0 +1,139 @@
+"""Entries in the settings of agents: written, removed, and everything else left alone."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.mcp import clients
+from sleuth.surfaces.mcp.edits import remove_json, remove_toml, set_json, set_toml
+
+KEYS = ("mcpServers", "sleuth")
+ENTRY = {"command": "sleuth", "args": ["mcp"]}
+WITH_COMMENTS = """{
+  // my servers
+  "mcpServers": {
+    "other": { "command": "x" }, /* keep */
+  },
+  "theme": "dark",
+}
+"""
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+documents = st.dictionaries(st.text(), values, max_size=4)
+
+
+@given(documents, st.dictionaries(st.text(), values, max_size=3), st.sampled_from([None, 2]))
+@settings(max_examples=60, deadline=None)
+def test_only_the_entry_changes(document: Any, servers: Any, indent: Any) -> None:
+    """Setting an entry of any JSON document changes that entry alone, and removing it gives the document back."""
+    servers.pop("sleuth", None)
+    text = json.dumps({**document, "mcpServers": servers}, indent=indent)
+    changed = set_json(text, KEYS, ENTRY)
+    assert json.loads(changed) == {**document, "mcpServers": {**servers, "sleuth": ENTRY}}
+    assert json.loads(remove_json(changed, KEYS)) == {**document, "mcpServers": servers}
+    if servers:
+        assert remove_json(changed, KEYS) == text
+
+
+def test_comments_and_trailing_commas_stay() -> None:
+    """Every byte of a file with comments stays, and comes back when the entry is removed."""
+    changed = set_json(WITH_COMMENTS, KEYS, ENTRY)
+    assert "// my servers" in changed
+    assert "/* keep */" in changed
+    assert '"sleuth"' in changed
+    assert remove_json(changed, KEYS) == WITH_COMMENTS
+
+
+@pytest.mark.parametrize("text", ["", "{}", "{\n}\n", '{"a": 1}', "{ // nothing yet\n}"])
+def test_missing_objects_are_made(text: Any) -> None:
+    """Where there is no object of servers yet, it is made."""
+    changed = set_json(text, KEYS, ENTRY)
+    lines = [line.split("//")[0] for line in changed.splitlines()]
+    assert json.loads("\n".join(lines))["mcpServers"] == {"sleuth": ENTRY}
+
+
+def test_setting_again_replaces_the_entry() -> None:
+    """An entry that is there is replaced, not added a second time."""
+    once = set_json("{}", KEYS, {"command": "old"})
+    assert json.loads(set_json(once, KEYS, ENTRY)) == {"mcpServers": {"sleuth": ENTRY}}
+
+
+@pytest.mark.parametrize(
+    "text", ["{", '{"a" 1}', "[1, 2", "{'a': 1}", '{"a": tru}', "{} x", '{"mcpServers": []}']
+)
+def test_broken_settings_are_refused(text: Any) -> None:
+    """What is no JSON, or holds something else where servers stand, is refused and not overwritten."""
+    with pytest.raises(ArgumentError):
+        set_json(text, KEYS, ENTRY)
+
+
+def test_toml_tables_of_others_stay() -> None:
+    """A table is added to TOML and removed again; other tables and comments stay."""
+    text = '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y" # why\n'
+    changed = set_toml(text, "mcp_servers.sleuth", ENTRY)
+    assert tomllib.loads(changed)["mcp_servers"] == {"other": {"command": "y"}, "sleuth": ENTRY}
+    assert set_toml(changed, "mcp_servers.sleuth", ENTRY) == changed
+    assert remove_toml(changed, "mcp_servers.sleuth").rstrip("\n") == text.rstrip("\n")
+
+
+def test_toml_tables_below_go_with_it() -> None:
+    """A table's own sub-tables are removed with it."""
+    text = '[mcp_servers.sleuth]\ncommand = "x"\n[mcp_servers.sleuth.env]\nA = "1"\n[mcp_servers.sleuth2]\nb = 1\n'
+    assert tomllib.loads(remove_toml(text, "mcp_servers.sleuth")) == {"mcp_servers": {"sleuth2": {"b": 1}}}
+
+
+@pytest.mark.parametrize("text", ["a = ", 'mcp_servers.sleuth = {command = "x"}\n'])
+def test_toml_in_another_form_is_refused(text: Any) -> None:
+    """TOML that is broken, or holds the entry without a header, is refused."""
+    with pytest.raises(ArgumentError):
+        set_toml(text, "mcp_servers.sleuth", ENTRY)
+
+
+@pytest.mark.parametrize("client", clients.CLIENTS)
+def test_installing_and_uninstalling(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each client's file gets the entry, keeps others, and a backup holds the old file with its mode."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    known = clients.CLIENTS[client]
+    path = known.path("project", tmp_path)
+    first = clients.install(client, "project", tmp_path)
+    assert not path.exists()
+    assert first.write() is None
+    path.chmod(0o600)
+    assert clients.install(client, "project", tmp_path).diff == ""
+    removal = clients.uninstall(client, "project", tmp_path)
+    assert "-" in removal.diff
+    backup = removal.write()
+    assert backup is not None
+    assert backup.read_text("utf-8") == first.after
+    assert backup.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "sleuth" not in path.read_text("utf-8")
+
+
+def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    """A settings file that another program wrote after it was read is left alone."""
+    path = tmp_path / ".mcp.json"
+    path.write_text("{}", "utf-8")
+    edit = clients.install("claude-code", "project", tmp_path)
+    path.write_text('{"theme": "dark"}', "utf-8")
+    with pytest.raises(ArgumentError, match="changed"):
+        edit.write()
+    assert path.read_text("utf-8") == '{"theme": "dark"}'
+
+
+def test_an_unknown_client_is_refused(tmp_path: Path) -> None:
+    """An unknown client is refused, and the known ones are listed."""
+    with pytest.raises(ArgumentError, match=r"claude-code, cursor, vscode, codex.*'emacs'"):
+        clients.install("emacs", "project", tmp_path)

@@ -1,0 +1,84 @@
+"""`sleuth mcp` as an agent starts it: a process, spoken to over its standard input and output."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp_types import TextContent
+
+from sleuth.surfaces.mcp.stdio import serve  # noqa: F401 - what the command imports is there
+
+
+def test_a_client_over_pipes(quiet_project: Path) -> None:
+    """A session of the SDK shakes hands, searches from the project's folder, and the process ends with it."""
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "sleuth", "mcp"], cwd=quiet_project, env=dict(os.environ)
+    )
+
+    async def session() -> tuple[str, list[str], dict[str, object]]:
+        with anyio.fail_after(60):
+            async with (
+                stdio_client(server) as (incoming, outgoing),
+                ClientSession(incoming, outgoing) as client,
+            ):
+                greeting = await client.initialize()
+                tools = await client.list_tools()
+                result = await client.call_tool("search", {"query": "how are tokens refilled"})
+                assert isinstance(result.content[0], TextContent)
+                return (
+                    greeting.server_info.name,
+                    [t.name for t in tools.tools],
+                    json.loads(result.content[0].text),
+                )
+
+    name, tools, answer = anyio.run(session)
+    assert name == "sleuth"
+    assert tools[0] == "search"
+    assert answer["indexed_root"] == str(quiet_project)
+    assert answer["results"]
+
+
+def test_the_process_ends_with_its_input(quiet_project: Path) -> None:
+    """When the agent closes the pipe, the server ends by itself and prints nothing."""
+    done = subprocess.run(
+        [sys.executable, "-m", "sleuth", "mcp"],
+        cwd=quiet_project,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_install_shows_the_change_before_it_asks(tmp_path: Path) -> None:
+    """Installing prints the difference, writes after a yes, and not after a no or in a dry run."""
+    path = tmp_path / ".mcp.json"
+    path.write_text('{"mcpServers": {"other": {"command": "x"}}}', "utf-8")
+    before = path.read_text("utf-8")
+
+    def run(*arguments: str, answer: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "sleuth", "mcp", *arguments]
+        return subprocess.run(
+            command, cwd=tmp_path, input=answer, capture_output=True, text=True, check=False
+        )
+
+    shown = run("install", "claude-code", "--dry-run")
+    assert '+    "sleuth": {' in shown.stdout
+    assert run("install", "claude-code", answer="n\n").returncode == 1
+    assert path.read_text("utf-8") == before
+    assert run("install", "claude-code", answer="y\n").returncode == 0
+    assert set(json.loads(path.read_text("utf-8"))["mcpServers"]) == {"other", "sleuth"}
+    assert run("uninstall", "claude-code", "--yes").returncode == 0
+    assert json.loads(path.read_text("utf-8")) == json.loads(before)
+    assert len(list(tmp_path.glob(".mcp.json.*.bak"))) >= 1

@@ -1,0 +1,253 @@
+"""What the six tools answer to a client of the SDK."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.filters import as_filter
+from sleuth.surfaces.mcp.budget import tokens_of
+from sleuth.surfaces.mcp.tools import Tools
+from sleuth.surfaces.mcp.workspace import Workspace
+
+from .conftest import call, git, refusal, with_client
+
+ALWAYS = {"indexed_root", "stale"}
+NAMES = ["search", "fetch", "definitions", "references", "history", "status"]
+
+
+def test_six_tools_that_read(workspace: Workspace) -> None:
+    """There are six tools, all read-only, and each needs at most its first argument."""
+
+    async def work(client: Any) -> Any:
+        return await client.list_tools()
+
+    tools = with_client(workspace, work).tools
+    assert [tool.name for tool in tools] == NAMES
+    for tool in tools:
+        assert tool.annotations.read_only_hint
+        assert tool.input_schema["required"] == list(tool.input_schema["properties"])[:1]
+        assert tool.description
+
+
+def test_search_keeps_the_contract_of_chatgpt(workspace: Workspace, quiet_project: Path) -> None:
+    """A query alone gives results with id, title and url; they are of documents and code."""
+    answer = call(workspace, "search", query="how are tokens refilled")
+    assert answer.keys() >= {"results", "omitted", "cursor"} | ALWAYS
+    assert all(result["id"] and result["title"] and result["url"] for result in answer["results"])
+    assert {result["source_type"] for result in answer["results"]} == {"docs", "code"}
+    assert answer["indexed_root"] == str(quiet_project)
+    assert any(
+        result["url"] == (quiet_project / "src/bucket.py").as_uri() + "#L4-L9" for result in answer["results"]
+    )
+
+
+def test_fetch_gives_the_text_of_each_result(workspace: Workspace) -> None:
+    """Every id that search gives is fetched with title, url and the same text."""
+    for result in call(workspace, "search", query="tokens refill bucket")["results"]:
+        fetched = call(workspace, "fetch", id=result["id"])
+        assert fetched["text"] == result["text"]
+        assert fetched.keys() >= {"id", "title", "text", "url", "metadata"} | ALWAYS
+        assert "changed" not in fetched
+
+
+@pytest.mark.parametrize(
+    ("id", "text", "line"),
+    [
+        ("src/bucket.py:4-5", 'class TokenBucket:\n    """Limits how often something happens."""', 4),
+        ("src/bucket.py:1", '"""Token buckets."""', 1),
+        ("docs/limits.md:5-7", "## Burst\n\nA burst takes what there is.", 5),
+    ],
+)
+def test_fetch_by_path_and_lines(workspace: Workspace, id: Any, text: Any, line: Any) -> None:
+    """A path with lines gives exactly these lines, and says where they begin."""
+    answer = call(workspace, "fetch", id=id)
+    assert (answer["text"], answer["start_line"]) == (text, line)
+
+
+def test_fetch_reads_on_with_the_cursor(project: Path) -> None:
+    """A file that does not fit comes in pieces that join to the whole; omitted counts the lines left."""
+    text = "".join(f"value_{n} = {n}\n" for n in range(400))
+    (project / "src" / "many.py").write_text(text, "utf-8")
+    workspace = Workspace(project / ".sleuth", project)
+    workspace.refresher.check(10.0)
+    pieces, cursor, lines = [], None, 400
+    while True:
+        answer = call(
+            workspace, "fetch", id="src/many.py", max_tokens=500, **({"cursor": cursor} if cursor else {})
+        )
+        assert tokens_of(answer) <= 500
+        assert answer["start_line"] == 401 - lines
+        pieces.append(answer["text"])
+        lines, cursor = answer["omitted"], answer["cursor"]
+        if cursor is None:
+            break
+    workspace.close()
+    assert "".join(pieces) == text.removesuffix("\n")
+    assert lines == 0
+    assert len(pieces) > 3
+
+
+@pytest.mark.parametrize("max_tokens", [250, 300, 400, 600, 900, 1500, 4000])
+def test_answers_keep_to_their_budget(workspace: Workspace, max_tokens: Any) -> None:
+    """No answer is larger than max_tokens, lengths never grow, and the cursor gives every result once."""
+    everything = call(workspace, "search", query="tokens bucket refill", k=20, max_tokens=20_000)
+    expected = [result["id"] for result in everything["results"]]
+    assert everything["omitted"] == 0
+    ids, cursor = [], None
+    while True:
+        options: dict[str, Any] = {"cursor": cursor} if cursor else {}
+        answer = call(
+            workspace, "search", query="tokens bucket refill", k=20, max_tokens=max_tokens, **options
+        )
+        assert tokens_of(answer) <= max_tokens
+        lengths = [2 if "text" in r else 1 if "outline" in r else 0 for r in answer["results"]]
+        assert lengths == sorted(lengths, reverse=True)
+        ids += [result["id"] for result in answer["results"]]
+        assert len(ids) + answer["omitted"] == len(expected)
+        cursor = answer["cursor"]
+        if cursor is None:
+            break
+    assert ids == expected
+
+
+def test_k_results_and_a_cursor_for_more(workspace: Workspace) -> None:
+    """With k of 2 there are two results, and the cursor gives the next two."""
+    first = call(workspace, "search", query="tokens bucket refill", k=2)
+    second = call(workspace, "search", query="tokens bucket refill", k=2, cursor=first["cursor"])
+    four = call(workspace, "search", query="tokens bucket refill", k=4)
+    ids = [result["id"] for answer in (first, second) for result in answer["results"]]
+    assert ids == [result["id"] for result in four["results"]]
+
+
+def test_cursors_of_other_searches_are_refused(workspace: Workspace) -> None:
+    """A cursor goes with the arguments it was made for."""
+    cursor = call(workspace, "search", query="tokens bucket refill", k=1)["cursor"]
+    assert "cursor must" in refusal(workspace, "search", query="something else", cursor=cursor)
+    assert "cursor must" in refusal(workspace, "search", query="tokens bucket refill", cursor="nonsense")
+
+
+def test_paths_and_filters(workspace: Workspace) -> None:
+    """Results are below the paths and match the filter, before the cut to k."""
+    below = call(workspace, "search", query="tokens", paths=["src"])["results"]
+    assert {result["path"] for result in below} == {"src/bucket.py", "src/shop.py"}
+    one = call(workspace, "search", query="tokens", paths=["src/shop.py"], k=1)["results"]
+    assert [result["path"] for result in one] == ["src/shop.py"]
+    found = call(workspace, "search", query="tokens", filter="source_type:code kind:class")["results"]
+    assert [result["symbol"] for result in found] == ["TokenBucket"]
+
+
+def test_at_asks_a_commit(workspace: Workspace) -> None:
+    """With `at`, code answers as it was at that tag; the worktree's newer names are not there."""
+    old = call(workspace, "search", query="replenish", at="v1")["results"]
+    assert "def replenish" in old[0]["text"]
+    assert call(workspace, "definitions", name="replenish", at="v1")["results"]
+    assert not call(workspace, "definitions", name="replenish")["results"]
+    assert "known:" in refusal(workspace, "search", query="x", at="v9")
+
+
+def test_definitions_and_references(workspace: Workspace) -> None:
+    """A definition comes with its code, uses with their line, role and what they mean."""
+    (found,) = call(workspace, "definitions", name="TokenBucket.refill")["results"]
+    assert found["path"] == "src/bucket.py:7-9"
+    assert found["text"].startswith("    def refill")
+    uses = call(workspace, "references", name="TokenBucket")["results"]
+    assert {(use["path"], use["role"]) for use in uses} >= {("src/shop.py:5", "instantiation")}
+    assert all("TokenBucket" in use["text"] for use in uses)
+
+
+def test_history_of_files_lines_and_definitions(workspace: Workspace) -> None:
+    """Commits are listed newest first with their messages, of a file, of lines and of a definition."""
+    titles = ["Buckets refill", "Buckets replenish"]
+    of_file = call(workspace, "history", name="src/bucket.py")["results"]
+    assert [commit["title"] for commit in of_file] == titles
+    assert of_file[0]["message"] == "Customers call it that."
+    assert [c["title"] for c in call(workspace, "history", name="src/bucket.py:4-5")["results"]] == titles[1:]
+    assert [c["title"] for c in call(workspace, "history", name="TokenBucket.refill")["results"]] == titles
+    assert [
+        c["title"] for c in call(workspace, "history", name="src/bucket.py", at="v1")["results"]
+    ] == titles[1:]
+    assert "name must" in refusal(workspace, "history", name="no_such_thing")
+
+
+def test_status_says_what_is_indexed(workspace: Workspace, quiet_project: Path) -> None:
+    """Status names the root, the snapshot and its branch, and counts."""
+    answer = call(workspace, "status")
+    assert answer["indexed_root"] == str(quiet_project)
+    assert answer["documents"]["documents"] == 1
+    (code,) = answer["code"]
+    assert code["snapshot"] == git(quiet_project, "rev-parse", "HEAD")
+    assert code["names"] == ["main"]
+
+
+def test_resources(workspace: Workspace, quiet_project: Path) -> None:
+    """Documents are resources, files are reached by the template, and an unknown one is an error."""
+
+    async def work(client: Any) -> Any:
+        listed = await client.list_resources()
+        templates = await client.list_resource_templates()
+        first = await client.read_resource(listed.resources[0].uri)
+        file = await client.read_resource("sleuth:///src/bucket.py:1-1")
+        with pytest.raises(Exception, match="id must"):
+            await client.read_resource("sleuth:///nothing")
+        return listed.resources, templates.resource_templates, first.contents[0].text, file.contents[0].text
+
+    resources, templates, text, line = with_client(workspace, work)
+    assert [resource.name for resource in resources] == [str(quiet_project / "docs/limits.md")]
+    assert len(templates) == 1
+    assert text.startswith("# Limits")
+    assert line == '"""Token buckets."""'
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("search", {}, "query must be given"),
+        ("search", {"query": "x", "limit": 3}, "must be among query, k, paths"),
+        ("search", {"query": "x", "k": 0}, "k must"),
+        ("search", {"query": "x", "filter": "a:("}, ""),
+        ("search", {"query": "x", "paths": "src"}, "paths must be a list"),
+        ("search", {"query": "x", "max_tokens": 10}, "max_tokens must"),
+        ("search", {"query": 7}, "query must"),
+        ("fetch", {"id": "../../etc/passwd"}, "id must"),
+        ("fetch", {"id": "/etc/passwd"}, "id must"),
+        ("fetch", {"id": "src/bucket.py:90-99"}, "id must have lines up to"),
+        ("definitions", {"name": " "}, "name must"),
+        ("nothing", {}, "tool must be one of"),
+    ],
+)
+def test_wrong_calls_are_answered_with_the_rule(
+    workspace: Workspace, name: Any, arguments: Any, message: Any
+) -> None:
+    """A wrong call is an error of the tool, whose text names the argument and its rule."""
+    assert message in refusal(workspace, name, **arguments)
+
+
+def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None:
+    """A mandatory filter holds for every tool: what it excludes is not found, read, listed or counted."""
+    tools = Tools(workspace, allowed=as_filter("path:limits.md"))
+    results = json.loads(tools.call("search", {"query": "tokens bucket refill", "k": 50}))["results"]
+    assert {result["path"] for result in results} == {"limits.md"}
+    assert not json.loads(tools.call("definitions", {"name": "TokenBucket"}))["results"]
+    assert not json.loads(tools.call("references", {"name": "TokenBucket"}))["results"]
+    for name, argument in (("fetch", "id"), ("history", "name")):
+        with pytest.raises(Exception, match="must be"):
+            tools.call(name, {argument: "src/bucket.py"})
+    assert "code" not in json.loads(tools.call("status", {}))
+    assert not Tools(workspace, allowed=as_filter("tenant:b")).documents()
+
+
+def test_invisible_characters_are_escaped(project: Path) -> None:
+    """Direction marks and tags in a document reach the agent as escapes and not as themselves."""
+    (project / "docs" / "limits.md").write_text(
+        "Tokens \u202etxt.exe\u2066 are refilled \U000e0041.", "utf-8"
+    )
+    workspace = Workspace(project / ".sleuth", project)
+    workspace.refresher.check(10.0)
+    text = Tools(workspace).call("search", {"query": "tokens", "filter": "source_type:docs"})
+    workspace.close()
+    assert text.isprintable()
+    assert "\u202e" in json.loads(text)["results"][0]["text"]

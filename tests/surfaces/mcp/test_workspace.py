@@ -1,0 +1,147 @@
+"""Answers are of the worktree that is asked about, and of its files as they are now."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import index_path, open_code
+from sleuth.errors import SleuthError
+from sleuth.surfaces.mcp.tools import Tools
+from sleuth.surfaces.mcp.workspace import Workspace
+
+from .conftest import call, git, refusal
+
+
+@pytest.fixture
+def opened() -> Any:
+    """Opens workspaces and closes them."""
+    workspaces = []
+
+    def opener(index: Path, root: Path | None = None, **options: Any) -> Workspace:
+        workspaces.append(Workspace(index, root, **options))
+        return workspaces[-1]
+
+    yield opener
+    for workspace in workspaces:
+        workspace.close()
+
+
+def test_changed_files_are_indexed_in_the_background(project: Path, opened: Any) -> None:
+    """A definition and a sentence written after indexing are found by the next call."""
+    workspace = opened(project / ".sleuth", project)
+    assert call(workspace, "status")["stale"].get("files") in (0, None)
+    workspace.refresher.finish()
+    (project / "src" / "new.py").write_text("def brand_new():\n    return 1\n", "utf-8")
+    (project / "docs" / "limits.md").write_text("Quotas are per month.", "utf-8")
+    workspace.refresher.rest = 0.0
+    workspace.refresher.check(20.0)
+    assert workspace.stale(0.0).files == 0
+    assert call(workspace, "definitions", name="brand_new")["results"]
+    docs = call(workspace, "search", query="quotas", filter="source_type:docs")["results"]
+    assert docs[0]["text"] == "Quotas are per month."
+
+
+def test_without_refresh_changes_are_counted(project: Path, opened: Any) -> None:
+    """With refreshing off the index stays as it is, and answers say which files changed."""
+    workspace = opened(project / ".sleuth", project, refresh=False)
+    (project / "docs" / "limits.md").write_text("Quotas are per month.", "utf-8")
+    (project / "src" / "bucket.py").unlink()
+    workspace.refresher.check(20.0)
+    stale = call(workspace, "definitions", name="TokenBucket")["stale"]
+    paths = {str(project / "docs/limits.md"), str(project / "src/bucket.py")}
+    assert stale["files"] == 2
+    assert set(stale["paths"]) == paths
+
+
+def test_too_many_changes_are_left_to_the_command(
+    project: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the bound nothing is indexed, and the answer says how much is stale."""
+    monkeypatch.setattr("sleuth.surfaces.mcp.freshness.MAX_CHANGED", 3)
+    for n in range(5):
+        (project / "src" / f"n{n}.py").write_text(f"n = {n}\n", "utf-8")
+    workspace = opened(project / ".sleuth", project)
+    workspace.refresher.check(20.0)
+    assert call(workspace, "status")["stale"]["files"] == 5
+
+
+def test_a_branch_that_is_checked_out_answers(project: Path, opened: Any) -> None:
+    """After a checkout the code of that branch answers."""
+    workspace = opened(project / ".sleuth", project)
+    git(project, "checkout", "-q", "v1")
+    workspace.refresher.check(20.0)
+    assert call(workspace, "definitions", name="replenish")["results"]
+    assert not call(workspace, "definitions", name="refill")["results"]
+
+
+def test_a_linked_worktree_is_not_answered_from_another_one(project: Path, opened: Any) -> None:
+    """An index of the main worktree is refused in a linked one below it; its own index answers."""
+    linked = project / "trees" / "old"
+    git(project, "worktree", "add", "-q", str(linked), "v1")
+    message = refusal(opened(project / ".sleuth", linked), "search", query="tokens")
+    assert str(project) in message
+    assert "sleuth code index" in message
+    with open_code(linked / ".sleuth", create=True) as storage:
+        index_path(storage, linked, workers=1)
+    answer = call(opened(linked / ".sleuth", linked), "definitions", name="replenish")
+    assert answer["indexed_root"] == str(linked)
+    assert answer["results"][0]["id"].startswith(str(linked))
+
+
+def test_an_index_of_several_worktrees_answers_for_the_one_asked(
+    project: Path, tmp_path: Path, opened: Any
+) -> None:
+    """With two checkouts in one index, only that of the root answers."""
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(project), str(other))
+    shared = tmp_path / "shared"
+    with open_code(shared, create=True) as storage:
+        for folder in (project, other):
+            index_path(storage, folder, workers=1)
+    for folder in (project, other):
+        ids = [r["id"] for r in call(opened(shared, folder), "definitions", name="TokenBucket")["results"]]
+        assert ids == [f"{folder}/src/bucket.py:4-9"]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert "sleuth code index" in refusal(opened(shared, elsewhere), "definitions", name="TokenBucket")
+
+
+def test_an_index_that_is_made_later_is_found(project: Path, opened: Any) -> None:
+    """Without an index the answer names the commands, and once there is one it answers."""
+    index = project / "later"
+    workspace = opened(index, project)
+    assert "sleuth index" in refusal(workspace, "search", query="tokens")
+    shutil.copytree(project / ".sleuth", index)
+    assert call(workspace, "search", query="tokens")["results"]
+
+
+def test_ids_of_text_that_changed_say_so(project: Path, opened: Any) -> None:
+    """An id from before an edit gives the lines as they are now, marked as changed."""
+    workspace = opened(project / ".sleuth", project)
+    (found,) = call(workspace, "search", query="token bucket", filter="kind:class")["results"]
+    text = (project / "src/bucket.py").read_text("utf-8")
+    (project / "src/bucket.py").write_text(text.replace("often", "seldom"), "utf-8")
+    workspace.refresher.finish()
+    workspace.refresher.rest = 0.0
+    workspace.refresher.check(20.0)
+    answer = call(workspace, "fetch", id=found["id"])
+    assert answer["changed"] is True
+    assert "seldom" in answer["text"]
+
+
+def test_a_failing_refresh_does_not_fail_the_answer(project: Path, opened: Any) -> None:
+    """Where files cannot be compared the answer still comes, and says why it may be stale."""
+    workspace = opened(project / ".sleuth", project)
+    Tools(workspace).call("status", {})
+    workspace.refresher.finish()
+    (project / ".git" / "HEAD").write_text("broken", "utf-8")
+    workspace.refresher.rest = 0.0
+    try:
+        workspace.refresher.check(20.0)
+        assert call(workspace, "search", query="tokens")["stale"]["error"]
+    except SleuthError:
+        pytest.fail("a refresh that failed was raised")
