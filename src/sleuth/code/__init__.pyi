@@ -1,15 +1,25 @@
 from sleuth.code.graph.navigate import Navigator as Navigator
 from sleuth.code.graph.repomap import repository_map as repository_map
 from sleuth.code.graph.walker import GraphWalker as GraphWalker
+from sleuth.code.repository.history import Commit as Commit
+from sleuth.code.repository.history import commits_of as commits_of
 from sleuth.code.search.context import RetrievedContext as RetrievedContext
 from sleuth.code.search.context import render_context as render_context
 from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
 from sleuth.code.search.retriever import GraphStorage as GraphStorage
 from sleuth.code.search.source import SnapshotRetriever as SnapshotRetriever
 from sleuth.code.search.vectors import EmbeddingProvider as EmbeddingProvider
+from sleuth.code.snapshots.changes import changed_files as changed_files
 from sleuth.code.snapshots.indexing import IndexReport as IndexReport
 from sleuth.code.snapshots.indexing import index_path as index_path
 from sleuth.code.snapshots.snapshot import Snapshot as Snapshot
 from sleuth.code.snapshots.storage import CodeStorage as CodeStorage
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.code.repository.git import root_of as root_of
+from sleuth.code.search.context import piece_id as piece_id
+from sleuth.code.search.filters import file_metadata as file_metadata
+from sleuth.code.snapshots.record import FileRow as FileRow
+from sleuth.code.snapshots.record import Repository as Repository

@@ -23,5 +23,8 @@ from sleuth.engine.doctor import Diagnosis as Diagnosis
 from sleuth.engine.doctor import examine as examine
 from sleuth.engine.doctor import mend as mend
 from sleuth.engine.fusion import as_fusion as as_fusion
+from sleuth.engine.refresh import Changes as Changes
+from sleuth.engine.refresh import changes_of as changes_of
+from sleuth.engine.refresh import index_changes as index_changes
 from sleuth.engine.search import check_legs as check_legs
 from sleuth.engine.sources import SPELLINGS as SPELLINGS

@@ -27,5 +27,7 @@ from sleuth.ingest.walking import walk as walk
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.ingest.changes import ChangedFiles as ChangedFiles
+from sleuth.ingest.changes import changed_files as changed_files
 from sleuth.ingest.options import RESERVED as RESERVED
 from sleuth.ingest.reading import Record as Record

@@ -10,7 +10,7 @@ from sleuth.ingest.sync import file_of
 from sleuth.ingest.walking import is_gone
 
 if TYPE_CHECKING:
-    from sleuth.store.record.values import StoredDocument
+    from sleuth.store import StoredDocument
 
 
 class ChangedFiles(NamedTuple):

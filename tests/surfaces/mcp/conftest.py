@@ -17,9 +17,7 @@ pytest.importorskip("mcp")
 
 from mcp import Client
 
-from sleuth.surfaces.mcp.server import build_server
-from sleuth.surfaces.mcp.tools import Tools
-from sleuth.surfaces.mcp.workspace import Workspace
+from sleuth.surfaces.mcp import Tools, Workspace, build_server
 
 LIMITS = "# Limits\n\nTokens are refilled every second.\n\n## Burst\n\nA burst takes what there is.\n"
 BUCKET = '''"""Token buckets."""

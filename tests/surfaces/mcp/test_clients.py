@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.mcp import clients
-from sleuth.surfaces.mcp.edits import remove_json, remove_toml, set_json, set_toml
+from sleuth.surfaces.mcp import CLIENTS, install, remove_json, remove_toml, set_json, set_toml, uninstall
 
 KEYS = ("mcpServers", "sleuth")
 ENTRY = {"command": "sleuth", "args": ["mcp"]}
@@ -101,18 +100,18 @@ def test_toml_in_another_form_is_refused(text: Any) -> None:
         set_toml(text, "mcp_servers.sleuth", ENTRY)
 
 
-@pytest.mark.parametrize("client", clients.CLIENTS)
+@pytest.mark.parametrize("client", CLIENTS)
 def test_installing_and_uninstalling(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each client's file gets the entry, keeps others, and a backup holds the old file with its mode."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    known = clients.CLIENTS[client]
+    known = CLIENTS[client]
     path = known.path("project", tmp_path)
-    first = clients.install(client, "project", tmp_path)
+    first = install(client, "project", tmp_path)
     assert not path.exists()
     assert first.write() is None
     path.chmod(0o600)
-    assert clients.install(client, "project", tmp_path).diff == ""
-    removal = clients.uninstall(client, "project", tmp_path)
+    assert install(client, "project", tmp_path).diff == ""
+    removal = uninstall(client, "project", tmp_path)
     assert "-" in removal.diff
     backup = removal.write()
     assert backup is not None
@@ -126,7 +125,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     """A settings file that another program wrote after it was read is left alone."""
     path = tmp_path / ".mcp.json"
     path.write_text("{}", "utf-8")
-    edit = clients.install("claude-code", "project", tmp_path)
+    edit = install("claude-code", "project", tmp_path)
     path.write_text('{"theme": "dark"}', "utf-8")
     with pytest.raises(ArgumentError, match="changed"):
         edit.write()
@@ -136,4 +135,4 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
 def test_an_unknown_client_is_refused(tmp_path: Path) -> None:
     """An unknown client is refused, and the known ones are listed."""
     with pytest.raises(ArgumentError, match=r"claude-code, cursor, vscode, codex.*'emacs'"):
-        clients.install("emacs", "project", tmp_path)
+        install("emacs", "project", tmp_path)

@@ -7,8 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sleuth.surfaces.mcp.clients import CLIENTS
-from sleuth.surfaces.mcp.schemas import TOOLS
+from sleuth.surfaces.mcp import CLIENTS, TOOLS
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text("utf-8")
 

@@ -16,8 +16,6 @@ pytest.importorskip("mcp")
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp_types import TextContent
 
-from sleuth.surfaces.mcp.stdio import serve  # noqa: F401 - what the command imports is there
-
 
 def test_a_client_over_pipes(quiet_project: Path) -> None:
     """A session of the SDK shakes hands, searches from the project's folder, and the process ends with it."""

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from sleuth.filters import as_filter
-from sleuth.surfaces.mcp.budget import tokens_of
-from sleuth.surfaces.mcp.tools import Tools
-from sleuth.surfaces.mcp.workspace import Workspace
+from sleuth.surfaces.mcp import Tools, Workspace, tokens_of
 
 from .conftest import call, git, refusal, with_client
 

@@ -10,8 +10,7 @@ import pytest
 
 from sleuth import index_path, open_code
 from sleuth.errors import SleuthError
-from sleuth.surfaces.mcp.tools import Tools
-from sleuth.surfaces.mcp.workspace import Workspace
+from sleuth.surfaces.mcp import Tools, Workspace
 
 from .conftest import call, git, refusal
 

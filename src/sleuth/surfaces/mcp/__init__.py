@@ -1,1 +1,5 @@
 """Sleuth as a server of the Model Context Protocol: six tools that read."""
+
+from sleuth.lazy import exports_of
+
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from sleuth.answer.tokens import approximate_tokens
+from sleuth.answer import approximate_tokens
 from sleuth.errors import ArgumentError
-from sleuth.text.clean import escape_json
+from sleuth.text import escape_json
 
 Fields = Mapping[str, Any]
 

@@ -12,7 +12,7 @@ from sleuth.errors import IndexLockedError, SleuthError
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
-    from sleuth.engine.engine import Engine
+    from sleuth.engine import Engine
 
 MAX_CHANGED = 2_000
 """Changed files from which on indexing is left to `sleuth index` and `sleuth code index`."""
@@ -107,7 +107,7 @@ class Refresher:
                 self._running = None
 
     def _look(self) -> Stale:
-        from sleuth.engine.refresh import changes_of, index_changes
+        from sleuth.engine import changes_of, index_changes
 
         changes, error = changes_of(self._engine(), self._snapshots()), ""
         if changes.paths and self._write and len(changes.paths) <= MAX_CHANGED:

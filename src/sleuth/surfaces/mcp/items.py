@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sleuth.surfaces.mcp.budget import Graded
 
 if TYPE_CHECKING:
-    from sleuth.code.repository.history import Commit
-    from sleuth.engine.answering import Answering
+    from sleuth.code import Commit
+    from sleuth.engine import Answering
     from sleuth.types import RetrievedItem
 
 OUTLINE = 160

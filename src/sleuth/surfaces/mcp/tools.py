@@ -14,10 +14,9 @@ from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, tokens_of, write, write_cursor
 
 if TYPE_CHECKING:
-    from sleuth.code import Snapshot
-    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code import FileRow, Snapshot
     from sleuth.filters import Filter
-    from sleuth.store.record.values import StoredDocument
+    from sleuth.store import StoredDocument
     from sleuth.surfaces.mcp.workspace import Workspace
     from sleuth.types import RetrievedItem
 
@@ -191,7 +190,7 @@ class Tools:
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
     ) -> dict[str, Any]:
         """The commits that touched a file, some lines of it, or a definition, newest first."""
-        from sleuth.code.repository.history import commits_of
+        from sleuth.code import commits_of
 
         request = {"history": name, "at": at}
         head = self._head()
@@ -292,7 +291,7 @@ class Tools:
 
     def _document(self, id: str, first: int | None, last: int | None) -> _Text | None:
         """A passage or a document, or some lines of it."""
-        from sleuth.answer.context import join_overlapping
+        from sleuth.answer import join_overlapping
 
         engine = self._workspace.documents()
         passages = [item for item in engine.get(id) if self._may_see(item.metadata)] if engine else []
@@ -314,8 +313,7 @@ class Tools:
 
     def _code(self, id: str, path: str, first: int | None, last: int | None, at: str | None) -> _Text | None:
         """A file of a repository, or some lines of it."""
-        from sleuth.code.search.context import piece_id
-        from sleuth.code.search.filters import file_metadata
+        from sleuth.code import file_metadata, piece_id
 
         if at is None and not self._workspace.repositories():
             return None
@@ -355,7 +353,7 @@ class Tools:
         raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
 
     def _sees(self, snapshot: Snapshot, row: FileRow) -> bool:
-        from sleuth.code.search.filters import file_metadata
+        from sleuth.code import file_metadata
 
         return self._allowed is None or self._may_see(file_metadata(snapshot, row))
 

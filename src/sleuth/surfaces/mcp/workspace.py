@@ -11,10 +11,8 @@ from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryEr
 from sleuth.surfaces.mcp.freshness import WAIT, Refresher, Stale
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage, Snapshot
-    from sleuth.code.snapshots.record import Repository
-    from sleuth.engine.engine import Engine
-    from sleuth.engine.sources import Sources
+    from sleuth.code import CodeStorage, Repository, Snapshot
+    from sleuth.engine import Engine, Sources
     from sleuth.protocols import Retriever
 
 
@@ -56,7 +54,7 @@ class Workspace:
 
     def documents(self) -> Engine | None:
         """The engine over the documents; None where the index has none."""
-        from sleuth.engine.engine import Engine
+        from sleuth.engine import Engine
 
         with self._guard:
             if self._engine is None and self.index.is_dir():
@@ -67,7 +65,7 @@ class Workspace:
 
     def code(self) -> CodeStorage | None:
         """The storage of code; None where the index has none."""
-        from sleuth.engine.codebase import has_code, open_code
+        from sleuth.engine import has_code, open_code
 
         with self._guard:
             if self._storage is None and has_code(self.index):
@@ -115,7 +113,7 @@ class Workspace:
             UnknownSnapshotError: `at` is not indexed; lists what is.
         """
         from sleuth.code import SnapshotRetriever
-        from sleuth.engine.sources import Sources
+        from sleuth.engine import Sources
 
         engine = self.documents() if at is None else None
         retrievers: dict[str, Retriever] = {} if engine is None else {"docs": engine}
@@ -165,7 +163,7 @@ class Workspace:
             )
 
     def _top(self, folder: Path) -> Path | None:
-        from sleuth.code.repository.git import root_of
+        from sleuth.code import root_of
 
         if folder not in self._tops:
             self._tops[folder] = root_of(folder) if folder.is_dir() else None
