@@ -22,6 +22,7 @@ from sleuth.engine.codebase import repair_code as repair_code
 from sleuth.engine.doctor import Diagnosis as Diagnosis
 from sleuth.engine.doctor import examine as examine
 from sleuth.engine.doctor import mend as mend
+from sleuth.engine.doctor import try_plugins as try_plugins
 from sleuth.engine.fusion import as_fusion as as_fusion
 from sleuth.engine.refresh import Changes as Changes
 from sleuth.engine.refresh import changes_of as changes_of

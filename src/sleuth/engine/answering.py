@@ -13,6 +13,7 @@ from sleuth.engine.embedders import is_cheap
 
 if TYPE_CHECKING:
     from sleuth.answer import Rarity
+    from sleuth.engine.hooked import Unhooked
     from sleuth.filters import Filter
     from sleuth.hooks import Morpheus, PluginInfo
     from sleuth.manager import RetrievalManager, SearchStream, Synthesizer
@@ -39,9 +40,7 @@ class Answering:
     if TYPE_CHECKING:
         settings: IndexSettings
 
-        def retrieve(
-            self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-        ) -> Ranking: ...
+        def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking: ...
 
         @property
         def embedder(self) -> Embedder | None: ...
@@ -49,7 +48,7 @@ class Answering:
     _model: Model = None
     _rarity: Rarity | None = None
     """Tells how rare words are in the corpus; without it, no question is declined for weak evidence."""
-    _retrieve_options: Sequence[str] = ("filter", "legs", "fusion", "explain")
+    _retrieve_options: Sequence[str] = ("filter", "legs", "fusion", "expand", "explain", "exact", "deadline")
     """Keywords of a search that `retrieve` takes."""
 
     @property
@@ -67,7 +66,7 @@ class Answering:
                 from sleuth.manager import install_builtins
 
                 registry = self.__dict__["_registry"] = Morpheus()
-                install_builtins(registry, self, _Current(self), options=self._retrieve_options)
+                install_builtins(registry, self.unhooked, _Current(self), options=self._retrieve_options)
                 try:
                     load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
                 except BaseException:  # the next call fails alike, and does not go on without them
@@ -79,6 +78,22 @@ class Answering:
     def hooks(self) -> Morpheus:
         """The same registry."""
         return self.morpheus
+
+    @property
+    def has_retrieval_hooks(self) -> bool:
+        """Whether `retrieve` goes through hooks other than the built-in one; not inside of a hook."""
+        from sleuth.hooks import BUILTIN
+        from sleuth.manager import RETRIEVE
+
+        registry = self.morpheus
+        return not registry.is_running and [one.plugin for one in registry.hooks(RETRIEVE)] != [BUILTIN]
+
+    @property
+    def unhooked(self) -> Unhooked:
+        """The retriever without its hooks, for measurements and for hooks in threads of their own."""
+        from sleuth.engine.hooked import Unhooked
+
+        return Unhooked(self)
 
     @cached_property
     def manager(self) -> RetrievalManager:
@@ -165,8 +180,8 @@ class Answering:
             return_mode: "with_items" keeps the passages in the result.
             filter: which passages may answer.
             model: who writes this answer, as of `use_model`.
-            options: reach the hooks; one that no hook takes is refused. The engine's own takes `legs`, `fusion` and
-                `explain`, as of `retrieve`.
+            options: reach the hooks; one that no hook takes is refused. The engine's own takes the options
+                of `retrieve`.
 
         Returns:
             The answer; an empty query, nothing found and invalid arguments are told in `detail`, not raised.

@@ -6,16 +6,19 @@ import os
 import platform
 import sqlite3
 import sys
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from sleuth.errors import IndexDamagedError, IndexNotFoundError, SleuthError
+from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError, SleuthError
 
 if TYPE_CHECKING:
+    from sleuth.hooks import PluginInfo
     from sleuth.store import Repair
 
 HOME = Path(__file__).parents[1]
@@ -31,6 +34,7 @@ EXTRAS: dict[str, tuple[str, str]] = {
     "watchfiles": ("watch", "`sleuth code index --watch` sees what is saved"),
     "ir_measures": ("eval", "`sleuth eval` measures rankings"),
     "matplotlib": ("eval", "`sleuth eval` plots them"),
+    "fastapi": ("serve", "`sleuth serve` answers over HTTP"),
 }
 """Optional packages: import name to the extra that brings it and what it is for."""
 
@@ -57,7 +61,7 @@ class Diagnosis:
 
 def examine(path: Path, *, full: bool = False) -> list[Diagnosis]:
     """Everything that `sleuth doctor` reports: environment, optional packages, and the index at `path`."""
-    return [*environment(), *optional_packages(), *models(), *plugins(), *index(path, full=full)]
+    return [*environment(), *optional_packages(), *models(), *plugins(path), *index(path, full=full)]
 
 
 def mend(path: Path) -> list[Diagnosis]:
@@ -139,22 +143,51 @@ def models() -> list[Diagnosis]:
     return [Diagnosis("ok", "ollama", f"version {status.version} at {status.url}: {listed}")]
 
 
-def plugins() -> list[Diagnosis]:
-    """Which plugins load, with the error of each that does not."""
+def plugins(path: Path) -> list[Diagnosis]:
+    """Which plugins load and start, with the error of each that does not."""
     from sleuth.engine.answering import PLUGINS_VARIABLE
-    from sleuth.errors import ArgumentError
-    from sleuth.hooks import Morpheus, load_plugins
 
     try:
-        found = load_plugins(Morpheus(), folder=os.environ.get(PLUGINS_VARIABLE) or None, activate=False)
+        infos = try_plugins(path, os.environ.get(PLUGINS_VARIABLE) or None)
     except ArgumentError as error:
         return [Diagnosis("error", PLUGINS_VARIABLE, str(error))]
     return [
-        Diagnosis("error", info.name, f"the plugin from {info.origin} does not load: {info.error}")
+        Diagnosis("error", info.name, f"the plugin from {info.origin} does not work: {info.error}")
         if info.status == "failed"
         else Diagnosis("ok", info.name, f"plugin from {info.origin}")
-        for info in found
+        for info in infos
     ]
+
+
+def try_plugins(path: Path, folder: str | Path | None = None) -> list[PluginInfo]:
+    """Load and activate the plugins there are, then deactivate them; what failed is listed with its error.
+
+    Args:
+        path: of the index that they are activated with; an empty one in a temporary folder where it does not open.
+        folder: searched for plugins, beside the installed ones.
+
+    Raises:
+        ArgumentError: `folder` is no folder.
+    """
+    from sleuth.engine.engine import Engine
+    from sleuth.errors import PluginError
+    from sleuth.hooks import Morpheus, load_plugins, unload_plugins
+
+    infos = load_plugins(Morpheus(), folder=folder, activate=False)
+    if not any(info.overrides for info in infos):
+        return infos
+    with ExitStack() as stack:
+        try:
+            engine = stack.enter_context(Engine.open(path))
+        except SleuthError:
+            empty = stack.enter_context(TemporaryDirectory())
+            engine = stack.enter_context(Engine.open(empty, create=True, embedder=""))
+        registry = Morpheus()
+        infos = load_plugins(registry, folder=folder, instance=engine)
+        states = [replace(info) for info in infos]
+        with suppress(PluginError):
+            unload_plugins(registry, engine)
+        return [info if info.status == "failed" else state for info, state in zip(infos, states, strict=True)]
 
 
 def index(path: Path, *, full: bool = False) -> list[Diagnosis]:

@@ -19,6 +19,7 @@ from sleuth.engine.contents import Contents
 from sleuth.engine.embedders import RecordCache, is_cheap, mixed_vectors, open_embedder, spelling_of
 from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.fusion import Fusion, as_fusion
+from sleuth.engine.hooked import retrieve
 from sleuth.engine.search import SearchersOfNewest, check_deadline, check_legs, check_query, read_items
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.filters import all_of, as_filter
@@ -149,7 +150,7 @@ class Engine(Contents, Answering):
         exact: bool = False,
         deadline: float | None = None,
     ) -> Ranking:
-        """The best `k` passages for `query` in the newest committed version.
+        """The best `k` passages for `query` in the newest committed version, as hooks of plugins leave them.
 
         A blank query and a `k` of 0 find nothing.
 
@@ -176,8 +177,33 @@ class Engine(Contents, Answering):
             ArgumentError: a query that is not a string, a k that is negative or not an int, an unknown leg.
             FilterError: a filter that cannot be read; says where.
             EmbeddingError: the embedder does not answer, and no other leg was asked.
-            RetrievalError: no leg answered before the deadline.
+            RetrievalError: no leg answered before the deadline, or a hook of a plugin failed.
         """
+        options = {
+            "filter": filter,
+            "legs": legs,
+            "fusion": fusion,
+            "expand": expand,
+            "explain": explain,
+            "exact": exact,
+            "deadline": deadline,
+        }
+        return retrieve(self, query, check_query(query, k), options)
+
+    def _retrieve(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+        legs: Sequence[str] | None = None,
+        fusion: Fusion | str | None = None,
+        expand: Expansion = None,
+        explain: bool = False,
+        exact: bool = False,
+        deadline: float | None = None,
+    ) -> Ranking:
+        """`retrieve`, without hooks."""
         from sleuth.engine.selection import unknown_keys
 
         k = check_query(query, k)

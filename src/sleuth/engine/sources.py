@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import check_count
 from sleuth.compose import FusedRetriever, LabelledRetriever
 from sleuth.engine.answering import Answering
+from sleuth.engine.hooked import retrieve
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.settings import IndexSettings
 from sleuth.types import Ranking
@@ -97,6 +98,10 @@ class Sources(Answering):
         k = check_count(k)
         if not isinstance(query, str):
             raise ArgumentError(f"query must be a string, got {query!r}")
+        return retrieve(self, query, k, {"filter": filter, "explain": explain})
+
+    def _retrieve(self, query: str, k: int = 10, *, filter: Any = None, explain: bool = False) -> Ranking:
+        """`retrieve`, without hooks."""
         only = next(iter(self.retrievers.values())) if len(self.retrievers) == 1 else None
         ranking = (only or self._fused).retrieve(query, k, filter=filter)
         if not explain:
@@ -113,9 +118,9 @@ class Sources(Answering):
         explain: bool = False,
     ) -> Ranking:
         """`retrieve`, without blocking the event loop."""
-        import asyncio
+        from sleuth.remote import in_thread
 
-        return await asyncio.to_thread(self.retrieve, query, k, filter=filter, explain=explain)
+        return await in_thread(self.retrieve, query, k, filter=filter, explain=explain)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -178,7 +183,8 @@ def open_sources(
             if kind == "docs":
                 from sleuth.engine.engine import Engine
 
-                engine = retrievers[name] = stack.enter_context(Engine.open(path))
+                engine = stack.enter_context(Engine.open(path))
+                retrievers[name] = engine.unhooked  # these sources have the hooks
             elif kind == "code":
                 retrievers |= _code(stack, path, which)
             elif kind == "web":

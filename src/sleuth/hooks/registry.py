@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Literal, TypeVar, overload
@@ -19,6 +20,9 @@ T = TypeVar("T")
 
 BUILTIN = "sleuth"
 """The plugin name of what Sleuth itself registers."""
+
+_RUNNING: ContextVar[frozenset[int]] = ContextVar("running", default=frozenset())
+"""Registries whose hooks run in this context, by `id`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,20 @@ class Morpheus:
             RetrievalError: a hook raised, or returned another type of result; chained to the cause, `context`
                 holds `hook` and `plugin`.
         """
+        token = _RUNNING.set(_RUNNING.get() | {id(self)})
+        try:
+            return self._execute(hook_name, result, args, rag2f, options)
+        finally:
+            _RUNNING.reset(token)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the caller runs inside one of these hooks, in its thread or with a copy of its context."""
+        return id(self) in _RUNNING.get()
+
+    def _execute(
+        self, hook_name: str, result: T, args: tuple[Any, ...], rag2f: Any, options: Mapping[str, Any]
+    ) -> T:
         for one in self._hooks.get(hook_name, ()):
             accepted = (
                 options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}

@@ -16,6 +16,7 @@ from sleuth.surfaces.cli.common import (
     open_sources,
     passages_of,
     print_json,
+    warn_of_plugins,
 )
 from sleuth.surfaces.cli.terminal import say, styled
 from sleuth.text import clean_text
@@ -79,6 +80,7 @@ def ask(
     text = " ".join(question)
     names = [*(sources or ["docs"]), "web"] if web else sources
     with open_sources(names, index) as engine:
+        warn_of_plugins(engine)
         with engine.stream_search(text, k, "with_items", filter=filter, model=model) as stream:
             try:
                 for piece in stream:

@@ -12,10 +12,10 @@ import typer
 from sleuth import errors
 from sleuth.surfaces.cli.places import index_path
 from sleuth.surfaces.cli.terminal import say
-from sleuth.text import escape_json
+from sleuth.text import clean_text, escape_json
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine, Sources
+    from sleuth.engine import Answering, Engine, Sources
     from sleuth.types import RetrievedItem
 
 IndexOption = Annotated[
@@ -91,6 +91,13 @@ def open_sources(
     web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
     path = index_path(option) if any(name.partition(":")[0] in ("docs", "code") for name in own) else ""
     return engine.open_sources(path, own, extra=web, deadline=deadline)
+
+
+def warn_of_plugins(engine: Answering) -> None:
+    """Name the plugins that failed on standard error: the search goes on without them."""
+    for info in engine.morpheus.plugins.values():
+        if info.status == "failed":
+            say(f"sleuth: the plugin {clean_text(info.name)} failed: {clean_text(info.error)}", err=True)
 
 
 def web_cache() -> Path:

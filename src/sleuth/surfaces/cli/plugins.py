@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import JsonOption, print_json
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
+from sleuth.surfaces.cli.places import index_path
 from sleuth.surfaces.cli.terminal import say, styled
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ def plugins(
         typer.Option("--folder", envvar="SLEUTH_PLUGINS", help="A folder of plugins to look into."),
     ] = None,
     json: JsonOption = False,
+    index: IndexOption = None,
 ) -> None:
-    """List plugins with their hooks; one that does not load is listed with its error."""
-    from sleuth.hooks import Morpheus, load_plugins
+    """List plugins with their hooks; one that does not load or start is listed with its error."""
+    from sleuth.engine import try_plugins
 
-    found = load_plugins(Morpheus(), folder=folder, activate=False)
+    found = try_plugins(index_path(index), folder)
     if json:
         print_json([info.to_dict() for info in found])
     elif not found:

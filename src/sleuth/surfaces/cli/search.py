@@ -20,6 +20,7 @@ from sleuth.surfaces.cli.common import (
     from_here,
     open_sources,
     print_json,
+    warn_of_plugins,
 )
 from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.text import clean_text
@@ -74,6 +75,7 @@ def search(
     question = " ".join(query)
     expansion: Any = int(expand) if expand and expand.isdecimal() else expand
     with open_sources(sources, index) as engine:
+        warn_of_plugins(engine)
         of_docs = {"legs": legs, "fusion": fusion, "expand": expansion}
         if sources and set(sources) != {"docs"}:
             for name, value in of_docs.items():
@@ -85,14 +87,15 @@ def search(
         ranking = engine.retrieve(question, k, filter=filter, explain=explain, **of_docs)
         if json:
             items = [item_json(engine, question, item) for item in ranking]
-            print_json(
-                {"query": question, "items": items, "parts": [part.to_dict() for part in ranking.parts]}
-            )
+            parts = [part.to_dict() for part in ranking.parts]
+            print_json({"query": question, "items": items, "parts": parts, "notes": list(ranking.notes)})
         else:
             for number, item in enumerate(ranking, 1):
                 print_item(engine, question, number, item)
             for part in ranking.failures:
                 say(f"sleuth: {part.name} {part.status}: {part.error}", err=True)
+            for note in ranking.notes:
+                say(f"sleuth: {clean_text(note)}", err=True)
             if not ranking:
                 say("Nothing found.", err=True)
     if not ranking:

@@ -1,0 +1,75 @@
+"""Runs every retrieval through the hooks of plugins, so that no way in goes around a plugin's permission filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sleuth.errors import ArgumentError, RetrievalError, SleuthError
+from sleuth.types import Ranking
+
+if TYPE_CHECKING:
+    from sleuth.engine.answering import Answering
+    from sleuth.results import RetrieveResult
+
+_RANKINGS: ContextVar[list[Ranking] | None] = ContextVar("rankings", default=None)
+"""Collects what retrievers without hooks answer during one call, for its reports and notes."""
+
+
+@dataclass(frozen=True)
+class Unhooked:
+    """A retriever without its hooks: what the built-in hook asks, and what measurements need.
+
+    Attributes:
+        owner: an `Engine` or `Sources`.
+    """
+
+    owner: Answering
+
+    def retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
+        """Return the best `k` passages; takes the options of the owner's `retrieve`."""
+        ranking = self.owner._retrieve(query, k, **options)
+        rankings = _RANKINGS.get()
+        if rankings is not None:
+            rankings.append(ranking)
+        return ranking
+
+
+def retrieve(owner: Answering, query: str, k: int, options: Mapping[str, Any]) -> Ranking:
+    """Return the best `k` passages, as the hooks of plugins leave them; without such hooks, as the owner ranks them.
+
+    A hook that itself calls `retrieve` gets the ranking without hooks.
+
+    Raises:
+        ArgumentError: an option that no hook takes.
+        RetrievalError: a hook failed, or refused to answer.
+    """
+    if not (query.strip() and k) or not owner.has_retrieval_hooks:
+        return owner._retrieve(query, k, **options)
+    rankings: list[Ranking] = []
+    token = _RANKINGS.set(rankings)
+    try:
+        chosen = {name: value for name, value in options.items() if value is not None and value is not False}
+        result = owner.manager.execute_retrieve(query, k, **chosen)
+    except RetrievalError as error:
+        if error.context.get("plugin") == "sleuth" and isinstance(error.__cause__, SleuthError):
+            raise error.__cause__ from None  # of the engine itself, as without hooks
+        raise
+    finally:
+        _RANKINGS.reset(token)
+    _check(result, k)
+    parts = [part for ranking in rankings for part in ranking.parts]
+    notes = [note for ranking in rankings for note in ranking.notes]
+    return Ranking(result.items, parts, notes)
+
+
+def _check(result: RetrieveResult, k: int) -> None:
+    """Refuse a result that a hook refused to give; nothing found is none."""
+    if result.is_ok() or result.detail is None or result.detail.code in ("no_results", "empty"):
+        return
+    if result.detail.code == "invalid":
+        raise ArgumentError(result.detail.message)
+    context = {**result.detail.context, "query": result.query, "k": k, "code": str(result.detail.code)}
+    raise RetrievalError(result.detail.message, context=context)

@@ -1,0 +1,132 @@
+"""Hooks of plugins apply to every search by text."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import ArgumentError, Document, Engine, FilterError, RetrievalError, open_sources
+from sleuth.results import RetrieveResult, StatusDetail
+
+RETRIEVE = "indiana_jones_retrieve"
+PERMISSION = """
+from sleuth.hooks import hook
+
+@hook("indiana_jones_retrieve", priority=-1)
+def hide_secrets(result, query, k, return_mode, for_synthesize, *, rag2f):
+    result.items = [item for item in result.items if not item.metadata.get("secret")]
+    return result
+"""
+FAILING = """
+from sleuth.hooks import plugin
+
+@plugin
+def activated(plugin, instance):
+    raise RuntimeError("no licence")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    monkeypatch.setenv("SLEUTH_PLUGINS", str(plugins))
+    return plugins
+
+
+@pytest.fixture
+def engine(tmp_path: Path, folder: Path) -> Iterator[Engine]:
+    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
+        opened.add([
+            Document("Tokens are refilled.", {"source": "open.md"}),
+            Document("Tokens of the board.", {"source": "board.md", "secret": True}),
+        ])  # fmt: skip
+        yield opened
+
+
+def sleuth(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sleuth", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_no_way_in_goes_around_a_permission_filter(engine: Engine, folder: Path, tmp_path: Path) -> None:
+    """`retrieve`, `aretrieve`, `search`, sources, views and `sleuth search` show what the plugin lets through."""
+    assert len(engine.unhooked.retrieve("tokens")) == 2
+    (folder / "permission.py").write_text(PERMISSION)
+    with Engine.open(engine.path) as opened, opened.scoped("source:*md*") as view:
+        for searched in (opened, view):
+            assert [item.id for item in searched.retrieve("tokens")] == ["open.md#0"]
+            assert [item.id for item in asyncio.run(searched.aretrieve("tokens"))] == ["open.md#0"]
+            assert [item.id for item in searched.search("tokens", return_mode="with_items").items or ()] == [
+                "open.md#0"
+            ]
+        assert len(opened.unhooked.retrieve("tokens")) == 2
+    with open_sources(engine.path) as sources:
+        assert [item.id for item in sources.retrieve("tokens")] == ["open.md#0"]
+    shown = sleuth("search", "tokens", "--index", str(engine.path), cwd=tmp_path)
+    assert "open.md" in shown.stdout
+    assert "board.md" not in shown.stdout
+
+
+def test_options_and_reports_pass_through(engine: Engine) -> None:
+    """With a plugin, a search takes the same options and tells the same notes and errors."""
+    engine.hooks.on(RETRIEVE, lambda result, *args, rag2f: None, plugin="idle")
+    explained = engine.retrieve("tokens", filter="secret:true", explain=True, legs=["lexical"], deadline=10)
+    assert [item.id for item in explained] == ["board.md#0"]
+    assert explained[0].explanation is not None
+    assert engine.retrieve("tokens", filter="sercet:true").notes
+    assert len(engine.retrieve("tokens", k=0)) == len(engine.retrieve(" ")) == 0
+    with pytest.raises(FilterError, match="a comparison must be written"):
+        engine.retrieve("tokens", filter="secret")
+    with pytest.raises(ArgumentError, match="legs must be among lexical in this index, got \\['sound'\\]"):
+        engine.retrieve("tokens", legs=["sound"])
+
+
+def test_a_hook_may_search_itself(engine: Engine) -> None:
+    """Inside a hook, the engine's own `retrieve` gives the ranking without hooks."""
+
+    def narrow(result: RetrieveResult, query: str, k: int, *args: Any, rag2f: Engine) -> RetrieveResult:
+        return RetrieveResult.success(
+            query=query, items=list(rag2f.retrieve(query, k, filter="secret!=true"))
+        )
+
+    engine.hooks.on(RETRIEVE, narrow, plugin="narrow")
+    assert [item.id for item in engine.retrieve("tokens")] == ["open.md#0"]
+
+
+def test_a_hook_that_refuses_is_an_error(engine: Engine) -> None:
+    """A result that a hook calls an error is raised, with its code; nothing found is an empty ranking."""
+    code = ["denied"]
+
+    def refuse(result: RetrieveResult, query: str, *args: Any, rag2f: Engine) -> RetrieveResult:
+        return RetrieveResult.fail(StatusDetail(code=code[0], message="Not for you"), query=query)
+
+    engine.hooks.on(RETRIEVE, refuse, plugin="guard")
+    with pytest.raises(RetrievalError, match="Not for you") as caught:
+        engine.retrieve("tokens")
+    assert caught.value.context["code"] == "denied"
+    code[0] = "no_results"
+    assert len(engine.retrieve("tokens")) == 0
+
+
+def test_a_plugin_that_fails_to_start_is_told(engine: Engine, folder: Path, tmp_path: Path) -> None:
+    """`plugins` and `doctor` show it as failed and exit with 1; `search` and `ask` warn and go on."""
+    (folder / "licensed.py").write_text(FAILING)
+    index = ["--index", str(engine.path)]
+    for path in (index, ["--index", str(tmp_path / "none")]):
+        listed = sleuth("plugins", *path, cwd=tmp_path)
+        assert listed.returncode == 1
+        assert "RuntimeError: no licence" in listed.stdout
+    told = sleuth("doctor", *index, cwd=tmp_path)
+    assert told.returncode == 1
+    assert "RuntimeError: no licence" in told.stdout
+    for command in ("search", "ask"):
+        warned = sleuth(command, "tokens", *index, cwd=tmp_path)
+        assert "sleuth: the plugin licensed failed: RuntimeError: no licence" in warned.stderr
+        assert "refilled" in warned.stdout
