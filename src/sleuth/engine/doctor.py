@@ -34,6 +34,7 @@ EXTRAS: dict[str, tuple[str, str]] = {
     "watchfiles": ("watch", "`sleuth code index --watch` sees what is saved"),
     "ir_measures": ("eval", "`sleuth eval` measures rankings"),
     "matplotlib": ("eval", "`sleuth eval` plots them"),
+    "mcp": ("mcp", "`sleuth mcp` serves agents"),
     "fastapi": ("serve", "`sleuth serve` answers over HTTP"),
 }
 """Optional packages: import name to the extra that brings it and what it is for."""
