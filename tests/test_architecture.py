@@ -345,3 +345,26 @@ def test_no_import_cycles_between_modules(folder: str) -> None:
         for path in free:
             del graph[path]
     assert not graph, sorted(str(path.relative_to(SRC)) for path in graph)
+
+
+TWICE = {
+    "Retriever": "the protocol, and the class of the vector store that its specification names",
+    "IndexReport": "what indexing did: files and documents, or files and definitions of code; both are public",
+    "Chunk": "a part of a document, and a part of a file of code",
+    "Definition": "as parsed, and as stored in a snapshot",
+    "Source": "of versions of files, and of one file",
+    "_Describe": "the failures of each client of models, in its own words",
+}
+"""Class names that two modules may define, with the reason."""
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """No two modules define classes of one name, save those with a reason; a surface may name what it sends alike."""
+    homes: dict[str, list[str]] = {}
+    for path in modules():
+        if unit(path) == "surfaces":
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(module_name(path))
+    assert {name: places for name, places in homes.items() if len(places) > 1 and name not in TWICE} == {}

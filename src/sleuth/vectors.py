@@ -8,6 +8,27 @@ from numpy.typing import NDArray
 from sleuth.errors import EmbeddingError
 
 
+def checked_vectors(vectors: object, n: int) -> NDArray[np.float32]:
+    """Return vectors for `n` texts as an array, shape (n, dimension).
+
+    Raises:
+        ValueError: something else than `n` finite vectors of one length above 0; says the rule and what came.
+    """
+    try:
+        numbers = np.asarray(vectors)
+        with np.errstate(over="ignore"):  # what single precision does not hold is infinite, and refused below
+            checked: NDArray[np.float32] = numbers.astype(np.float32, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"vectors of numbers, got {str(vectors)[:80]!r} ({error})") from error
+    if numbers.size and numbers.dtype.kind not in "fiu":
+        raise ValueError(f"vectors of numbers, got {str(vectors)[:80]!r}")
+    if checked.ndim != 2 or len(checked) != n or (n and not checked.shape[1]):
+        raise ValueError(f"one vector per text, got an array of shape {checked.shape} for {n} texts")
+    if not np.isfinite(checked).all():
+        raise ValueError("finite numbers, got a vector that is not finite")
+    return checked
+
+
 def as_vectors(vectors: object, n: int, embedder: str) -> NDArray[np.float32]:
     """Return what an embedder gave for `n` texts, shape (n, dimension).
 
@@ -18,20 +39,9 @@ def as_vectors(vectors: object, n: int, embedder: str) -> NDArray[np.float32]:
         EmbeddingError: something else than `n` finite vectors of one length above 0.
     """
     try:
-        with np.errstate(over="ignore"):  # what single precision does not hold is infinite, and refused below
-            checked = np.asarray(vectors, np.float32)
-    except (TypeError, ValueError) as error:
-        given = f"{str(vectors)[:80]!r} ({error})"
-        raise _unfit("vectors of numbers", given, embedder) from error
-    if checked.ndim != 2 or len(checked) != n or (n and not checked.shape[1]):
-        raise _unfit("one vector per text", f"an array of shape {checked.shape} for {n} texts", embedder)
-    if not np.isfinite(checked).all():
-        raise _unfit("finite numbers", "a vector that is not finite", embedder)
-    return checked
-
-
-def _unfit(rule: str, given: str, embedder: str) -> EmbeddingError:
-    return EmbeddingError(f"embedder must give {rule}, got {given} from {embedder!r}", service=embedder)
+        return checked_vectors(vectors, n)
+    except ValueError as error:
+        raise EmbeddingError(f"embedder must give {error} from {embedder!r}", service=embedder) from error
 
 
 def as_vector(vector: object, embedder: str) -> NDArray[np.float32]:

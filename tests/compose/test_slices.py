@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.compose import SHARED_WORKERS, Workers, run_slices
+from sleuth.compose import SHARED_THREADS, SharedThreads, run_slices
 from sleuth.errors import ArgumentError
 
 
@@ -184,7 +184,7 @@ def test_nested() -> None:
 
 def test_threads_wait_for_the_next_job() -> None:
     """A worker runs the next job in the same thread, and ends when none comes."""
-    workers = Workers(idle_seconds=0.3)
+    workers = SharedThreads(idle_seconds=0.3)
     seen: list[int] = []
 
     def note(done: threading.Event) -> None:
@@ -206,7 +206,7 @@ def test_threads_wait_for_the_next_job() -> None:
 def test_fork() -> None:
     """A forked child does not hand jobs to threads that only its parent has."""
     run_slices({"a": answer(1), "b": answer(2)}, deadline=5)
-    assert SHARED_WORKERS._idle  # the parent has threads waiting
+    assert SHARED_THREADS._idle  # the parent has threads waiting
     child = os.fork()
     if child == 0:
         results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=20)

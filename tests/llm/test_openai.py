@@ -163,8 +163,8 @@ def test_embedder(server: OpenAIServer) -> None:
     ("reply", "says"),
     [
         (Reply(200, b'{"data": [{"embedding": [1]}]}'), "without vectors"),
-        (_json({"data": []}), "1 texts with 0 vectors"),
-        (Reply(200, b'{"data": [{"index": 0, "embedding": [NaN]}]}'), "vector that holds nan"),
+        (_json({"data": []}), "one vector per text"),
+        (Reply(200, b'{"data": [{"index": 0, "embedding": [NaN]}]}'), "finite numbers"),
     ],
 )
 def test_embedder_failures(server: OpenAIServer, reply: Reply, says: str) -> None:
@@ -194,7 +194,7 @@ def test_a_key_that_no_header_holds_is_refused_unseen(key: str, monkeypatch: pyt
 def test_an_integer_that_no_float_holds_is_no_vector(server: OpenAIServer) -> None:
     """It is an answer that cannot be used, not a crash."""
     server.next = Reply(200, b'{"data": [{"index": 0, "embedding": [1%s]}]}' % (b"0" * 400))
-    with pytest.raises(EmbeddingError, match="vector that holds 1000"):
+    with pytest.raises(EmbeddingError, match="vectors of numbers"):
         OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY).embed_query("a")
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from sleuth.store import Connection, Store
-from sleuth.store.catalogue import Pool
+from sleuth.store.catalogue import ConnectionPool
 from sleuth.store.record import Codebooks, connect
 
 
@@ -20,7 +20,7 @@ def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
         makers[connection] = os.getpid()
         return connection
 
-    pool = Pool(make, str(tmp_path))
+    pool = ConnectionPool(make, str(tmp_path))
     first = pool.acquire()
     pool.release(first)
     again = pool.acquire()

@@ -10,11 +10,11 @@ import numpy as np
 
 from sleuth.store import (
     IN_MEMORY,
+    IndexSnapshot,
     Rows,
     Scratch,
     SegmentData,
     SegmentView,
-    Snapshot,
     Store,
     Writer,
     array_of,
@@ -60,7 +60,7 @@ def row_sum(texts: Mapping[str, str], metadata: Mapping[str, Any]) -> int:
     )
 
 
-def contents(snapshot: Snapshot, leg: str = "sums") -> dict[str, str]:
+def contents(snapshot: IndexSnapshot, leg: str = "sums") -> dict[str, str]:
     """Text by chunk id, as the leg covers it; asserts that leg and record agree on rows and on the order of ids."""
     texts: dict[str, str] = {}
     for view in snapshot.segments(leg):

@@ -66,7 +66,7 @@ class Passage:
 
 
 @dataclass(slots=True)
-class _Part:
+class _ContextPart:
     rank: int
     items: list[RetrievedItem]
     text: str
@@ -103,7 +103,9 @@ def assemble(
             left -= cost
     parts = _merge_neighbours(chosen)
     if not parts and items:
-        parts = [_Part(0, [items[0]], cut_text(items[0].text, max(1, budget - _OVERHEAD), count_tokens))]
+        parts = [
+            _ContextPart(0, [items[0]], cut_text(items[0].text, max(1, budget - _OVERHEAD), count_tokens))
+        ]
     parts.sort(key=lambda part: part.rank)
     numbered = [Passage(number, part.text, tuple(part.items)) for number, part in enumerate(parts, 1)]
     return numbered if order == "best-first" else best_at_ends(numbered)
@@ -165,13 +167,13 @@ def place_of(item: RetrievedItem) -> tuple[str, int] | None:
     return (document, int(place)) if mark and place.isascii() and place.isdigit() else None
 
 
-def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_Part]:
+def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_ContextPart]:
     placed: list[tuple[tuple[str, int], int, RetrievedItem]] = []
-    parts: list[_Part] = []
+    parts: list[_ContextPart] = []
     for rank, item in chosen:
         place = place_of(item)
         if place is None:
-            parts.append(_Part(rank, [item], item.text))
+            parts.append(_ContextPart(rank, [item], item.text))
         else:
             placed.append((place, rank, item))
     previous: tuple[str, int] | None = None
@@ -182,7 +184,7 @@ def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_Part
             part.items.append(item)
             part.text = join_overlapping(part.text, item.text)
         else:
-            parts.append(_Part(rank, [item], item.text))
+            parts.append(_ContextPart(rank, [item], item.text))
         previous = place
     return parts
 

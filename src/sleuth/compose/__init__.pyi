@@ -21,5 +21,5 @@ from sleuth.compose.fuse import Method as Method
 from sleuth.compose.fuse import best_places as best_places
 from sleuth.compose.fuse import normalise as normalise
 from sleuth.compose.labelled import LabelledRetriever as LabelledRetriever
-from sleuth.compose.workers import SHARED_WORKERS as SHARED_WORKERS
-from sleuth.compose.workers import Workers as Workers
+from sleuth.compose.workers import SHARED_THREADS as SHARED_THREADS
+from sleuth.compose.workers import SharedThreads as SharedThreads

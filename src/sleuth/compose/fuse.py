@@ -39,7 +39,7 @@ FORMULAS: Mapping[str, str] = {
 }
 
 
-class Pool(Protocol):
+class RankedKeys(Protocol):
     """The hits of one leg, best first, each key once. `Hits` of the store is one."""
 
     @property
@@ -72,7 +72,7 @@ class Fused:
     weights: NDArray[np.float64]
     method: Method
     rank_constant: float
-    pools: tuple[Pool, ...]
+    pools: tuple[RankedKeys, ...]
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
@@ -131,7 +131,7 @@ class Fused:
 
 
 def fuse_hits(
-    hits_by_leg: Mapping[str, Pool],
+    hits_by_leg: Mapping[str, RankedKeys],
     weights: Mapping[str, float] | None = None,
     method: Method = "minmax",
     k: int | None = None,

@@ -14,7 +14,7 @@ from threading import Lock, Thread
 Job = Callable[[], None]
 
 
-class Workers:
+class SharedThreads:
     """Daemon threads that run jobs, one each, and end when idle.
 
     Args:
@@ -62,5 +62,5 @@ class Workers:
                 job = inbox.get()  # another thread took it off the list: a job is on its way
 
 
-SHARED_WORKERS = Workers()
+SHARED_THREADS = SharedThreads()
 """The threads of this process, shared by every caller in this package."""

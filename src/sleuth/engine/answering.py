@@ -46,7 +46,7 @@ class Answering:
         def embedder(self) -> Embedder | None: ...
 
     _model: Model = None
-    _rarity: Rarity | None = None
+    idf: Rarity | None = None
     """Tells how rare words are in the corpus; without it, no question is declined for weak evidence."""
     _retrieve_options: Sequence[str] = ("filter", "legs", "fusion", "expand", "explain", "exact", "deadline")
     """Keywords of a search that `retrieve` takes."""
@@ -155,7 +155,7 @@ class Answering:
         return ExtractiveSynthesizer(
             analyze=get_analyzer(self.settings.analyzer).tokens,
             embedder=embedder,
-            rarity=self._rarity,
+            rarity=self.idf,
         )
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions
     from sleuth.settings import IndexSettings
-    from sleuth.store import Snapshot, Store, StoredDocument
+    from sleuth.store import IndexSnapshot, Store, StoredDocument
 
     FilterForm = Filter | Mapping[str, Any] | str | None
 
@@ -59,7 +59,7 @@ class Contents:
         _dense: DenseLeg | None
         _deferred: Sequence[str]
 
-        def _searchers_of(self, snapshot: Snapshot) -> Searchers: ...
+        def _searchers_of(self, snapshot: IndexSnapshot) -> Searchers: ...
 
     # --- in
 
@@ -264,7 +264,7 @@ class Contents:
 
         return await in_thread(self.update, changes, ids, **options)
 
-    def _named(self, snapshot: Snapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
+    def _named(self, snapshot: IndexSnapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
         """The ids that a change is about, each once: those named that match, or all that match."""
         tree = as_filter(filter)
         if ids is None and tree is None:
@@ -283,7 +283,9 @@ class Contents:
         names = list(dict.fromkeys(check_text(id, "each of ids") for id in ids))
         return self._within_scope(snapshot, names, tree)
 
-    def _within_scope(self, snapshot: Snapshot, ids: Iterable[str], tree: Filter | None = None) -> list[str]:
+    def _within_scope(
+        self, snapshot: IndexSnapshot, ids: Iterable[str], tree: Filter | None = None
+    ) -> list[str]:
         """Those of these ids whose documents match the scope and a filter; all of them without either."""
         if self.scope is None and tree is None:
             return list(ids)
@@ -293,7 +295,7 @@ class Contents:
         }
         return [name for name in names if name in chosen]
 
-    def _keys_where(self, snapshot: Snapshot, tree: Filter | None) -> NDArray[np.int64]:
+    def _keys_where(self, snapshot: IndexSnapshot, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of the documents that match the scope and a filter, ascending."""
         from sleuth.engine.selection import Selection
 

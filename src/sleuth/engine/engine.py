@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
     from sleuth.protocols import Embedder
-    from sleuth.store import Finding, Leg, Repair, Snapshot
+    from sleuth.store import Finding, IndexSnapshot, Leg, Repair
 
 
 class Engine(Contents, Answering):
@@ -322,9 +322,6 @@ class Engine(Contents, Answering):
         worth: dict[str, float] = self.searcher("lexical").idf(terms)
         return worth
 
-    def _rarity(self, terms: Iterable[str]) -> dict[str, float]:
-        return self.idf(terms)
-
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
         with self._store.reader() as snapshot:
@@ -413,7 +410,7 @@ class Engine(Contents, Answering):
     def __exit__(self, *exc: object) -> None:
         self.close(finish=exc[0] is None)
 
-    def _searchers_of(self, snapshot: Snapshot) -> Searchers:
+    def _searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
         return self._searchers.of(snapshot)
 
 

@@ -13,7 +13,7 @@ from sleuth.types import RetrievedItem
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter
-    from sleuth.store import Row, Snapshot
+    from sleuth.store import IndexSnapshot, Row
 
 Expansion: TypeAlias = int | Literal["section", "document"] | None
 """How many passages on each side, or all of the section or the document; None for the passage alone."""
@@ -35,7 +35,7 @@ def check_expansion(expand: Expansion) -> None:
 
 
 def grow(
-    snapshot: Snapshot,
+    snapshot: IndexSnapshot,
     rows: Sequence[Row],
     items: Sequence[RetrievedItem],
     expand: Expansion,
@@ -65,7 +65,7 @@ def grow(
     return grown
 
 
-def _around(snapshot: Snapshot, row: Row, expand: Expansion) -> list[Row]:
+def _around(snapshot: IndexSnapshot, row: Row, expand: Expansion) -> list[Row]:
     if isinstance(expand, int):
         return snapshot.neighbours(row.key, expand, expand)
     chunks = snapshot.chunks_of(row.document_id)

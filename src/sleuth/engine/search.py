@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sleuth.dense import DenseLeg, DenseSearcher
     from sleuth.engine.ranking import Asked
     from sleuth.filters import Filter
-    from sleuth.store import Bitmap, Hits, Row, Snapshot
+    from sleuth.store import Bitmap, Hits, IndexSnapshot, Row
     from sleuth.types import RetrievedItem
 
     Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
@@ -53,7 +53,7 @@ class Searchers:
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        snapshot: IndexSnapshot,
         lexical: LexicalLeg,
         dense: DenseLeg | None,
         previous: Searchers | None,
@@ -77,7 +77,7 @@ class Searchers:
         self.known_keys: dict[Filter | None, frozenset[str]] = {}
         self.legs = LEGS if dense is not None else LEGS[:1]
 
-    def show(self, snapshot: Snapshot) -> bool:
+    def show(self, snapshot: IndexSnapshot) -> bool:
         """Whether these are the searchers of a snapshot: of its rows, in its segments."""
         if self.generation == snapshot.generation:
             return True
@@ -98,7 +98,7 @@ class Searchers:
         legs: Sequence[str],
         fusion: Fusion,
         *,
-        snapshot: Snapshot,
+        snapshot: IndexSnapshot,
         explain: bool = False,
         exact: bool = False,
         deadline: Deadline | None = None,
@@ -128,20 +128,20 @@ class Searchers:
         k: int,
         tree: Filter | None,
         *,
-        snapshot: Snapshot,
+        snapshot: IndexSnapshot,
         exact: bool = False,
     ) -> Hits:
         """The best `k` rows by the cosine with a vector."""
         return self.search_leg("dense", vector, PoolRequest(k, tree, False, True, exact), snapshot)
 
-    def match(self, query: str, keys: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.float64]:
+    def match(self, query: str, keys: NDArray[np.int64], snapshot: IndexSnapshot) -> NDArray[np.float64]:
         """How well rows match the tokens of the query, shape (len(keys),)."""
         values = self.dense.match(query, keys) if self.dense else None
         if values is None:
             values = late.match(query, list(map(embedded_row, snapshot.rows(keys.tolist()))))
         return values
 
-    def order(self, snapshot: Snapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
+    def order(self, snapshot: IndexSnapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
         """By what these keys tie: their ranks where one segment holds them all, which is at hand, and ids elsewhere."""
         least, greatest = keys.min(), keys.max()
         for view in self._views["lexical"]:
@@ -163,7 +163,7 @@ class Searchers:
             self._aligned[tree, leg] = found
         return found
 
-    def search_leg(self, leg: str, asked: Asked, request: PoolRequest, snapshot: Snapshot) -> Hits:
+    def search_leg(self, leg: str, asked: Asked, request: PoolRequest, snapshot: IndexSnapshot) -> Hits:
         """The best rows of one leg."""
         allowed, ids = self.allowed(request.tree, leg), order_of(snapshot)
         k, ordered = request.depth, request.ordered
@@ -187,7 +187,7 @@ class Pinned:
     """The searchers of one version and a snapshot of it: a `Rankable`."""
 
     searchers: Searchers
-    snapshot: Snapshot
+    snapshot: IndexSnapshot
     deadline: Deadline | None = None
 
     @property
@@ -240,7 +240,7 @@ class SearchersOfNewest:
         self._searchers: Searchers | None = None
         self._making = Lock()
 
-    def of(self, snapshot: Snapshot) -> Searchers:
+    def of(self, snapshot: IndexSnapshot) -> Searchers:
         """The searchers of a snapshot."""
         searchers = self._searchers
         if searchers is None or not searchers.show(snapshot):
@@ -285,7 +285,7 @@ def embedded(dense: DenseSearcher, query: str, deadline: Deadline | None) -> NDA
     return vectors["dense"]
 
 
-def read_items(snapshot: Snapshot, rows: RankedRows) -> list[RetrievedItem]:
+def read_items(snapshot: IndexSnapshot, rows: RankedRows) -> list[RetrievedItem]:
     """The passages of a ranking; ends early where the caller is cancelled."""
     items: list[RetrievedItem] = []
     for start in range(0, len(rows.keys), READ_TOGETHER):
@@ -295,7 +295,7 @@ def read_items(snapshot: Snapshot, rows: RankedRows) -> list[RetrievedItem]:
     return items
 
 
-def order_of(snapshot: Snapshot) -> Order:
+def order_of(snapshot: IndexSnapshot) -> Order:
     """Return what names rows, for equal scores: by document id, then by place in the document."""
     return lambda keys: snapshot.order(keys.tolist())
 

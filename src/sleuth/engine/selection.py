@@ -18,7 +18,7 @@ from sleuth.store.columns import keys_of, kinds_of, read_column, scalar_rows, va
 if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter, Scalar
-    from sleuth.store import SegmentView, Snapshot
+    from sleuth.store import IndexSnapshot, SegmentView
 
 KNOWN_KEYS = RESERVED | {"title"}
 """Metadata keys that every index knows, also where no document has them."""
@@ -85,7 +85,7 @@ class Selection:
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        snapshot: IndexSnapshot,
         searchers: Searchers,
         filter: Filter | None,
         *,
@@ -168,7 +168,7 @@ class Selection:
 
 
 def unknown_keys(
-    tree: Filter | None, snapshot: Snapshot, searchers: Searchers, scope: Filter | None
+    tree: Filter | None, snapshot: IndexSnapshot, searchers: Searchers, scope: Filter | None
 ) -> list[str]:
     """Say of each key of a filter that no document in the scope has it, with the nearest key that one has."""
     from difflib import get_close_matches

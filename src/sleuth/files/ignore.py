@@ -32,7 +32,7 @@ _POSIX: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class IgnorePattern:
     """One line of an ignore file.
 
     Attributes:
@@ -52,7 +52,7 @@ class Pattern:
 class Rules:
     """The patterns of one file, or of one list of globs."""
 
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[IgnorePattern, ...]
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> Rules:
@@ -79,7 +79,7 @@ class Rules:
         return bool(verdict)
 
 
-def parse(line: str) -> Pattern | None:
+def parse(line: str) -> IgnorePattern | None:
     """Return the pattern on a line; None for a blank line, a comment, or a pattern that cannot match."""
     line = _strip_end(line.removesuffix("\r"))
     if not line or line.startswith("#"):
@@ -90,7 +90,7 @@ def parse(line: str) -> Pattern | None:
     glob = _escaped_slash.sub(r"\1/", glob.removesuffix("/"))
     by_path = "/" in glob
     matches = _matcher(glob.removeprefix("/"), by_path=by_path) if glob else None
-    return Pattern(matches, negated, folders_only, by_path) if matches else None
+    return IgnorePattern(matches, negated, folders_only, by_path) if matches else None
 
 
 def _matcher(glob: str, *, by_path: bool) -> Callable[[str], object] | None:

@@ -12,7 +12,7 @@ from sleuth.ingest.validate import check_metadata
 from sleuth.store import to_json
 
 if TYPE_CHECKING:
-    from sleuth.store import Snapshot, Writer
+    from sleuth.store import IndexSnapshot, Writer
 
 
 def check_changes(changes: Mapping[str, Any]) -> None:
@@ -33,7 +33,7 @@ def check_changes(changes: Mapping[str, Any]) -> None:
         raise ArgumentError(f"changes['title'] must be a string or None, got {changes['title']!r}")
 
 
-def updated(snapshot: Snapshot, writer: Writer, id: str, changes: Mapping[str, Any]) -> bool:
+def updated(snapshot: IndexSnapshot, writer: Writer, id: str, changes: Mapping[str, Any]) -> bool:
     """Write a document with changed metadata; whether it was there and something changed.
 
     The document counts as changed for whoever adds it again: its new content hash is made of the old one and of the

@@ -47,7 +47,7 @@ class Added(Protocol):
     updated: int
 
 
-class Index(Protocol):
+class LocalIndex(Protocol):
     """The methods that an index must have; `sleuth.Engine` has them."""
 
     def add(self, documents: Iterable[Document]) -> Added: ...
@@ -73,7 +73,7 @@ class LocalKnowledgeBase:
 
     def __init__(
         self,
-        engine: Index,
+        engine: LocalIndex,
         *,
         sources: Mapping[str, str | Path] | None = None,
         buckets: Mapping[str, str | Path] | None = None,

@@ -18,6 +18,7 @@ from sleuth.remote import (
     LargeError,
     LateError,
     UnreachableError,
+    port_of,
     proxy_for,
     resolve,
 )
@@ -75,7 +76,7 @@ def _exchange(request: Any, deadline: Deadline) -> Any:
     from sleuth.remote import tls_context
 
     parts = urlsplit(request.url)
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    host, port = parts.hostname or "", port_of(parts)
     proxy = proxy_for(parts.scheme, host)
     addresses = resolve(host, port, deadline) if proxy is None else resolve(proxy.host, proxy.port, deadline)
     bundle = os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE")

@@ -28,7 +28,7 @@ from sleuth.llm.http import (
     is_timeout,
 )
 from sleuth.llm.vectors import close, unit, vector, vectors
-from sleuth.remote import TurnError, checked_base, retry
+from sleuth.remote import TurnError, checked_base, port_of, retry
 
 
 class _Default(str):
@@ -53,7 +53,7 @@ def host_url(host: str) -> str:
     scheme, mark, place = text.rpartition("://")
     place = f"localhost{place}" if place.startswith(":") and not place.startswith("::") else place
     parts = urlsplit(checked_base(f"{scheme or 'http'}://{place}", "OLLAMA_HOST", "host, host:port or a URL"))
-    port = parts.port or ({"http": 80, "https": 443}[parts.scheme] if mark else 11434)
+    port = port_of(parts) if mark else parts.port or 11434
     name = parts.hostname or "localhost"
     name = "localhost" if name in ("0.0.0.0", "::") else name  # noqa: S104 - read, not bound
     name = f"[{name}]" if ":" in name else name
@@ -341,7 +341,7 @@ def _is_missing_endpoint(error: EmbeddingError) -> bool:
     cause = error.__cause__
     if isinstance(cause, StatusError):
         return cause.status in (404, 405) and not cause.structured
-    return isinstance(cause, AnswerError) and "vectors" in str(cause)
+    return isinstance(cause, AnswerError) and "without vectors" in str(cause)
 
 
 def _checked_model(model: str) -> str:

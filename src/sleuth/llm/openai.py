@@ -28,7 +28,7 @@ from sleuth.llm.http import (
     is_timeout,
 )
 from sleuth.llm.vectors import vectors
-from sleuth.remote import Answer, Deadline, Mask, TurnError, checked_base
+from sleuth.remote import Answer, Deadline, Mask, TurnError, checked_base, port_of
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -88,7 +88,7 @@ def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadl
     from sleuth.remote import Exchange, proxy_for, resolve
 
     parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    host, port = parts.hostname or "", port_of(parts)
     proxy = proxy_for(parts.scheme, host)
     addresses = resolve(host, port, deadline) if proxy is None else resolve(proxy.host, proxy.port, deadline)
     headers = {"Content-Type": "application/json", **secret_headers}

@@ -1,4 +1,4 @@
-"""Checks and scales the vectors that an embedder returns."""
+"""Reads vectors out of answers, scales and compares them."""
 
 from __future__ import annotations
 
@@ -17,33 +17,26 @@ def vector(values: Any) -> list[float]:
     """
     if not isinstance(values, list) or not values:
         raise AnswerError(f"answered without a vector: {str(values)[:80]!r}")
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
-            raise AnswerError(f"answered with a vector that holds {str(value)[:80]}")
-    return values
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer too large for a float
-        return False
+    return vectors([values], 1)[0]
 
 
 def vectors(rows: Any, count: int) -> list[list[float]]:
     """Return `rows` as vectors of one length, shape (count, dimension).
 
     Raises:
-        AnswerError: another number of vectors, or vectors of several lengths.
+        AnswerError: another number of vectors, vectors of several lengths, or one that holds something else than
+            finite numbers.
     """
-    if not isinstance(rows, list) or len(rows) != count:
-        size = len(rows) if isinstance(rows, list) else rows
-        raise AnswerError(f"answered {count} texts with {size!r} vectors")
-    checked = [vector(row) for row in rows]
-    lengths = {len(row) for row in checked}
-    if len(lengths) > 1:
-        raise AnswerError(f"answered with vectors of several lengths: {sorted(lengths)}")
-    return checked
+    if not isinstance(rows, list):
+        raise AnswerError(f"answered without vectors: {str(rows)[:80]!r}")
+    if rows or count:
+        from sleuth.vectors import checked_vectors
+
+        try:
+            checked_vectors(rows, count)
+        except ValueError as error:
+            raise AnswerError(f"must answer {error}") from error
+    return rows
 
 
 def unit(values: Sequence[float]) -> list[float]:

@@ -30,6 +30,8 @@ __all__: list[str]
 
 # Not public: for the other rooms and for tests.
 from sleuth.remote.address import BASE_RULE as BASE_RULE
+from sleuth.remote.address import port_of as port_of
+from sleuth.remote.address import split_url as split_url
 from sleuth.remote.endpoints import SLOWEST as SLOWEST
 from sleuth.remote.endpoints import Endpoint as Endpoint
 from sleuth.remote.endpoints import Guard as Guard

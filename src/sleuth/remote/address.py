@@ -35,7 +35,7 @@ def checked_base(base_url: str, name: str = "base_url", rule: str = BASE_RULE) -
     """
     if not isinstance(base_url, str):
         raise ArgumentError(f"{name} must be {rule}, got {type(base_url).__name__}")
-    parts = _parts(base_url)
+    parts = split_url(base_url)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         raise ArgumentError(f"{name} must be {rule}, got {shown_url(base_url)!r}")
     if shown_url(base_url) != base_url:
@@ -103,7 +103,7 @@ def _decoded(text: str) -> str:
     return "?"
 
 
-def _parts(url: str) -> SplitResult | None:
+def split_url(url: str) -> SplitResult | None:
     """Split a URL, or return None if it is invalid. urllib's error would repeat the URL."""
     try:
         parts = urlsplit(url)
@@ -111,3 +111,8 @@ def _parts(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts
+
+
+def port_of(parts: SplitResult) -> int:
+    """Return the port of a URL, or its scheme's default."""
+    return parts.port or (443 if parts.scheme == "https" else 80)

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 from sleuth.errors import ArgumentError
-from sleuth.remote.address import shown_url
+from sleuth.remote.address import port_of, shown_url
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,7 +43,7 @@ def proxy_for(scheme: str, host: str) -> Proxy | None:
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ArgumentError(f"{scheme.upper()}_PROXY must be http://host:port, got {shown_url(url)!r}")
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    port = port_of(parts)
     name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     auth = None if parts.username is None else (unquote(parts.username), unquote(parts.password or ""))
     return Proxy(f"{parts.scheme}://{name}:{port}", parts.hostname, port, auth)

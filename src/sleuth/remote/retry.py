@@ -10,7 +10,7 @@ from time import time
 from typing import Literal, TypeVar
 
 from sleuth.remote.deadline import Deadline
-from sleuth.remote.endpoints import Endpoint
+from sleuth.remote.endpoints import Endpoint, Guard
 
 T = TypeVar("T")
 
@@ -104,15 +104,19 @@ def call(
             service.pace.refused(sent, base, verdict.after)
         if verdict.reason != "outage":
             service.guard.answered()
-        wait = backoff(retry, base, verdict.after)
-        if retry == retries or (verdict.after or 0.0) > RETRY_AFTER_CAP or wait >= deadline.remaining():
-            break
-        if verdict.reason == "outage" and guard is not None and not guard.take():
-            break
-        deadline.sleep(wait)
-        if deadline.passed():
+        if retry == retries or not _wait(backoff(retry, base, verdict.after), verdict, guard, deadline):
             break
     try:
         raise failure if failure is not None else AssertionError("retries must be 0 or more")
     finally:
         failure = None  # its traceback holds this frame, which would hold it
+
+
+def _wait(seconds: float, verdict: Again, guard: Guard | None, deadline: Deadline) -> bool:
+    """Sleep before a retry; return False if none is allowed, or no time is left for it."""
+    if (verdict.after or 0.0) > RETRY_AFTER_CAP or seconds >= deadline.remaining():
+        return False
+    if verdict.reason == "outage" and guard is not None and not guard.take():
+        return False
+    deadline.sleep(seconds)
+    return not deadline.passed()

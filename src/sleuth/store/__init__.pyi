@@ -2,7 +2,7 @@ from sleuth.store.catalogue.alignment import align as align
 from sleuth.store.catalogue.building import Built as Built
 from sleuth.store.catalogue.building import keep as keep
 from sleuth.store.catalogue.database import Database as Database
-from sleuth.store.catalogue.manifest import Entry as Entry
+from sleuth.store.catalogue.manifest import SegmentEntry as SegmentEntry
 from sleuth.store.catalogue.manifest import SegmentMissingError as SegmentMissingError
 from sleuth.store.catalogue.schema import Access as Access
 from sleuth.store.catalogue.schema import Schema as Schema
@@ -36,7 +36,7 @@ from sleuth.store.legs.leg import SegmentData as SegmentData
 from sleuth.store.legs.leg import SegmentView as SegmentView
 from sleuth.store.legs.leg import pack as pack
 from sleuth.store.legs.leg import unpack as unpack
-from sleuth.store.reading.snapshot import Snapshot as Snapshot
+from sleuth.store.reading.snapshot import IndexSnapshot as IndexSnapshot
 from sleuth.store.record.batch import DocumentBatch as DocumentBatch
 from sleuth.store.record.hashing import text_hash as text_hash
 from sleuth.store.record.layout import MANIFEST as MANIFEST

@@ -31,7 +31,7 @@ from sleuth.store.catalogue.merging import Merges
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.health import mending, opening
 from sleuth.store.legs.leg import Leg
-from sleuth.store.reading.snapshot import Snapshot
+from sleuth.store.reading.snapshot import IndexSnapshot
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.scan import ranks_of
@@ -277,7 +277,7 @@ class Store:
 
     # --- reading
 
-    def reader(self) -> AbstractContextManager[Snapshot]:
+    def reader(self) -> AbstractContextManager[IndexSnapshot]:
         """The newest committed version, unchanging for the length of a block. Never waits for a writer."""
         return _Reading(self)
 
@@ -413,12 +413,12 @@ class _Reading:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def __enter__(self) -> Snapshot:
+    def __enter__(self) -> IndexSnapshot:
         store = self._store
         self._connection = connection = store._database.readers.acquire()
         try:
             loaded, version = store._begin(connection)
-            return Snapshot(connection, version, loaded)
+            return IndexSnapshot(connection, version, loaded)
         except BaseException as error:
             store._database.readers.discard(connection)
             if isinstance(error, sqlite3.Error):

@@ -96,7 +96,7 @@ class Chunker:
         text = document.page_content
         kind = _kind(document)
         scan = _SCANNERS.get(kind)
-        cutter = _Cutter(
+        cutter = _PassageCutter(
             text,
             scan(text) if scan else EMPTY,
             _windows(self.size, self.overlap, borders.is_dense(text)),
@@ -158,7 +158,7 @@ def _step(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 @dataclass(slots=True)
-class _Cutter:
+class _PassageCutter:
     """One pass over one text."""
 
     text: str

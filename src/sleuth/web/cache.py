@@ -26,7 +26,7 @@ _PRUNE_EVERY = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CachedAnswer:
     """A cached answer and its age.
 
     Attributes:
@@ -71,7 +71,7 @@ class WebCache:
     def __repr__(self) -> str:
         return f"WebCache({str(self.folder)!r})"
 
-    def get(self, request: Mapping[str, Any]) -> Entry | None:
+    def get(self, request: Mapping[str, Any]) -> CachedAnswer | None:
         """Return the entry of a request, or None if it is missing, too old or unreadable."""
         try:
             value = json.loads(self._path(request).read_bytes())
@@ -81,7 +81,7 @@ class WebCache:
             age = max(0.0, time() - float(value["saved"]))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None  # an unreadable entry counts as missing, and the next answer replaces it
-        return Entry(hits, age, age <= self.max_age) if age <= self.max_stale else None
+        return CachedAnswer(hits, age, age <= self.max_age) if age <= self.max_stale else None
 
     def put(self, request: Mapping[str, Any], hits: Sequence[Hit]) -> None:
         """Store the answer to a request, unless it is empty.

@@ -23,11 +23,12 @@ from sleuth.remote import (
     Network,
     Response,
     in_thread,
+    port_of,
     refused_address,
     shown_url,
 )
 from sleuth.web import robots
-from sleuth.web.http import port_of, request, resolve, split
+from sleuth.web.http import request, resolve, split
 
 MAX_REDIRECTS = 5
 AGENT = USER_AGENT.partition("/")[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import SplitResult, quote
 
 from sleuth.errors import WebError
 from sleuth.remote import (
@@ -16,6 +16,7 @@ from sleuth.remote import (
     Response,
     hosts,
     shown_url,
+    split_url,
 )
 from sleuth.remote import request as exchange
 
@@ -32,7 +33,7 @@ def split(url: str) -> SplitResult:
     Raises:
         WebError: another scheme, no host, a bad port, a user or a control character.
     """
-    parts = _parts(url)
+    parts = split_url(url)
     if parts is None:
         raise WebError(f"url must be a valid http or https address, got {shown_url(url)!r}", service="fetch")
     bad = parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None
@@ -47,16 +48,6 @@ def split(url: str) -> SplitResult:
     return parts._replace(netloc=host, path=quote(parts.path, _UNQUOTED), query=quote(parts.query, _UNQUOTED))
 
 
-def _parts(url: str) -> SplitResult | None:
-    """Split a URL, or return None if it is invalid. urllib's error would repeat the URL."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts
-
-
 def _ascii_host(parts: SplitResult) -> str | None:
     """Return the host and port as they are sent, or None if the host is not a valid name."""
     try:
@@ -65,11 +56,6 @@ def _ascii_host(parts: SplitResult) -> str | None:
         return None
     named = f"[{host}]" if ":" in host else host
     return f"{named}:{parts.port}" if parts.port else named
-
-
-def port_of(parts: SplitResult) -> int:
-    """Return the port of a URL, or its scheme's default."""
-    return parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:

@@ -43,7 +43,7 @@ class SearchOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class WebSearchResult:
     """The hits of one search.
 
     Attributes:
@@ -108,7 +108,7 @@ class WebSearch:
         """Return the same search among these domains only."""
         return replace(self, include_domains=tuple(domains))
 
-    def search(self, query: str, k: int) -> SearchResult:
+    def search(self, query: str, k: int) -> WebSearchResult:
         """Return at most `k` hits; request more while there are too few and larger requests bring new ones.
 
         Args:
@@ -118,7 +118,7 @@ class WebSearch:
             WebError: the first request failed, or there is no API key.
         """
         if not query.strip():
-            return SearchResult((), min(k, MAX_RESULTS))
+            return WebSearchResult((), min(k, MAX_RESULTS))
         deadline = Deadline(self.timeout)
         api_k, top = min(k, MAX_RESULTS), min(k + GROWTH, MAX_RESULTS)
         hits, stale = self._ask(query, api_k, deadline)
@@ -128,12 +128,12 @@ class WebSearch:
                 api_k = min(api_k + missing, top)
                 hits, old = self._ask(query, api_k, deadline)
             except WebError as error:
-                return SearchResult(self._relevant(query, seen)[:k], api_k, stale, error)
+                return WebSearchResult(self._relevant(query, seen)[:k], api_k, stale, error)
             stale = stale or old
             if all(hit.url in seen for hit in hits):
                 break
             seen = {hit.url: hit for hit in hits} | seen
-        return SearchResult(self._relevant(query, seen)[:k], api_k, stale)
+        return WebSearchResult(self._relevant(query, seen)[:k], api_k, stale)
 
     def _relevant(self, query: str, hits: dict[str, Hit]) -> tuple[Hit, ...]:
         if self.relevance is None:
@@ -215,7 +215,7 @@ class WebDocs(dict[str, Any]):
         return list(docs["results"])
 
 
-def web_docs(result: SearchResult) -> WebDocs:
+def web_docs(result: WebSearchResult) -> WebDocs:
     """Return the documented structure of a search; it has `stale` only if an old answer was served."""
     results = [
         {
@@ -237,7 +237,7 @@ def search_entry(searcher: WebSearch, query: str, k: int, query_id: str | None) 
     try:
         result = searcher.search(query, k)
     except WebError as error:
-        result = SearchResult((), min(k, MAX_RESULTS), error=error)
+        result = WebSearchResult((), min(k, MAX_RESULTS), error=error)
     if result.error is not None:
         logger.error("web search failed: %s", result.error)
     docs = web_docs(result)

@@ -14,8 +14,8 @@ from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from sleuth.errors import WebError
-from sleuth.remote import Deadline, Mask, Response, TurnError, endpoint_at, retry
-from sleuth.web.http import BrokenConnectionError, port_of, request, resolve, split
+from sleuth.remote import Deadline, Mask, Response, TurnError, endpoint_at, port_of, retry
+from sleuth.web.http import BrokenConnectionError, request, resolve, split
 from sleuth.web.keys import PUBLIC_BASE
 
 MAX_RESULTS = 20

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sleuth.lexical import LexicalLeg, LexicalSearcher
-from sleuth.store import FORMAT, Leg, Snapshot, Store, text_hash
+from sleuth.store import FORMAT, IndexSnapshot, Leg, Store, text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.columns import ColumnsLeg
 from sleuth.store.record import codebook
@@ -34,7 +34,7 @@ def sentence(i: int) -> str:
     return f"{SUBJECTS[i % 6]} {VERBS[i // 6 % 6]} {OBJECTS[i // 36 % 6]} {i}"
 
 
-def facts(snapshot: Snapshot) -> dict[str, Any]:
+def facts(snapshot: IndexSnapshot) -> dict[str, Any]:
     """All that the index says: rows, documents, vectors, and the hits of some queries."""
     documents = list(snapshot.documents())
     rows = [row for document in documents for row in snapshot.chunks_of(document.id)]

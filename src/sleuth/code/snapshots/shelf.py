@@ -17,7 +17,7 @@ from sleuth.store import (
     Built,
     Connection,
     Database,
-    Entry,
+    SegmentEntry,
     SegmentMissingError,
     SegmentView,
     keep,
@@ -128,7 +128,7 @@ class Shelf:
         views = [_view(opened, live) for _, opened in self._open_all(connection, leg)]
         return [view for view in views if view.live is None or view.live.any()]
 
-    def _open_all(self, connection: Connection, leg: WordLeg) -> list[tuple[Entry, segments.Opened]]:
+    def _open_all(self, connection: Connection, leg: WordLeg) -> list[tuple[SegmentEntry, segments.Opened]]:
         missing = ""
         for _ in range(_TRIES):
             try:
@@ -142,7 +142,7 @@ class Shelf:
                 missing = error.name
         raise self._damaged(f"segment {missing}: its file is missing")
 
-    def _open(self, connection: Connection, leg: WordLeg, entry: Entry) -> segments.Opened:
+    def _open(self, connection: Connection, leg: WordLeg, entry: SegmentEntry) -> segments.Opened:
         if entry.fingerprint != leg.fingerprint:
             raise self._damaged(
                 f"segment {entry.name} was made with {entry.fingerprint!r}, not {leg.fingerprint!r}"

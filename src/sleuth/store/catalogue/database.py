@@ -12,7 +12,7 @@ from pathlib import Path
 from sleuth.errors import StoreError
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.lock import WriterLock
-from sleuth.store.catalogue.pool import Pool
+from sleuth.store.catalogue.pool import ConnectionPool
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.disk.files import Names, make_folder
 from sleuth.store.record import layout as record
@@ -46,10 +46,10 @@ class Database:
         self.writable = writable
         file = path / names.record
         books = Codebooks()
-        self.readers = Pool(
+        self.readers = ConnectionPool(
             lambda: record.connect(file, books, write=False, immutable=immutable, shared=writable), str(path)
         )
-        self.writers = Pool(lambda: record.connect(file, books, write=True), str(path))
+        self.writers = ConnectionPool(lambda: record.connect(file, books, write=True), str(path))
         self._locks: list[WriterLock] = []
         self._swept = False
         _DATABASES.add(self)
@@ -70,7 +70,9 @@ class Database:
                 yield connection
 
     @contextmanager
-    def given_back(self, connection: Connection, pool: Pool | None = None) -> Iterator[Callable[[], None]]:
+    def given_back(
+        self, connection: Connection, pool: ConnectionPool | None = None
+    ) -> Iterator[Callable[[], None]]:
         """Give a connection back at the end of the block, or as soon as the function that it yields is called."""
         pool = pool or self.readers
         returned = False

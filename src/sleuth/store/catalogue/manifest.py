@@ -28,7 +28,7 @@ from sleuth.store.record.scan import pairs, rows_between
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SegmentEntry:
     """A row of the manifest."""
 
     name: str
@@ -78,7 +78,7 @@ class SegmentMissingError(Exception):
         self.name = name
 
 
-def entries(connection: Connection, leg: str | None = None) -> list[Entry]:
+def entries(connection: Connection, leg: str | None = None) -> list[SegmentEntry]:
     """The manifest, or a leg's part of it, in order of key."""
     rows = connection.execute(
         "SELECT name, leg, fingerprint, first, last, rows, bytes, checksum, inline IS NOT NULL FROM segments "
@@ -88,8 +88,8 @@ def entries(connection: Connection, leg: str | None = None) -> list[Entry]:
     return [_entry(row) for row in rows]
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
-    entry = Entry(*row)
+def _entry(row: tuple[Any, ...]) -> SegmentEntry:
+    entry = SegmentEntry(*row)
     texts, numbers = row[1:3], row[3:8]
     if not (
         segments.is_name(entry.name)
@@ -133,7 +133,7 @@ def uncovered(connection: Connection, leg: Leg, bad: frozenset[str] = frozenset(
 
 
 def open_segment(
-    connection: Connection, folder: Path, entry: Entry, leg: Leg | None = None, *, full: bool = False
+    connection: Connection, folder: Path, entry: SegmentEntry, leg: Leg | None = None, *, full: bool = False
 ) -> Opened:
     """The segment of an entry.
 
@@ -154,7 +154,7 @@ def open_segment(
     return opened
 
 
-def _read_segment(connection: Connection, folder: Path, entry: Entry) -> Opened:
+def _read_segment(connection: Connection, folder: Path, entry: SegmentEntry) -> Opened:
     # Only a segment whose rows need no bytes, as where none has metadata, has more rows than bytes; each has a row in
     # the record, which takes some there.
     size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -201,7 +201,7 @@ def purge_tombstones(connection: Connection, folder: Path, first: int, last: int
 
 
 def _held_by(
-    connection: Connection, folder: Path, entry: Entry, keys: NDArray[np.int64]
+    connection: Connection, folder: Path, entry: SegmentEntry, keys: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Which keys a segment holds; all of its range where it cannot be read, so that nothing is forgotten too early."""
     try:
@@ -287,7 +287,7 @@ class Views:
 
     def _load(self, connection: Connection, generation: int) -> Loaded:
         next_key = connection.execute("SELECT next_key FROM state").fetchone()[0]
-        by_leg: dict[str, list[Entry]] = {name: [] for name in self.legs}
+        by_leg: dict[str, list[SegmentEntry]] = {name: [] for name in self.legs}
         for entry in entries(connection):
             leg = self.legs.get(entry.leg)
             if leg is not None and leg.fingerprint == entry.fingerprint:
@@ -313,7 +313,7 @@ class Views:
         }
         return Loaded(generation, MappingProxyType(views), MappingProxyType(holes), MappingProxyType(files))
 
-    def _view(self, connection: Connection, entry: Entry, generation: int) -> SegmentView | None:
+    def _view(self, connection: Connection, entry: SegmentEntry, generation: int) -> SegmentView | None:
         """The view of an entry; None where it is damaged, which is noted."""
         if entry.name in self.damage:
             return None
@@ -362,13 +362,13 @@ class Views:
         return [(int(view.keys[0]), int(view.keys[-1]), view) for view in kept[1]]
 
 
-def _read_dead(connection: Connection, opened: Opened, entry: Entry, generation: int) -> _Cached:
+def _read_dead(connection: Connection, opened: Opened, entry: SegmentEntry, generation: int) -> _Cached:
     cached = _Cached(opened, generation)
     _bury(cached, _tombstones(connection, "key BETWEEN ? AND ?", (entry.first, entry.last)))
     return cached
 
 
-def _add_dead(connection: Connection, cached: _Cached, entry: Entry, generation: int) -> None:
+def _add_dead(connection: Connection, cached: _Cached, entry: SegmentEntry, generation: int) -> None:
     """Deletions since the cached generation. Tombstones stay while any segment in the manifest holds their row."""
     newer = _tombstones(
         connection, "generation > ? AND key BETWEEN ? AND ?", (cached.generation, entry.first, entry.last)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.building import Built, keep
-from sleuth.store.catalogue.manifest import Entry
+from sleuth.store.catalogue.manifest import SegmentEntry
 from sleuth.store.disk.scratch import Scratch, trim
 from sleuth.store.legs.leg import Leg, SegmentView, count, unpack
 from sleuth.store.record.layout import Connection
@@ -49,7 +49,7 @@ class Merged:
         settled: set once it is published or given up.
     """
 
-    inputs: tuple[Entry, ...]
+    inputs: tuple[SegmentEntry, ...]
     first: int
     last: int
     built: Built | None
@@ -79,10 +79,10 @@ def plan(rows: Sequence[int], live: Sequence[int]) -> tuple[int, int] | None:
 
 
 def runs(
-    connection: Connection, entries: Sequence[Entry], views: Mapping[str, SegmentView]
-) -> Iterator[list[Entry]]:
+    connection: Connection, entries: Sequence[SegmentEntry], views: Mapping[str, SegmentView]
+) -> Iterator[list[SegmentEntry]]:
     """Adjacent segments that may become one: those with a view, and no uncovered rows between them."""
-    run: list[Entry] = []
+    run: list[SegmentEntry] = []
     for entry in entries:
         if entry.name not in views:
             continue
@@ -98,7 +98,9 @@ def runs(
         yield run
 
 
-def choose(run: Sequence[Entry], views: Mapping[str, SegmentView], *, whole: bool) -> Sequence[Entry]:
+def choose(
+    run: Sequence[SegmentEntry], views: Mapping[str, SegmentView], *, whole: bool
+) -> Sequence[SegmentEntry]:
     """The part of a run to merge next; all of it on request, unless it is one segment without deleted rows."""
     rows = [len(views[entry.name]) for entry in run]
     live = [
@@ -113,7 +115,7 @@ def choose(run: Sequence[Entry], views: Mapping[str, SegmentView], *, whole: boo
 
 def merge(
     leg: Leg,
-    entries: Sequence[Entry],
+    entries: Sequence[SegmentEntry],
     views: Sequence[SegmentView],
     folder: Path,
     rank: Callable[[NDArray[np.int64]], NDArray[np.uint32] | None],

@@ -19,7 +19,7 @@ from sleuth.store.record.layout import Connection
 _FORK_PATIENCE = 5.0
 
 
-class Pool:
+class ConnectionPool:
     """Connections for reading one record.
 
     Args:
@@ -115,7 +115,7 @@ class Pool:
                 return
 
 
-_POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+_POOLS: weakref.WeakSet[ConnectionPool] = weakref.WeakSet()
 _INHERITED: list[object] = []
 
 

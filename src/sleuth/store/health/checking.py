@@ -13,7 +13,7 @@ import numpy as np
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import manifest, mark
 from sleuth.store.catalogue.lock import read_holder
-from sleuth.store.catalogue.manifest import Entry, Views
+from sleuth.store.catalogue.manifest import SegmentEntry, Views
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.health import opening
 from sleuth.store.health.proofs import (
@@ -31,13 +31,13 @@ from sleuth.store.health.proofs import (
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import bad_codebooks
 from sleuth.store.record.counters import Counters, Totals
-from sleuth.store.record.layout import ChunkRow, Connection, DocumentRow, EmbeddingRow
+from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing.writer import Writer
 
 _ORDER = ("error", "warning", "ok")
 Connections = Callable[[], AbstractContextManager[Connection]]
-_Row = TypeVar("_Row", DocumentRow, ChunkRow, EmbeddingRow)
+_Row = TypeVar("_Row", DocumentRow, StoredChunk, EmbeddingRow)
 
 
 def status(
@@ -71,7 +71,7 @@ def status(
 
 
 def _leg_status(
-    connection: Connection, name: str, entries: list[Entry], chunks: int, next_key: int
+    connection: Connection, name: str, entries: list[SegmentEntry], chunks: int, next_key: int
 ) -> LegStatus:
     gaps = manifest.gaps([(entry.first, entry.last) for entry in entries], next_key)
     uncovered = sum(manifest.occupied(connection, *gap) for gap in gaps)
@@ -178,12 +178,12 @@ def bad_documents(connection: Connection) -> dict[int, str]:
     return bad
 
 
-def _next_chunk(cursor: sqlite3.Cursor) -> ChunkRow | None:
+def _next_chunk(cursor: sqlite3.Cursor) -> StoredChunk | None:
     stored = cursor.fetchone()
-    return None if stored is None else ChunkRow._make(stored)
+    return None if stored is None else StoredChunk._make(stored)
 
 
-def is_whole_chunk(connection: Connection, stored: ChunkRow) -> bool:
+def is_whole_chunk(connection: Connection, stored: StoredChunk) -> bool:
     """Whether a row of `chunks`, with its text as the record holds it, is as it was written."""
     try:
         chunk = record.plain(connection, stored)

@@ -14,7 +14,7 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.building import build as build_segment
-from sleuth.store.catalogue.manifest import Entry, SegmentMissingError, Views
+from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError, Views
 from sleuth.store.legs.leg import Leg, Rows
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
@@ -39,7 +39,7 @@ class Problem:
     """
 
     leg: Leg
-    bad: tuple[Entry, ...]
+    bad: tuple[SegmentEntry, ...]
     gaps: tuple[tuple[int, int], ...]
     why: str
 
@@ -65,7 +65,7 @@ def problems(connection: Connection, views: Views) -> list[Problem]:
     return found
 
 
-def fault(connection: Connection, folder: Path, entry: Entry, leg: Leg | None) -> str:
+def fault(connection: Connection, folder: Path, entry: SegmentEntry, leg: Leg | None) -> str:
     """Why a segment cannot serve, as far as its manifest row, size, header and facts tell; empty where it can."""
     if leg is not None and entry.fingerprint != leg.fingerprint:
         return f"made with {entry.fingerprint!r}, asked for {leg.fingerprint!r}"
@@ -133,7 +133,10 @@ def _publish(connection: Connection, built: Built) -> list[Built]:
 
 
 def _drop(
-    writer: Writer, views: Views, bad: Sequence[Entry], also: Callable[[Connection], None] | None = None
+    writer: Writer,
+    views: Views,
+    bad: Sequence[SegmentEntry],
+    also: Callable[[Connection], None] | None = None,
 ) -> None:
     """Take segments out of the manifest, with what else is to change, and then off the disk."""
     names = [entry.name for entry in bad]

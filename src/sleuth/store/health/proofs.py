@@ -12,7 +12,7 @@ import numpy as np
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import manifest, segment_files, segments
-from sleuth.store.catalogue.manifest import Entry, SegmentMissingError
+from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.catalogue.segments import Opened
 from sleuth.store.legs.leg import Leg
@@ -21,7 +21,7 @@ from sleuth.store.record.values import Finding
 
 REBUILD = "sleuth doctor --repair"
 READD = "sleuth doctor --repair, then add the documents that it names again"
-Segments = list[tuple[Entry, Opened | SegmentMissingError | IndexDamagedError]]
+Segments = list[tuple[SegmentEntry, Opened | SegmentMissingError | IndexDamagedError]]
 """By manifest entry, in its order: the segment, or why it does not open."""
 
 
@@ -47,7 +47,7 @@ def open_segments(connection: Connection, folder: Path, legs: Mapping[str, Leg],
 
 
 def open_segment(
-    connection: Connection, folder: Path, entry: Entry, legs: Mapping[str, Leg], *, full: bool
+    connection: Connection, folder: Path, entry: SegmentEntry, legs: Mapping[str, Leg], *, full: bool
 ) -> Opened | SegmentMissingError | IndexDamagedError:
     """The segment of an entry, or why it does not open."""
     try:
@@ -78,7 +78,7 @@ def check_size(connection: Connection, file: Path) -> Iterator[Finding]:
 
 
 def check_segment(
-    entry: Entry, segment: Opened | SegmentMissingError | IndexDamagedError, *, full: bool
+    entry: SegmentEntry, segment: Opened | SegmentMissingError | IndexDamagedError, *, full: bool
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
     """The keys of a segment, and what is wrong with it."""
     nothing = np.zeros(0, np.int64)

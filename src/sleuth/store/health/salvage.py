@@ -27,7 +27,7 @@ from sleuth.store.health.proofs import check_structure
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import Codebooks, salvage_codebooks
 from sleuth.store.record.counters import Counters, Totals
-from sleuth.store.record.layout import ChunkRow, Connection, DocumentRow, EmbeddingRow
+from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk
 from sleuth.store.record.scan import IDS
 from sleuth.store.record.values import Repair
 
@@ -249,7 +249,7 @@ def _copy_documents(
             if isinstance(document.id, str):
                 salvaged.lost[document.id] = None
             continue
-        own: list[ChunkRow] = []
+        own: list[StoredChunk] = []
         while chunk is not None and chunk.key < document.key + document.chunks:
             if chunk.key == document.key + len(own) and is_whole_chunk(rebuilt, chunk):
                 own.append(chunk)
@@ -262,9 +262,9 @@ def _copy_documents(
             salvaged.lost[document.id] = None
 
 
-def _next_chunk(stored: Iterator[tuple[Any, ...]]) -> ChunkRow | None:
+def _next_chunk(stored: Iterator[tuple[Any, ...]]) -> StoredChunk | None:
     row = next(stored, None)
-    return None if row is None else ChunkRow._make(row)
+    return None if row is None else StoredChunk._make(row)
 
 
 def _insert(rebuilt: Connection, table: str, columns: str, row: tuple[Any, ...]) -> None:

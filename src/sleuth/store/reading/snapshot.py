@@ -128,7 +128,7 @@ class _Extent(NamedTuple):
     chunks: int
 
 
-class Snapshot:
+class IndexSnapshot:
     """One committed version, from start to end; made by `Store.reader()`, of use only inside that block.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from sleuth.store.record.metadata import Json, as_json, stored_json
 from sleuth.store.record.values import Known
 
 if TYPE_CHECKING:
-    from sleuth.store.record.layout import ChunkRow, DocumentRow
+    from sleuth.store.record.layout import DocumentRow, StoredChunk
     from sleuth.types import Chunk
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ _TOGETHER = 4096
 """Passages put at once."""
 
 
-class Column(list[T]):
+class BatchColumn(list[T]):
     """One value per row. Rows behind the end of the list have the default, so an unused column costs nothing.
 
     Attributes:
@@ -64,6 +64,23 @@ class Column(list[T]):
             self.extend(values)
 
 
+class DocumentFacts(TypedDict, total=False):
+    """What else is stored of a document.
+
+    Attributes:
+        metadata: JSON values; `source` and `title` need not be repeated in it.
+        source: where it came from; the id where None.
+        size: bytes of its file.
+        modified_ns: time of its file, in ns.
+    """
+
+    metadata: Mapping[str, Any] | Json | None
+    source: str | None
+    title: str
+    size: int
+    modified_ns: int | None
+
+
 class DocumentBatch:
     """Documents with distinct ids and their chunks, in order of arrival.
 
@@ -86,19 +103,19 @@ class DocumentBatch:
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.digests: list[bytes] = []
-        self.counts: Column[int] = Column(1)
-        self.sizes: Column[int] = Column(0)
-        self.modified: Column[int | None] = Column(None)
-        self.sources: Column[str | None] = Column(None)
-        self.titles: Column[str | None] = Column(None)
-        self.metadata: Column[Json | None] = Column(None)
+        self.counts: BatchColumn[int] = BatchColumn(1)
+        self.sizes: BatchColumn[int] = BatchColumn(0)
+        self.modified: BatchColumn[int | None] = BatchColumn(None)
+        self.sources: BatchColumn[str | None] = BatchColumn(None)
+        self.titles: BatchColumn[str | None] = BatchColumn(None)
+        self.metadata: BatchColumn[Json | None] = BatchColumn(None)
         self.texts: list[str] = []
-        self.pages: Column[int | None] = Column(None)
-        self.starts: Column[int] = Column(0)
-        self.lines: Column[int] = Column(1)
-        self.breaks: Column[int] = Column(0)
-        self.fields: Column[Json | None] = Column(None)
-        self.own: Column[Json | None] = Column(None)
+        self.pages: BatchColumn[int | None] = BatchColumn(None)
+        self.starts: BatchColumn[int] = BatchColumn(0)
+        self.lines: BatchColumn[int] = BatchColumn(1)
+        self.breaks: BatchColumn[int] = BatchColumn(0)
+        self.fields: BatchColumn[Json | None] = BatchColumn(None)
+        self.own: BatchColumn[Json | None] = BatchColumn(None)
         self.characters = 0
 
     def __len__(self) -> int:
@@ -109,12 +126,7 @@ class DocumentBatch:
         id: str,
         content_hash: str,
         chunks: Sequence[Chunk],
-        *,
-        metadata: Mapping[str, Any] | Json | None = None,
-        source: str | None = None,
-        title: str = "",
-        size: int = 0,
-        modified_ns: int | None = None,
+        **facts: Unpack[DocumentFacts],
     ) -> None:
         """Add a document; see `Writer.put`.
 
@@ -123,10 +135,12 @@ class DocumentBatch:
         """
         parts = [_part(chunk) for chunk in chunks]
         row, first = len(self.ids), len(self.texts)
-        self._add_document(id, content_hash, metadata, source, title)
+        self._add_document(
+            id, content_hash, facts.get("metadata"), facts.get("source"), facts.get("title", "")
+        )
         self.counts.put(row, len(parts))
-        self.sizes.put(row, size)
-        self.modified.put(row, modified_ns)
+        self.sizes.put(row, facts.get("size", 0))
+        self.modified.put(row, facts.get("modified_ns"))
         for place, (chunk, part) in enumerate(zip(chunks, parts, strict=True), first):
             self.texts.append(chunk.text)
             self.characters += len(chunk.text)
@@ -185,7 +199,7 @@ class DocumentBatch:
         self.digests.append(digest)
         self.ids.append(id)
 
-    def add_stored(self, document: DocumentRow, chunks: Sequence[ChunkRow]) -> None:
+    def add_stored(self, document: DocumentRow, chunks: Sequence[StoredChunk]) -> None:
         """Add a document as the record holds it, with its chunks."""
         row, first = len(self.ids), len(self.texts)
         self.ids.append(document.id)
@@ -236,10 +250,10 @@ class DocumentBatch:
         rest.characters = sum(map(len, rest.texts))
         return rest
 
-    def _document_columns(self) -> tuple[Column[Any], ...]:
+    def _document_columns(self) -> tuple[BatchColumn[Any], ...]:
         return self.counts, self.sizes, self.modified, self.sources, self.titles, self.metadata
 
-    def _chunk_columns(self) -> tuple[Column[Any], ...]:
+    def _chunk_columns(self) -> tuple[BatchColumn[Any], ...]:
         return self.pages, self.starts, self.lines, self.breaks, self.fields, self.own
 
     def known(self, row: int) -> Known:
@@ -287,22 +301,22 @@ class Keys(NamedTuple):
         return cls(documents, np.repeat(documents, counts) + places, places)
 
 
-class _Part(NamedTuple):
+class _ChunkTexts(NamedTuple):
     """What a chunk holds beside its text and place, serialised."""
 
     fields: Json | None
     metadata: Json | None
 
 
-_NO_PART = _Part(None, None)
+_NO_TEXTS = _ChunkTexts(None, None)
 
 
-def _part(chunk: Chunk) -> _Part:
+def _part(chunk: Chunk) -> _ChunkTexts:
     check_text(chunk.text, "chunk text")
     if not chunk.fields and not chunk.metadata:
-        return _NO_PART
+        return _NO_TEXTS
     fields = {name: text for name, text in chunk.fields.items() if text}
-    return _Part(as_json(fields, "chunk fields"), as_json(chunk.metadata, "chunk metadata"))
+    return _ChunkTexts(as_json(fields, "chunk fields"), as_json(chunk.metadata, "chunk metadata"))
 
 
 def distinct(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.store.record.layout import SIGN
 
 if TYPE_CHECKING:
-    from sleuth.store.record.batch import Column, DocumentBatch, Keys
+    from sleuth.store.record.batch import BatchColumn, DocumentBatch, Keys
     from sleuth.store.record.metadata import Json
 
 _TOGETHER = 96
@@ -80,7 +80,7 @@ def tables_of(batch: DocumentBatch, keys: Keys, texts: Sequence[str | bytes]) ->
     )
 
 
-def _texts(column: Column[Json | None]) -> list[str | None]:
+def _texts(column: BatchColumn[Json | None]) -> list[str | None]:
     return [each and each.text for each in column]
 
 

@@ -86,7 +86,7 @@ class DocumentRow(NamedTuple):
     metadata: str | None
 
 
-class ChunkRow(NamedTuple):
+class StoredChunk(NamedTuple):
     """A row of `chunks`; the record holds its text as its codebook writes it."""
 
     key: int
@@ -116,7 +116,7 @@ class EmbeddingRow(NamedTuple):
 
 
 DOCUMENT_COLUMNS = ", ".join(DocumentRow._fields)
-CHUNK_COLUMNS = ", ".join(ChunkRow._fields)
+CHUNK_COLUMNS = ", ".join(StoredChunk._fields)
 EMBEDDING_COLUMNS = ", ".join(EmbeddingRow._fields)
 SIGN = 1 << 31
 """Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
@@ -328,7 +328,7 @@ def document_checksum(row: DocumentRow) -> int:
     return zlib.crc32(values.encode(), zlib.crc32(row.content_hash)) - SIGN
 
 
-def chunk_checksum(row: ChunkRow) -> int:
+def chunk_checksum(row: StoredChunk) -> int:
     """Return the CRC-32 of a row of `chunks`."""
     place = f"{row.key}|{row.n}|{row.page}|{row.start}|{row.line}|{row.lines}"
     return zlib.crc32(f"{place}|{row.fields}\0{row.metadata}\0{row.text}".encode()) - SIGN
@@ -366,9 +366,9 @@ def select_in(
         )
 
 
-def plain(connection: Connection, stored: tuple[Any, ...]) -> ChunkRow:
+def plain(connection: Connection, stored: tuple[Any, ...]) -> StoredChunk:
     """Return a row of `chunks` with its text decoded."""
-    row = ChunkRow._make(stored)
+    row = StoredChunk._make(stored)
     return (
         row if isinstance(row.text, str) else row._replace(text=connection.books.decode(connection, row.text))
     )

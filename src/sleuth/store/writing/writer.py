@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.manifest import Views
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.record import layout as record
-from sleuth.store.record.batch import DocumentBatch, digest_of, distinct
+from sleuth.store.record.batch import DocumentBatch, DocumentFacts, digest_of, distinct
 from sleuth.store.record.layout import Connection, DocumentRow
-from sleuth.store.record.metadata import Json
 from sleuth.store.record.values import Known
 from sleuth.store.writing.pending import PendingDocuments
 from sleuth.store.writing.repairs import Repairs
@@ -78,12 +77,7 @@ class Writer:
         document_id: str,
         content_hash: str,
         chunks: Sequence[Chunk],
-        *,
-        metadata: Mapping[str, Any] | Json | None = None,
-        source: str | None = None,
-        title: str = "",
-        size: int = 0,
-        modified_ns: int | None = None,
+        **facts: Unpack[DocumentFacts],
     ) -> bool:
         """Add a document, or replace the one with this id. Whole or not at all.
 
@@ -92,8 +86,7 @@ class Writer:
             content_hash: hex; covers all that is indexed of it (text, title, metadata, how it was cut). Where it is
                 the stored one, nothing is done, save that `size` and `modified_ns` are noted.
             chunks: in order; may be empty.
-            metadata: JSON values; `source` and `title` need not be repeated in it.
-            source: where it came from; the id where None.
+            facts: as of `DocumentFacts`.
 
         Returns:
             Whether anything changed.
@@ -102,16 +95,7 @@ class Writer:
             ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold.
         """
         batch = DocumentBatch()
-        batch.add(
-            document_id,
-            content_hash,
-            chunks,
-            metadata=metadata,
-            source=source,
-            title=title,
-            size=size,
-            modified_ns=modified_ns,
-        )
+        batch.add(document_id, content_hash, chunks, **facts)
         return self.put_batch(batch) == 1
 
     def put_passages(
@@ -171,7 +155,7 @@ class Writer:
             )
 
     def note(self, name: str, value: str) -> None:
-        """Keep a short text of the caller's own beside the documents, for `Snapshot.notes`; "" forgets it."""
+        """Keep a short text of the caller's own beside the documents, for `IndexSnapshot.notes`; "" forgets it."""
         with self._transaction.changing() as connection:
             connection.execute("DELETE FROM meta WHERE name = ?", (f"note {name}",))
             if value:
@@ -205,7 +189,7 @@ class Writer:
     # --- embeddings
 
     def put_embeddings(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
-        """Keep vectors by content hash (hex), for `Snapshot.embeddings`."""
+        """Keep vectors by content hash (hex), for `IndexSnapshot.embeddings`."""
         named = [(digest_of(name), vector) for name, vector in vectors.items()]
         with self._transaction.changing() as connection:
             record.insert_embeddings(connection, fingerprint, named)

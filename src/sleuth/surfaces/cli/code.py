@@ -14,7 +14,7 @@ import typer
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
-from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import console, say, say_row
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ SnapshotOption = Annotated[
 def _opened(index: Path | None, repo: str | None, at: str | None) -> Iterator[tuple[CodeStorage, Snapshot]]:
     from sleuth.engine import open_code
 
-    with open_code(index_path(index)) as storage:
+    with open_code(index_folder(index)) as storage:
         repository = _repository(storage, repo)
         yield storage, storage.open_snapshot(repository, storage.snapshot(repository, at))
 
@@ -91,7 +91,7 @@ def index(
     from sleuth.code import index_path as index_code
     from sleuth.engine import open_code
 
-    with open_code(index_path(index), create=True) as storage:
+    with open_code(index_folder(index), create=True) as storage:
         report = _index_with_bar(storage, path, rev, workers, timeout, quiet=json)
         if vectors:
             _embed(storage, report)
@@ -446,7 +446,7 @@ def snapshots(
     from sleuth.code.snapshots import compare
     from sleuth.engine import open_code
 
-    with open_code(index_path(index)) as storage:
+    with open_code(index_folder(index)) as storage:
         repository = _repository(storage, repo)
         if diff is not None:
             old, new = (

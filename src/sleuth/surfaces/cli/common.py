@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth import errors
-from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
 from sleuth.text import clean_text, escape_json
 
@@ -61,7 +61,7 @@ def open_index(option: Path | None) -> Engine:
     """The engine over an index that exists."""
     from sleuth.engine import Engine
 
-    engine = Engine.open(index_path(option))
+    engine = Engine.open(index_folder(option))
     for repair in engine.repairs:
         say(f"sleuth: mended {repair.what}: {repair.why}", err=True)
     return engine
@@ -89,7 +89,7 @@ def open_sources(
 
     own = [name for name in names if name != "web"]
     web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
-    path = index_path(option) if any(name.partition(":")[0] in ("docs", "code") for name in own) else ""
+    path = index_folder(option) if any(name.partition(":")[0] in ("docs", "code") for name in own) else ""
     return engine.open_sources(path, own, extra=web, deadline=deadline)
 
 

@@ -8,7 +8,7 @@ import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
-from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import console
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def doctor(
     """Check the index and the environment; say what to do about each problem."""
     from sleuth.engine import examine, mend
 
-    path = index_path(index)
+    path = index_folder(index)
     findings = [*(mend(path) if repair else []), *examine(path, full=full)]
     if json:
         print_json([finding.to_dict() for finding in findings])

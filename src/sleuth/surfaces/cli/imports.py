@@ -9,7 +9,7 @@ import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
-from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -50,7 +50,7 @@ def chroma(
     from sleuth.engine import Engine, import_chroma
     from sleuth.vector_store import read_chroma
 
-    target = index_path(index)
+    target = index_folder(index)
     next(read_chroma(path, collection), None)  # no new index for nothing
     with Engine.open(target, create=True, embedder=embedder) as engine:
         report = import_chroma(engine, path, collection, re_embed=re_embed)

@@ -6,7 +6,7 @@ import math
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
@@ -23,7 +23,7 @@ from sleuth.surfaces.cli.common import (
     human_bytes,
     print_json,
 )
-from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.skips import grouped
 from sleuth.surfaces.cli.terminal import console, say
 from sleuth.text import clean_text
@@ -31,7 +31,8 @@ from sleuth.text import clean_text
 if TYPE_CHECKING:
     from types import FrameType
 
-    from sleuth.ingest import IndexProgress, IndexReport
+    from sleuth.engine import Engine
+    from sleuth.ingest import IndexProgress, IndexReport, ReadOptions
 
 P = ParamSpec("P")
 
@@ -45,109 +46,96 @@ EXAMPLES = """[bold]Examples[/bold]
 """
 
 
+PathsArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Files and folders to read. Without any, only vectors that are missing are made."),
+]
+PruneOption = Annotated[bool, typer.Option("--prune", help="Delete documents whose file is gone.")]
+IncludeOption = Annotated[
+    list[str] | None, typer.Option("--include", help="Only files that match, as in '*.md'.")
+]
+ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", help="No files that match.")]
+TextFieldOption = Annotated[
+    list[str] | None, typer.Option("--text-field", help="Columns or keys of a row that are its text.")
+]
+MetadataFieldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metadata-field",
+        help="Columns or keys of a row kept as metadata; in CSV and TSV, numbers where cells are written so.",
+    ),
+]
+IdFieldOption = Annotated[str | None, typer.Option("--id-field", help="Column or key that names a row.")]
+MaxSizeOption = Annotated[float | None, typer.Option("--max-size", help="Skip files above this many MB.")]
+AnalyzerOption = Annotated[
+    str | None, typer.Option("--analyzer", help="english, plain or code; for a new index.")
+]
+ChunkSizeOption = Annotated[
+    int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")
+]
+EmbedderOption = Annotated[
+    str | None,
+    typer.Option("--embedder", help='"wordllama", "" for words alone, "ollama:MODEL" …; for a new index.'),
+]
+ReEmbedOption = Annotated[
+    bool,
+    typer.Option(
+        "--re-embed", help="Make all vectors anew, by --embedder if given, else by the index's own."
+    ),
+]
+HiddenOption = Annotated[bool, typer.Option("--hidden", help="Read names that start with a dot, too.")]
+NoIgnoreOption = Annotated[
+    bool, typer.Option("--no-ignore", help="Read what .gitignore leaves out; .sleuthignore holds.")
+]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Name each file that is skipped.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+
 @app.command("index", epilog=EXAMPLES)
 def index(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Files and folders to read. Without any, only vectors that are missing are made."
-        ),
-    ] = None,
-    prune: Annotated[bool, typer.Option("--prune", help="Delete documents whose file is gone.")] = False,
-    include: Annotated[
-        list[str] | None, typer.Option("--include", help="Only files that match, as in '*.md'.")
-    ] = None,
-    exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No files that match.")] = None,
-    text_field: Annotated[
-        list[str] | None, typer.Option("--text-field", help="Columns or keys of a row that are its text.")
-    ] = None,
-    metadata_field: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metadata-field",
-            help="Columns or keys of a row kept as metadata; in CSV and TSV, numbers where cells are written so.",
-        ),
-    ] = None,
-    id_field: Annotated[
-        str | None, typer.Option("--id-field", help="Column or key that names a row.")
-    ] = None,
-    max_size: Annotated[
-        float | None, typer.Option("--max-size", help="Skip files above this many MB.")
-    ] = None,
-    analyzer: Annotated[
-        str | None, typer.Option("--analyzer", help="english, plain or code; for a new index.")
-    ] = None,
-    chunk_size: Annotated[
-        int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")
-    ] = None,
+    paths: PathsArgument = None,
+    prune: PruneOption = False,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
+    text_field: TextFieldOption = None,
+    metadata_field: MetadataFieldOption = None,
+    id_field: IdFieldOption = None,
+    max_size: MaxSizeOption = None,
+    analyzer: AnalyzerOption = None,
+    chunk_size: ChunkSizeOption = None,
     timeout: TimeoutOption = 10.0,
-    embedder: Annotated[
-        str | None,
-        typer.Option(
-            "--embedder", help='"wordllama", "" for words alone, "ollama:MODEL" …; for a new index.'
-        ),
-    ] = None,
-    re_embed: Annotated[
-        bool,
-        typer.Option(
-            "--re-embed", help="Make all vectors anew, by --embedder if given, else by the index's own."
-        ),
-    ] = False,
-    hidden: Annotated[bool, typer.Option("--hidden", help="Read names that start with a dot, too.")] = False,
-    no_ignore: Annotated[
-        bool, typer.Option("--no-ignore", help="Read what .gitignore leaves out; .sleuthignore holds.")
-    ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name each file that is skipped.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    hidden: HiddenOption = False,
+    no_ignore: NoIgnoreOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
     json: JsonOption = False,
     folder: IndexOption = None,
 ) -> None:
     """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced."""
     from sleuth.engine import Engine
-    from sleuth.ingest import IndexInterrupted, ReadOptions, present, roots_of
 
-    given = {"analyzer": analyzer, "chunk_size": chunk_size}
-    settings = {name: value for name, value in given.items() if value is not None}
-    if max_size is not None and not 0 < max_size < math.inf:
-        raise ArgumentError(f"--max-size must be a number of MB above 0, got {max_size}")
-    fields: dict[str, Any] = {
+    paths = paths or []
+    fields = {
         "include": include,
         "exclude": exclude,
         "text_fields": text_field,
         "metadata_fields": metadata_field,
         "id_field": id_field,
-        "hidden": hidden,
-        "gitignore": not no_ignore,
-        "max_bytes": None if max_size is None else int(max_size * 1_000_000),
     }
-    paths = paths or []
-    options = ReadOptions(**{name: value for name, value in fields.items() if value is not None})
-    if not index_path(folder).exists():  # no new index for nothing
-        if not paths:
-            raise ArgumentError("paths must name files or folders that exist, got none")
-        present(roots_of(paths), (), prune=False)
+    options = read_options(fields, max_size, hidden=hidden, gitignore=not no_ignore)
+    place = index_folder(folder)
+    check_new_index(place, paths)
+    settings = {"analyzer": analyzer, "chunk_size": chunk_size}
     with Engine.open(
-        index_path(folder),
+        place,
         create=bool(paths),
-        settings=settings or None,
+        settings={name: value for name, value in settings.items() if value is not None} or None,
         embedder=embedder,
         re_embed=re_embed,
     ) as engine:
-        with CtrlC() as ctrl_c, progress_bar(visible=not (quiet or json)) as (progress, embedding):
-            try:
-                report = engine.index(
-                    paths,
-                    options=options,
-                    prune=prune,
-                    progress=ctrl_c.heeded(progress),
-                    embedding=ctrl_c.heeded(embedding),
-                    timeout=timeout,
-                )
-                report.interrupted = ctrl_c.pressed
-            except IndexInterrupted as interruption:
-                report = interruption.report
-        if report.interrupted:
-            engine.close(finish=False)
+        report = read_paths(engine, paths, options, prune, timeout, visible=not (quiet or json))
         if json:
             print_json(report.to_dict())
         elif not quiet:
@@ -155,8 +143,67 @@ def index(
             print_left_out(report)
             offer_code(paths)
     print_skipped(report, verbose=verbose)
+    leave(report)
+
+
+def read_options(
+    fields: Mapping[str, Any], max_size: float | None, *, hidden: bool, gitignore: bool
+) -> ReadOptions:
+    """Return the options of reading.
+
+    Args:
+        fields: options that are None where they are not set.
+        max_size: MB.
+    """
+    from sleuth.ingest import ReadOptions
+
+    if max_size is not None and not 0 < max_size < math.inf:
+        raise ArgumentError(f"--max-size must be a number of MB above 0, got {max_size}")
+    options = {name: value for name, value in fields.items() if value is not None}
+    if max_size is not None:
+        options["max_bytes"] = int(max_size * 1_000_000)
+    return ReadOptions(**options, hidden=hidden, gitignore=gitignore)
+
+
+def check_new_index(place: Path, paths: list[Path]) -> None:
+    """Raise ArgumentError instead of creating an index that would stay empty."""
+    from sleuth.ingest import present, roots_of
+
+    if place.exists():
+        return
+    if not paths:
+        raise ArgumentError("paths must name files or folders that exist, got none")
+    present(roots_of(paths), (), prune=False)
+
+
+def read_paths(
+    engine: Engine, paths: list[Path], options: ReadOptions, prune: bool, timeout: float, *, visible: bool
+) -> IndexReport:
+    """Read files with a progress bar; Ctrl-C ends it after the file at hand, and the report says so."""
+    from sleuth.ingest import IndexInterrupted
+
+    with CtrlC() as ctrl_c, progress_bar(visible=visible) as (progress, embedding):
+        try:
+            report = engine.index(
+                paths,
+                options=options,
+                prune=prune,
+                progress=ctrl_c.heeded(progress),
+                embedding=ctrl_c.heeded(embedding),
+                timeout=timeout,
+            )
+            report.interrupted = ctrl_c.pressed
+        except IndexInterrupted as interruption:
+            report = interruption.report
     if report.interrupted:
-        # What was embedded anew is not to be forgotten again.
+        engine.close(finish=False)
+    return report
+
+
+def leave(report: IndexReport) -> None:
+    """Exit with 130 after Ctrl-C, and with 1 if nothing could be read."""
+    if report.interrupted:
+        # Embeddings that were just recomputed must not be dropped again.
         command = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
         say(f"Interrupted. What was committed is kept; go on with: {command}", err=True)
         raise typer.Exit(130)
@@ -166,7 +213,7 @@ def index(
 
 
 def offer_code(paths: list[Path]) -> None:
-    """Say of repositories that there is a command that understands their code."""
+    """Name the command that indexes code for each path that is a git repository."""
     for path in paths:
         if (path / ".git").exists():
             hint = (
@@ -176,10 +223,10 @@ def offer_code(paths: list[Path]) -> None:
 
 
 class CtrlC:
-    """Ctrl-C waits until a file is done, so that all that was read is kept; pressed again, it does not.
+    """Delays Ctrl-C until the file at hand is done, so that what was read is kept; a second Ctrl-C ends at once.
 
     Attributes:
-        pressed: whether it was.
+        pressed: whether Ctrl-C was pressed.
     """
 
     def __init__(self) -> None:
@@ -187,7 +234,7 @@ class CtrlC:
 
     def __enter__(self) -> CtrlC:
         self._before = signal.getsignal(signal.SIGINT)
-        if self._before is signal.default_int_handler:  # else it is to be ignored, or somebody else's
+        if self._before is signal.default_int_handler:  # else it is ignored, or has a handler
             signal.signal(signal.SIGINT, self._press)
         return self
 
@@ -200,22 +247,22 @@ class CtrlC:
         self.pressed = True
 
     def heeded(self, tell: Callable[P, None] | None) -> Callable[P, None]:
-        """What tells of progress, which is where nothing is half done; it ends the work once Ctrl-C was pressed."""
+        """Wrap a progress callback; it raises KeyboardInterrupt only between commits, once Ctrl-C was pressed."""
 
-        def told(*args: P.args, **kwargs: P.kwargs) -> None:
+        def callback(*args: P.args, **kwargs: P.kwargs) -> None:
             if tell is not None:
                 tell(*args, **kwargs)
             if self.pressed:
                 raise KeyboardInterrupt
 
-        return told
+        return callback
 
 
 @contextmanager
 def progress_bar(
     *, visible: bool
 ) -> Iterator[tuple[Callable[[IndexProgress], None] | None, Callable[[int, int], None] | None]]:
-    """A bar with rate and time left on a terminal, of files and then of passages embedded; nothing in a pipe."""
+    """Show a bar on a terminal, of files and then of passages embedded; show nothing in a pipe."""
     err = console(stderr=True)
     if not (visible and err.is_terminal):
         yield None, None
@@ -238,14 +285,14 @@ def progress_bar(
             bar.update(task, completed=now.files, total=now.total_files, rate=f"{rate}/s", files=files)
 
         def embedding(done: int, total: int) -> None:
-            told = f"embedding {done:,} of {total:,} passages"
-            bar.update(task, completed=done, total=total, rate="", files=told)
+            text = f"embedding {done:,} of {total:,} passages"
+            bar.update(task, completed=done, total=total, rate="", files=text)
 
         yield show, embedding
 
 
 def print_report(report: IndexReport, path: str, *, read: bool) -> None:
-    """What the run did, where it was to read files, and what the index holds now."""
+    """Print what the run did, if it read files, and what the index holds now."""
     parts = [
         f"{count:,} {word}"
         for count, word in (
@@ -270,7 +317,7 @@ def print_report(report: IndexReport, path: str, *, read: bool) -> None:
 
 
 def print_left_out(report: IndexReport) -> None:
-    """How many names ignore files and a leading dot left out, and what reads them."""
+    """Print how many names were ignored or hidden, and the option that reads them."""
     counts = (
         (report.hidden, "hidden (--hidden reads them)"),
         (report.ignored, "ignored (--no-ignore reads them)"),
@@ -280,7 +327,7 @@ def print_left_out(report: IndexReport) -> None:
 
 
 def print_skipped(report: IndexReport, *, verbose: bool) -> None:
-    """What could not be read: a line for each kind and reason, or for each file."""
+    """Print what could not be read: a line for each kind and reason, or for each file."""
     if not report.skipped:
         return
     lines = (

@@ -11,7 +11,7 @@ import typer
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption
-from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def serve(
     if root is not None:
         os.chdir(root)
     named = index is not None and root is None
-    serve(Workspace(index_path(index), None if named else Path.cwd(), refresh=refresh))
+    serve(Workspace(index_folder(index), None if named else Path.cwd(), refresh=refresh))
 
 
 ClientArgument = Annotated[str, typer.Argument(help="claude-code, cursor, vscode or codex.")]

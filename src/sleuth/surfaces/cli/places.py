@@ -12,7 +12,7 @@ _COMPRESSED = 4
 """From this version on, git's index does not spell every path out."""
 
 
-def index_path(option: Path | None) -> Path:
+def index_folder(option: Path | None) -> Path:
     """The index that a command is about; it need not exist yet.
 
     Raises:

@@ -14,7 +14,7 @@ from sleuth.surfaces.cli.common import (
     open_index,
     print_json,
 )
-from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import console, say
 
 
@@ -23,7 +23,7 @@ def status(json: JsonOption = False, index: IndexOption = None) -> None:
     """Show counts, sizes and versions of the indexes of documents and code."""
     from sleuth.engine import code_status, has_code
 
-    folder = index_path(index)
+    folder = index_folder(index)
     code = code_status(folder)._asdict() if has_code(folder) else None
     found: dict[str, Any] | None = None
     try:
