@@ -10,7 +10,7 @@ import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
-from sleuth.surfaces.cli.places import index_path
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say, styled
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def plugins(
     """List plugins with their hooks; one that does not load or start is listed with its error."""
     from sleuth.engine import try_plugins
 
-    found = try_plugins(index_path(index), folder)
+    found = try_plugins(index_folder(index), folder)
     if json:
         print_json([info.to_dict() for info in found])
     elif not found:
