@@ -67,6 +67,7 @@ check: $(VENV)/.developed ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint $(filter %.pyx %.pxd,$(KERNELS))
+	$(BIN)/clang-format --dry-run --Werror $(filter %.h,$(KERNELS))
 
 wheel: $(VENV)/.tools ## build a wheel in dist/, install it in a fresh environment, search with it
 	@rm -rf build/lib* build/bdist* dist/sleuth-*.whl

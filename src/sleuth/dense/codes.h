@@ -19,12 +19,12 @@
 #include <arm_neon.h>
 #endif
 
-#define BLOCK 64
-#define NIBBLE 16
-#define SAFE 4 /* bytes of a code whose entries, 31 at most for each half, can be summed in a byte */
-#define AHEAD (16 * BLOCK) /* rows whose codes are asked for while others are estimated */
-#define BINS 256
-#define WAITING 8          /* rows that are asked for before the first of them is scored */
+#define BLOCK   64
+#define NIBBLE  16
+#define SAFE    4            /* bytes of a code whose entries, 31 at most for each half, can be summed in a byte */
+#define AHEAD   (16 * BLOCK) /* rows whose codes are asked for while others are estimated */
+#define BINS    256
+#define WAITING 8 /* rows that are asked for before the first of them is scored */
 
 struct Query;
 /* Estimates of a block's rows, of which some are asked for: those of them that are above `least`. */
@@ -33,7 +33,8 @@ typedef uint64_t (*Estimate)(const struct Query *, const uint8_t *block, const f
 
 typedef struct Query {
     const uint8_t *table; /* shape (2 * bytes, 16): the sum for each pattern of four signs, in steps from the least */
-    const uint16_t *wide; /* shape (bytes, 256): the same by whole bytes, where there is no instruction to look up halves */
+    const uint16_t
+        *wide; /* shape (bytes, 256): the same by whole bytes, where there is no instruction to look up halves */
     size_t bytes;
     float step, shift; /* q . s = step * (sum of entries) + shift */
     Estimate estimate;
@@ -72,7 +73,8 @@ typedef struct {
     float base; /* what to add to estimates */
 } Part;
 
-/* Estimates for the 64 rows of a block from the sums of their entries; those of the rows asked for that are above `least`. */
+/* Estimates for the 64 rows of a block from the sums of their entries; those of the rows asked for that are above
+ * `least`. */
 static ALWAYS_INLINE uint64_t estimates_of(const Query *q, const uint16_t *sums, const float *factors, float base,
                                            float least, uint64_t rows, float *scores) {
     uint64_t above = 0;
@@ -90,7 +92,7 @@ WIDE static uint64_t estimate_portable(const Query *q, const uint8_t *block, con
 }
 
 #ifdef CLONED
-#define AVX2 __attribute__((target("avx2")))
+#define AVX2   __attribute__((target("avx2")))
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 
 AVX2 static uint64_t estimate_avx2(const Query *q, const uint8_t *block, const float *factors, float base, float least,
@@ -108,8 +110,7 @@ AVX2 static uint64_t estimate_avx2(const Query *q, const uint8_t *block, const f
                 const __m256i first = _mm256_broadcastsi128_si256(_mm_loadu_si128(table));
                 const __m256i second = _mm256_broadcastsi128_si256(_mm_loadu_si128(table + 1));
                 sum = _mm256_add_epi8(sum, _mm256_shuffle_epi8(first, _mm256_and_si256(x, low)));
-                sum = _mm256_add_epi8(
-                    sum, _mm256_shuffle_epi8(second, _mm256_and_si256(_mm256_srli_epi16(x, 4), low)));
+                sum = _mm256_add_epi8(sum, _mm256_shuffle_epi8(second, _mm256_and_si256(_mm256_srli_epi16(x, 4), low)));
             }
             even = _mm256_add_epi16(even, _mm256_and_si256(sum, byte));
             odd = _mm256_add_epi16(odd, _mm256_srli_epi16(sum, 8));
@@ -124,7 +125,8 @@ AVX2 static uint64_t estimate_avx2(const Query *q, const uint8_t *block, const f
 AVX512 static uint64_t estimate_avx512(const Query *q, const uint8_t *block, const float *factors, float base,
                                        float least, uint64_t rows, float *scores) {
     const __m512i low = _mm512_set1_epi8(15), byte = _mm512_set1_epi16(255);
-    const __m512i heads = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), tails = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+    const __m512i heads = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0),
+                  tails = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
     const __m512 step = _mm512_set1_ps(q->step), shift = _mm512_set1_ps(q->shift);
     __m512i even = _mm512_setzero_si512(), odd = even, quarters[2];
     uint64_t above = 0;
@@ -183,8 +185,8 @@ static uint64_t estimate_neon(const Query *q, const uint8_t *block, const float 
 }
 #endif
 
-/* The fastest there is for this machine, over registers of so many bits at most; NULL where whole bytes have to be looked up
- * one by one. */
+/* The fastest there is for this machine, over registers of so many bits at most; NULL where whole bytes have to be
+ * looked up one by one. */
 static Estimate best_estimate(int width) {
 #ifdef CLONED
     if (width >= 512 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
@@ -252,9 +254,12 @@ static void select_best(Candidate *at, size_t n, size_t k) {
             if (j == 0) break;
             j--;
         }
-        if (k - 1 <= j) high = j;
-        else if (k - 1 >= i) low = i;
-        else break;
+        if (k - 1 <= j)
+            high = j;
+        else if (k - 1 >= i)
+            low = i;
+        else
+            break;
     }
 }
 
@@ -265,7 +270,8 @@ static int select_by_bins(Candidate *at, size_t n, size_t k) {
     float low = at[0].score, high = low, scale;
     size_t above = 0, kept = 0, same = 0;
     int bin = BINS - 1;
-    for (size_t i = 1; i < n; i++) low = at[i].score < low ? at[i].score : low, high = at[i].score > high ? at[i].score : high;
+    for (size_t i = 1; i < n; i++)
+        low = at[i].score < low ? at[i].score : low, high = at[i].score > high ? at[i].score : high;
     if (!(high > low)) return 1; /* equal rows stay in their order */
     scale = (BINS - 1) / (high - low);
     if (!(scale < 1e30f)) return 0;
@@ -308,14 +314,16 @@ static inline float finite_score(float score, Candidates *c) {
 }
 
 /* Scores rows exactly, and raises `least` where they are among the best k. */
-static void score_rows(Exact *x, const uint16_t *halves, size_t columns, const uint32_t *rows, size_t m, Candidates *c) {
+static void score_rows(Exact *x, const uint16_t *halves, size_t columns, const uint32_t *rows, size_t m,
+                       Candidates *c) {
     float scores[WAITING], least;
     dot_rows(halves, columns, x->query, rows, 0, m, scores);
     for (size_t j = 0; j < m; j++) {
         const float score = finite_score(scores[j], c);
         size_t i = 0;
         if (x->count < x->k) {
-            for (i = x->count++; i && x->scores[(i - 1) / 2] > score; i = (i - 1) / 2) x->scores[i] = x->scores[(i - 1) / 2];
+            for (i = x->count++; i && x->scores[(i - 1) / 2] > score; i = (i - 1) / 2)
+                x->scores[i] = x->scores[(i - 1) / 2];
             x->scores[i] = score;
         } else if (score > x->scores[0]) {
             for (size_t child; (child = 2 * i + 1) < x->k; i = child) {
@@ -336,8 +344,9 @@ WIDE static size_t members(const uint64_t *bitmap, size_t words) {
     return count;
 }
 
-/* Adds the rows of one segment that may answer. Blocks are asked for before they are read, since pages of a mapped file are
- * not fetched ahead by the machine itself: into the second cache, which can wait for more lines at a time than the first. */
+/* Adds the rows of one segment that may answer. Blocks are asked for before they are read, since pages of a mapped file
+ * are not fetched ahead by the machine itself: into the second cache, which can wait for more lines at a time than the
+ * first. */
 static void scan_part(const Query *q, const Part *part, uint32_t number, size_t columns, Exact *x, Candidates *c) {
     const Estimate estimate_block = q->estimate ? q->estimate : estimate_portable;
     uint32_t waiting[WAITING];
@@ -352,7 +361,8 @@ static void scan_part(const Query *q, const Part *part, uint32_t number, size_t 
             for (size_t r = 0; r < BLOCK; r += 16) FETCH_SECOND(part->factors + first + AHEAD + r);
         }
         if (!rows) continue;
-        rows = estimate_block(q, part->codes + first * q->bytes, part->factors + first, part->base, c->least, rows, scores);
+        rows = estimate_block(q, part->codes + first * q->bytes, part->factors + first, part->base, c->least, rows,
+                              scores);
         if (!rows) continue;
         if (c->count + BLOCK > c->capacity) keep_best(c);
         for (; rows; rows &= rows - 1) {

@@ -1,7 +1,7 @@
 /* How near is each token of a query to the tokens of a row, where a row is the set of its tokens?
  *
- * A set is kept as its ids in ascending order, each as its distance from the one before less one, in 7 bits per byte, the
- * lowest first, the eighth set where more follow (LEB128): 1.3 bytes a token, as common tokens have small ids.
+ * A set is kept as its ids in ascending order, each as its distance from the one before less one, in 7 bits per byte,
+ * the lowest first, the eighth set where more follow (LEB128): 1.3 bytes a token, as common tokens have small ids.
  */
 #ifndef SLEUTH_MATCHING_H
 #define SLEUTH_MATCHING_H
@@ -74,7 +74,8 @@ static inline uint32_t place_of_token(Met *met, uint32_t mask, uint32_t token) {
 }
 
 /* to[q] = the greatest of near[compared * stride + q] over the tokens met at these places. */
-WIDE static void greatest(const Met *met, const uint32_t *place, size_t n, const float *near, size_t stride, float *to) {
+WIDE static void greatest(const Met *met, const uint32_t *place, size_t n, const float *near, size_t stride,
+                          float *to) {
     for (size_t q = 0; q < stride; q++) to[q] = -1;
     for (size_t i = 0; i < n; i++) {
         const float *from = near + (size_t)(met[place[i]].compared - 1) * stride;
@@ -82,11 +83,12 @@ WIDE static void greatest(const Met *met, const uint32_t *place, size_t n, const
     }
 }
 
-/* best[row * m + query] = the greatest cosine of a query's token to one of the row's, rows of ids ids[starts[row]] up to
- * ids[starts[row + 1]]; -1 where there are none. Queries `first` to `first + count`, 64 at most. A row that holds a token
- * has cosine 1 to it, so that only what it does not hold is compared; each pair of tokens once. False without memory. */
-static int match_some(const Match *x, const uint16_t *ids, const size_t *starts, size_t rows, size_t first, size_t count,
-                      float *best) {
+/* best[row * m + query] = the greatest cosine of a query's token to one of the row's, rows of ids ids[starts[row]] up
+ * to ids[starts[row + 1]]; -1 where there are none. Queries `first` to `first + count`, 64 at most. A row that holds a
+ * token has cosine 1 to it, so that only what it does not hold is compared; each pair of tokens once. False without
+ * memory. */
+static int match_some(const Match *x, const uint16_t *ids, const size_t *starts, size_t rows, size_t first,
+                      size_t count, float *best) {
     const uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
     const size_t total = starts[rows], stride = (count + LANES - 1) / LANES * LANES;
     const Dot dot_of = best_dot(x->columns);
@@ -100,7 +102,8 @@ static int match_some(const Match *x, const uint16_t *ids, const size_t *starts,
     float *near = NULL;
     size_t n = 0;
     int done = met && place && missing && need && compared;
-    for (size_t q = 0; done && q < count; q++) met[place_of_token(met, mask, x->asked[first + q])].number = (uint16_t)(q + 1);
+    for (size_t q = 0; done && q < count; q++)
+        met[place_of_token(met, mask, x->asked[first + q])].number = (uint16_t)(q + 1);
     for (size_t row = 0; done && row < rows; row++) {
         missing[row] = all;
         for (size_t i = starts[row]; i < starts[row + 1]; i++) {

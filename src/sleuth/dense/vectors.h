@@ -19,14 +19,14 @@
 #endif
 
 #if defined(__GNUC__)
-#define UNUSED __attribute__((unused))
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define FETCH(p) __builtin_prefetch(p)
+#define UNUSED          __attribute__((unused))
+#define ALWAYS_INLINE   inline __attribute__((always_inline))
+#define FETCH(p)        __builtin_prefetch(p)
 #define FETCH_SECOND(p) __builtin_prefetch(p, 0, 2)
 #else
 #define UNUSED
-#define ALWAYS_INLINE inline
-#define FETCH(p) ((void)(p))
+#define ALWAYS_INLINE   inline
+#define FETCH(p)        ((void)(p))
 #define FETCH_SECOND(p) ((void)(p))
 #endif
 
@@ -111,7 +111,8 @@ typedef float (*Dot)(const uint16_t *row, const float *query, size_t n);
 /* The fastest there is for this machine and rows of n halves. */
 UNUSED static Dot best_dot(size_t n) {
 #ifdef CLONED
-    if (n % LANES == 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return dot_halves_512;
+    if (n % LANES == 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return dot_halves_512;
     if (n % LANES == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return dot_halves_256;
 #endif
     (void)n;
@@ -119,8 +120,8 @@ UNUSED static Dot best_dot(size_t n) {
 }
 
 /* scores[j] = query . row rows[j], or row first + j where rows is NULL, of halves of n columns. */
-UNUSED static void dot_rows(const uint16_t *halves, size_t n, const float *query, const uint32_t *rows, size_t first, size_t m,
-                     float *scores) {
+UNUSED static void dot_rows(const uint16_t *halves, size_t n, const float *query, const uint32_t *rows, size_t first,
+                            size_t m, float *scores) {
     const Dot dot_of = best_dot(n);
     for (size_t j = 0; j < m; j++) {
         if (rows && j + 8 < m)

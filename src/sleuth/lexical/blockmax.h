@@ -16,16 +16,16 @@
 #define WIDE
 #endif
 
-#define GROUP_SHIFT 6 /* rows per entry of `firsts` */
+#define GROUP_SHIFT  6  /* rows per entry of `firsts` */
 #define PRUNED_TERMS 32 /* more are scored in full */
-#define COLUMN 16     /* blocks per seed candidate */
+#define COLUMN       16 /* blocks per seed candidate */
 
 typedef struct {
     Postings postings;
     const uint32_t *lengths;
-    float weight; /* of the query, idf included */
-    float c0, c1; /* K = c0 + c1 * length */
-    float unit;   /* the most that one 255th of impact can add */
+    float weight;     /* of the query, idf included */
+    float c0, c1;     /* K = c0 + c1 * length */
+    float unit;       /* the most that one 255th of impact can add */
     uint32_t *firsts; /* of a list: per group of rows, the first posting in it, if it is in it */
 } Term;
 
@@ -147,8 +147,7 @@ static float score_one(const Term *terms, int n_terms, int tfidf, uint32_t doc) 
 static void search_all(Search *s, float *scores) {
     score_all(s->terms, s->n_terms, s->tfidf, scores);
     for (uint32_t doc = 0; doc < s->n; doc++)
-        if (scores[doc] > 0 && scores[doc] >= s->top.threshold && may_answer(s, doc))
-            offer(&s->top, scores[doc], doc);
+        if (scores[doc] > 0 && scores[doc] >= s->top.threshold && may_answer(s, doc)) offer(&s->top, scores[doc], doc);
 }
 
 /* Few rows may answer: each is looked up. */
@@ -198,7 +197,8 @@ static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
     for (uint64_t start = 0; start < blocks; start += tile) {
         uint64_t n = blocks - start < tile ? blocks - start : tile;
         for (int j = 0; j < s->n_terms; j++)
-            if (!s->terms[j].postings.entries) add_maxima(bounds + start, s->terms[j].postings.maxima + start, s->terms[j].unit, n);
+            if (!s->terms[j].postings.entries)
+                add_maxima(bounds + start, s->terms[j].postings.maxima + start, s->terms[j].unit, n);
     }
     for (int j = 0; j < s->n_terms; j++) {
         const Term *t = s->terms + j;
@@ -226,8 +226,9 @@ static inline uint64_t list_from(const Term *t, uint32_t base) {
     return i;
 }
 
-/* The most that a row of a block can score. Lists tell which row each of their impacts belongs to, so those of different
- * rows need not be summed. Per term: the most it adds to a row, and of a list the first posting in the block. */
+/* The most that a row of a block can score. Lists tell which row each of their impacts belongs to, so those of
+ * different rows need not be summed. Per term: the most it adds to a row, and of a list the first posting in the block.
+ */
 static float bound_of(const Search *s, uint32_t block, float *most, uint64_t *from) {
     float sums[BLOCK] = {0}, best = 0, rest = 0;
     uint32_t base = block << BLOCK_SHIFT, doc;
@@ -282,8 +283,7 @@ static void visit(Search *s, uint32_t block) {
         if (best + left < s->top.threshold) return;
     }
     for (uint32_t i = 0; i < BLOCK; i++)
-        if (sums[i] > 0 && sums[i] >= s->top.threshold)
-            offer(&s->top, sums[i], base + i);
+        if (sums[i] > 0 && sums[i] >= s->top.threshold) offer(&s->top, sums[i], base + i);
 }
 
 /* Numbers of blocks ordered by falling bound, roughly: by 256 steps between the threshold and the best. */
@@ -354,23 +354,28 @@ static void search_blocks(Search *s, Term *terms, const Areas *areas) {
     visit_all(s, areas->ordered, n, n);
 }
 
-/* Both best first; into `out`, those of equal score in order of part. At most k, and what ties with the last of them. */
+/* Both best first; into `out`, those of equal score in order of part. At most k, and what ties with the last of them.
+ */
 static uint64_t merge_hits(const Hit *a, uint64_t n_a, const Hit *b, uint64_t n_b, uint64_t k, Hit *out) {
     uint64_t i = 0, j = 0, n = 0;
     while (i < n_a || j < n_b) {
-        int first = j == n_b || (i < n_a && (a[i].score > b[j].score || (a[i].score == b[j].score && a[i].part < b[j].part)));
+        int first =
+            j == n_b || (i < n_a && (a[i].score > b[j].score || (a[i].score == b[j].score && a[i].part < b[j].part)));
         Hit next = first ? a[i] : b[j];
         if (n >= k && next.score < out[n - 1].score) break;
         out[n++] = next;
-        if (first) i++;
-        else j++;
+        if (first)
+            i++;
+        else
+            j++;
     }
     return n;
 }
 
 /* The best k hits of all segments and what ties with the last of them, best first, in one of two areas with room for
  * the best k of each segment; how many. `hits`: room for the best k of one. */
-static uint64_t search_parts(Search *parts, int n_parts, uint64_t k, Hit *hits, Hit **best, Hit *other, const Areas *areas) {
+static uint64_t search_parts(Search *parts, int n_parts, uint64_t k, Hit *hits, Hit **best, Hit *other,
+                             const Areas *areas) {
     uint64_t n = 0;
     float threshold = 0;
     for (int p = 0; p < n_parts; p++) {
@@ -378,11 +383,13 @@ static uint64_t search_parts(Search *parts, int n_parts, uint64_t k, Hit *hits, 
         if (!s->n_terms) continue;
         s->top.hits = hits;
         s->top.threshold = threshold;
-        if (s->path == FEW) search_few(s);
+        if (s->path == FEW)
+            search_few(s);
         else if (s->path == ALL) {
             memset(areas->scores, 0, s->n * sizeof *areas->scores);
             search_all(s, areas->scores);
-        } else search_blocks(s, (Term *)s->terms, areas);
+        } else
+            search_blocks(s, (Term *)s->terms, areas);
         settle(&s->top);
         for (uint64_t i = 0; i < s->top.n; i++) hits[i].part = s->part;
         n = merge_hits(*best, n, hits, s->top.n, k, other);

@@ -1,10 +1,10 @@
 /* Postings of one field of one segment, as they lie in its arrays.
  *
- * A rare term is a list of `row << 4 | count`, with impacts beside it. A frequent one is dense: for every block of BLOCK
- * rows the greatest impact and the bytes its postings take, in one stream of `place << 4 | count`. Where a count does not
- * fit, its place is taken by a mark: 15 in a list, 0 in a stream, where it follows as a byte of its own, and 255 there
- * if that is too small as well; the count then stands in the table `large`. Impacts are BM25's tf / (tf + K), rounded up
- * to 255ths.
+ * A rare term is a list of `row << 4 | count`, with impacts beside it. A frequent one is dense: for every block of
+ * BLOCK rows the greatest impact and the bytes its postings take, in one stream of `place << 4 | count`. Where a count
+ * does not fit, its place is taken by a mark: 15 in a list, 0 in a stream, where it follows as a byte of its own, and
+ * 255 there if that is too small as well; the count then stands in the table `large`. Impacts are BM25's tf / (tf + K),
+ * rounded up to 255ths.
  */
 #ifndef SLEUTH_POSTINGS_H
 #define SLEUTH_POSTINGS_H
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SHIFT 4
-#define BLOCK (1u << BLOCK_SHIFT)
-#define ANCHOR_SHIFT 4 /* blocks per absolute offset into the stream */
-#define LIST_MARK 15   /* the greatest count of a list's entry: it stands in `large` */
-#define STREAM_MARK 255
+#define BLOCK_SHIFT  4
+#define BLOCK        (1u << BLOCK_SHIFT)
+#define ANCHOR_SHIFT 4  /* blocks per absolute offset into the stream */
+#define LIST_MARK    15 /* the greatest count of a list's entry: it stands in `large` */
+#define STREAM_MARK  255
 
 typedef struct {
     const uint32_t *terms, *docs, *counts; /* sorted by term, then doc */
@@ -36,8 +36,10 @@ static uint32_t large_count(const Large *large, uint32_t term, uint32_t doc) {
     uint64_t low = 0, high = large->n, want = ((uint64_t)term << 32) | doc;
     while (low < high) {
         uint64_t mid = (low + high) / 2, here = ((uint64_t)large->terms[mid] << 32) | large->docs[mid];
-        if (here < want) low = mid + 1;
-        else high = mid;
+        if (here < want)
+            low = mid + 1;
+        else
+            high = mid;
     }
     return low < large->n ? large->counts[low] : 0;
 }
@@ -82,7 +84,8 @@ static inline uint64_t list_find(const Postings *p, uint32_t doc) {
         if (list_doc(p->entries[low + half]) < doc) {
             low += half + 1;
             n -= half + 1;
-        } else n = half;
+        } else
+            n = half;
     }
     return low;
 }
@@ -184,7 +187,7 @@ typedef struct {
     uint8_t *impacts;
     uint64_t *stream_cursors; /* per dense term: next place in the stream, and its end */
     uint8_t *stream, *maxima, *sizes;
-    uint64_t stride;  /* blocks per dense term, padded */
+    uint64_t stride; /* blocks per dense term, padded */
     uint32_t *large; /* term, row, count, one after the other */
     uint64_t n_large, large_room;
     Outcome outcome;

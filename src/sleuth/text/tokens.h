@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct {
-    uint8_t *bytes;   /* all strings, end to end */
+    uint8_t *bytes; /* all strings, end to end */
     uint64_t used, room;
     uint64_t *starts; /* count + 1 offsets into bytes */
     uint32_t *hashes;
@@ -127,9 +127,8 @@ static inline int numbers_push(Numbers *a, uint32_t x) {
 }
 
 /* Runs of bytes that `fold` maps to something other than 0, folded and interned; numbers go to `out`. */
-static int intern_runs(
-    StringTable *t, const uint8_t *fold, const uint8_t *s, uint64_t n, uint8_t *buffer, Numbers *out
-) {
+static int intern_runs(StringTable *t, const uint8_t *fold, const uint8_t *s, uint64_t n, uint8_t *buffer,
+                       Numbers *out) {
     uint64_t i = 0;
     while (i < n) {
         uint8_t c = fold[s[i]];
