@@ -14,6 +14,7 @@ from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.dense.late import match as match
 from sleuth.dense.wordllama import MOST_TOKENS as MOST_TOKENS
 from sleuth.dense.wordllama import VOCABULARY as VOCABULARY
 from sleuth.dense.wordllama import load_model as load_model

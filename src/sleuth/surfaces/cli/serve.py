@@ -77,6 +77,9 @@ def run(
         int | None, typer.Option("--queue", min=0, help="Requests that may wait. Default: 64 for each core.")
     ] = None,
     deadline: Annotated[float, typer.Option("--deadline", help="Seconds for a request.")] = 30.0,
+    answer_deadline: Annotated[
+        float, typer.Option("--answer-deadline", help="Seconds for an answer that a model writes.")
+    ] = 300.0,
     max_body: Annotated[int, typer.Option("--max-body", min=1, help="Bytes of a request at most.")] = 32
     << 20,
     log_queries: Annotated[
@@ -111,6 +114,7 @@ def run(
         allowed_hosts=tuple(allow_host or ()),
         cors_origins=tuple(cors or ()),
         deadline=deadline,
+        answer_deadline=answer_deadline,
         max_body=max_body,
         log_queries=log_queries,
         **{name: value for name, value in given.items() if value is not None},

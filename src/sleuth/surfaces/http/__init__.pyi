@@ -1,7 +1,11 @@
 from sleuth.surfaces.http.app import Extension as Extension
 from sleuth.surfaces.http.app import create_app as create_app
 from sleuth.surfaces.http.keys import Key as Key
+from sleuth.surfaces.http.keys import add_key as add_key
+from sleuth.surfaces.http.keys import read_entries as read_entries
+from sleuth.surfaces.http.keys import remove_key as remove_key
 from sleuth.surfaces.http.problems import Refusal as Refusal
+from sleuth.surfaces.http.scores import unit_score as unit_score
 from sleuth.surfaces.http.service import Call as Call
 from sleuth.surfaces.http.service import Service as Service
 from sleuth.surfaces.http.service import call_of as call_of

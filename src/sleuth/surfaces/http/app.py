@@ -20,7 +20,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
 from sleuth.errors import SleuthError
-from sleuth.surfaces.http import search, status
+from sleuth.surfaces.http import ask, code, dify, documents, openai, rerank, search, status
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.openapi import describe
 from sleuth.surfaces.http.problems import Dialect, problem, refusal_of
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.surfaces.http.settings import ServerSettings
 
-ROUTERS = (search.router, status.router)
+ROUTERS = tuple(noun.router for noun in (search, ask, documents, code, status, openai, rerank, dify))
 
-DIALECTS: dict[str, Dialect] = {}
+DIALECTS: dict[str, Dialect] = {dify.PATH: dify.error}
 """Paths whose clients expect errors of another shape than problem documents."""
 
 Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]

@@ -16,6 +16,9 @@ from sleuth.surfaces.http.problems import Dialect, Refusal, problem, refusal_of
 from sleuth.surfaces.http.service import Call, Service, logger
 from sleuth.surfaces.http.sites import check_host, check_origin
 
+_SLACK = 0.5
+"""Seconds after the deadline in which a handler can still say that it passed."""
+
 _REQUEST_ID = re.compile(rb"[\w.-]{1,64}")
 """Ids of callers that are kept."""
 
@@ -55,7 +58,7 @@ class Gate:
         body = _Body(receive, settings.max_upload if path in UPLOAD_PATHS else settings.max_body)
         with tracing.request_span(scope, call.id) as span:
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(seconds + _SLACK):
                     self._admit(call, scope, headers, body)
                     await self.app(scope, body.receive, answer.send)
             except TimeoutError:

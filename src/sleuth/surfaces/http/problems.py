@@ -25,6 +25,7 @@ class Problem(BaseModel):
         title: the kind in words.
         status: the HTTP status.
         detail: what was wrong here, and what mends it.
+        message: the same, where OpenAI's clients look for it.
         code: the class in Sleuth's exception tree, such as "FilterError", or a name of the server's own.
         request_id: finds the request in the log.
         errors: for a request that breaks the schema: each place and what is wrong there.
@@ -34,6 +35,7 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
+    message: str
     code: str
     request_id: str = ""
     errors: list[dict[str, Any]] | None = None
@@ -141,6 +143,7 @@ def problem(refusal: Refusal, request_id: str) -> Response:
         title=_TITLES.get(refusal.status_code, "Error"),
         status=refusal.status_code,
         detail=str(refusal.detail),
+        message=str(refusal.detail),
         code=refusal.code,
         request_id=request_id,
         errors=refusal.errors,

@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from sleuth.engine import Engine
+from sleuth.filters import Filter, all_of
 from sleuth.surfaces.http import cursors
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict
 from sleuth.surfaces.http.service import Call, call_of
@@ -41,23 +43,30 @@ class SearchRequest(Strict):
     """A search."""
 
     query: str = Field(max_length=MOST_QUERY, examples=["how do I rotate a key"])
-    k: int = Field(10, ge=0, le=MOST_HITS, description="Passages on this page.")
+    k: int = Field(default=10, ge=0, le=MOST_HITS, description="Passages on this page.")
     filter: FilterField = None
     legs: list[Literal["lexical", "dense"]] | None = Field(
-        None, min_length=1, max_length=2, description="Search only by words (lexical) or by meaning (dense)."
+        default=None,
+        min_length=1,
+        max_length=2,
+        description="Search only by words (lexical) or by meaning (dense).",
     )
-    fusion: str | None = Field(None, max_length=200, examples=["minmax(lexical=1,dense=0.4,pool=200)"])
+    fusion: str | None = Field(
+        default=None, max_length=200, examples=["minmax(lexical=1,dense=0.4,pool=200)"]
+    )
     expand: Annotated[int, Field(ge=0, le=20)] | Literal["section", "document"] | None = Field(
-        None, description="Give each passage with its neighbours, its section or its document."
+        default=None, description="Give each passage with its neighbours, its section or its document."
     )
-    explain: bool = Field(False, description="Say of each passage how its score comes about.")
-    snippets: bool = Field(False, description="Give of each passage the window that shows why it matches.")
+    explain: bool = Field(default=False, description="Say of each passage how its score comes about.")
+    snippets: bool = Field(
+        default=False, description="Give of each passage the window that shows why it matches."
+    )
     sources: list[str] | None = Field(
-        None,
+        default=None,
         max_length=20,
         description="Where to search, such as docs and code; those of the server by default.",
     )
-    cursor: str | None = Field(None, max_length=500, description="`next_cursor` of the page before.")
+    cursor: str | None = Field(default=None, max_length=500, description="`next_cursor` of the page before.")
 
 
 class Snippet(BaseModel):
@@ -123,20 +132,32 @@ def _search(body: SearchRequest, call: Call) -> bytes:
     )
 
 
-def retrieve(body: SearchRequest, call: Call, k: int) -> Ranking:
-    """The best hits of the engine, or of the sources that were asked for."""
+def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None = None) -> Ranking:
+    """The best hits of the engine, or of the sources that were asked for, before the call's deadline.
+
+    Args:
+        filter: besides that of the request.
+    """
     service = call.service
-    retriever, is_engine = service.retriever(body.sources)
-    options: dict[str, Any] = {"explain": body.explain}
-    most = SOURCES_POOL
-    if is_engine:
-        options |= {"legs": body.legs, "fusion": body.fusion, "expand": body.expand}
-        most = cursors.depth(body.legs, body.fusion)
+    retriever = call.retriever(body.sources)
+    tree = all_of(call.filter(body.filter), filter)
     query = body.query if service.settings.log_queries else None
     with retrieval_span(service.name, query, {"gen_ai.request.top_k": body.k}):
-        ranking: Ranking = retriever.retrieve(
-            body.query, min(k, max(most, body.k)), filter=call.filter(body.filter), **options
-        )
+        if isinstance(retriever, Engine):
+            most = cursors.depth(body.legs, body.fusion)
+            ranking = retriever.retrieve(
+                body.query,
+                min(k, max(most, body.k)),
+                filter=tree,
+                legs=body.legs,
+                fusion=body.fusion,
+                expand=body.expand,
+                explain=body.explain,
+                deadline=call.remaining,
+            )
+        else:
+            most = max(SOURCES_POOL, body.k)
+            ranking = retriever.retrieve(body.query, min(k, most), filter=tree, explain=body.explain)
     service.metrics.observe_parts(ranking.parts)
     call.facts |= {"k": body.k, "hits": len(ranking)}
     if query is not None:

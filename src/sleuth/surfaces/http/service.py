@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from starlette.requests import Request
 
-from sleuth.engine import open_sources
-from sleuth.errors import ArgumentError
+from sleuth.engine import open_code, open_sources
+from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces.http.keys import EVERYONE, Key, KeyFile, Scope
 from sleuth.surfaces.http.lanes import Lane
@@ -22,8 +22,8 @@ from sleuth.surfaces.http.metrics import Metrics
 from sleuth.surfaces.http.problems import Refusal
 
 if TYPE_CHECKING:
+    from sleuth.code import CodeStorage, Repository
     from sleuth.engine import Engine, Sources
-    from sleuth.protocols import Retriever
     from sleuth.surfaces.http.settings import ServerSettings
 
 P = ParamSpec("P")
@@ -55,14 +55,52 @@ class Service:
         """What is closed with the service."""
         self._opening = Lock()
         self._opened: dict[tuple[str, ...], Sources] = {}
+        self._views: dict[Key, Engine] = {}
+        self._code: CodeStorage | None = None
 
     @property
     def name(self) -> str:
-        """Names the index in spans."""
-        return self.engine.path.name
+        """Names the index in spans, and as a vector store or knowledge base: its folder, without a leading dot."""
+        return self.engine.path.name.lstrip(".") or "sleuth"
 
-    def retriever(self, sources: Sequence[str] | None = None) -> tuple[Retriever, bool]:
-        """Return what searches some of the sources of the server, and whether it is the engine itself.
+    def view(self, key: Key) -> Engine:
+        """The engine as the owner of a key sees it."""
+        if key.filter is None:
+            return self.engine
+        view = self._views.get(key)
+        if view is None:
+            view = self._views[key] = self.engine.scoped(key.filter)
+        return view
+
+    def code(self) -> CodeStorage:
+        """The code of the index, opened when it is first asked for.
+
+        Raises:
+            UnknownRepositoryError: the server does not offer code, or the index holds none.
+        """
+        if not any(source.partition(":")[0] == "code" for source in self.settings.sources):
+            raise UnknownRepositoryError(
+                "this server does not offer code; `sleuth serve --in docs --in code` does"
+            )
+        with self._opening:
+            if self._code is None:
+                try:
+                    self._code = self.resources.enter_context(open_code(self.engine.path))
+                except IndexNotFoundError as error:
+                    raise UnknownRepositoryError(
+                        "the index holds no code: `sleuth code index PATH`"
+                    ) from error
+            return self._code
+
+    def offers_repository(self, repository: Repository) -> bool:
+        """Whether the sources of the server include a repository."""
+        names = {source.partition(":")[2] for source in self.settings.sources if source.startswith("code")}
+        return bool(names & {"", repository.id, repository.path, repository.url})
+
+    def retriever(self, key: Key, sources: Sequence[str] | None = None) -> Engine | Sources:
+        """Return what searches some of the sources of the server: the engine itself for the documents alone.
+
+        The filter of the key is applied by the engine; for other sources it belongs into each search.
 
         Raises:
             ArgumentError: a source that the server does not offer.
@@ -73,14 +111,14 @@ class Service:
             if name not in offered:
                 raise ArgumentError(f"sources must be among {', '.join(offered)}, got {name!r}")
         if names == ("docs",):
-            return self.engine, True
+            return self.view(key)
         with self._opening:
             opened = self._opened.get(names)
             if opened is None:
                 opened = self._opened[names] = self.resources.enter_context(
                     open_sources(self.engine.path, names, deadline=self.settings.deadline)
                 )
-        return opened, False
+        return opened
 
     def close(self) -> None:
         """Finish the work that was accepted, then close what handlers opened; the engine stays open."""
@@ -124,6 +162,15 @@ class Call:
     def filter(self, filter: Filter | Mapping[str, Any] | str | None = None) -> Filter | None:
         """Return a filter of the request, ANDed with that of its key."""
         return all_of(self.key.filter, as_filter(filter))
+
+    @property
+    def engine(self) -> Engine:
+        """The documents that the key of this call may see."""
+        return self.service.view(self.key)
+
+    def retriever(self, sources: Sequence[str] | None = None) -> Engine | Sources:
+        """What searches some of the sources for this call."""
+        return self.service.retriever(self.key, sources)
 
     async def read(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in the queue of searches."""

@@ -1,0 +1,189 @@
+"""POST /v1/ask: an answer that cites its sources, whole or as a stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, Field
+from pydantic_core import to_json
+from starlette.responses import Response, StreamingResponse
+
+from sleuth.errors import SleuthError
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
+from sleuth.surfaces.http.problems import Refusal, problem, refusal_of
+from sleuth.surfaces.http.search import MOST_QUERY, FilterField
+from sleuth.surfaces.http.service import Call, call_of
+from sleuth.surfaces.http.tracing import retrieval_span
+
+if TYPE_CHECKING:
+    from sleuth.manager import SearchStream
+    from sleuth.results import SearchResult
+
+router = APIRouter(tags=["ask"])
+
+
+class AskRequest(Strict):
+    """A question."""
+
+    query: str = Field(max_length=MOST_QUERY, examples=["how do I rotate a key"])
+    k: int = Field(default=8, ge=1, le=100, description="Passages that the answer is written from, at most.")
+    filter: FilterField = None
+    sources: list[str] | None = Field(default=None, max_length=20)
+    passages: bool = Field(default=False, description="Give the passages too.")
+    stream: bool = Field(
+        default=False, description="Answer by server-sent events: `text` pieces, then `result`."
+    )
+
+
+class AskResponse(BaseModel):
+    """An answer.
+
+    Attributes:
+        status: "error" where there is none, as for an empty question; `detail` says why.
+        response: the answer; its citations are numbers in brackets, as [1].
+        answered: false where the passages do not answer the question.
+        synthesizer: "llm" or "extractive".
+        sources: what was read, by number.
+        citations: where `response` cites which source.
+        used_source_ids: ids of the passages that are cited.
+        items: the passages, where they were asked for.
+    """
+
+    status: Literal["success", "error"]
+    detail: dict[str, Any] | None
+    query: str
+    response: str
+    answered: bool | None
+    synthesizer: str | None
+    sources: list[dict[str, Any]]
+    citations: list[dict[str, Any]]
+    used_source_ids: list[str]
+    items: list[dict[str, Any]] | None
+
+
+_EVENTS = {
+    "description": "The answer. As a stream: events `text` with a piece of it, then one `result`, or `error`.",
+    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+}
+
+
+@router.post("/v1/ask", response_model=AskResponse, responses=PROBLEMS | MISSING | {200: _EVENTS})
+async def ask(body: AskRequest, request: Request, call: Annotated[Call, Depends(call_of)]) -> Response:
+    """Answer a question from the passages that are found for it."""
+    call.require("read")
+    writing = Writing(body, call)
+    if not body.stream:
+        return json_response(answer_values(await writing.whole(request)))
+    first = await writing.next()  # a failure before the first piece is a problem, not a stream
+    return StreamingResponse(_events(writing, first), media_type="text/event-stream", headers=_NO_BUFFER)
+
+
+_NO_BUFFER = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+
+class Writing:
+    """An answer that is being written in a thread. Leaving it stops the model."""
+
+    def __init__(self, body: AskRequest, call: Call) -> None:
+        self.call = call
+        engine = call.retriever(body.sources)
+        self._stream: SearchStream = engine.stream_search(
+            body.query, body.k, "with_items" if body.passages else "minimal", filter=call.filter(body.filter)
+        )
+        self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.create_task(call.service.answers.run(self._pump, body))
+        self._task.add_done_callback(lambda _: self._pieces.put_nowait(None))
+
+    def _pump(self, body: AskRequest) -> SearchResult:
+        """Read the stream in a thread of the queue."""
+        service = self.call.service
+        query = body.query if service.settings.log_queries else None
+        with retrieval_span(service.name, query, {"gen_ai.request.top_k": body.k}), self._stream:
+            for piece in self._stream:
+                self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
+            return self._stream.result
+
+    async def next(self) -> str | None:
+        """The next piece; None after the last.
+
+        Raises:
+            Refusal: too many wait, or the deadline passed.
+            SleuthError: searching or writing failed.
+        """
+        try:
+            piece = await asyncio.wait_for(self._pieces.get(), self.call.remaining)
+        except TimeoutError:
+            self.close()
+            raise Refusal(504, "DeadlineError", "the deadline of the request passed") from None
+        except asyncio.CancelledError:
+            self.close()
+            raise
+        if piece is None:
+            await self._task
+        return piece
+
+    async def result(self) -> SearchResult:
+        """What the answer is, after its last piece."""
+        return await self._task
+
+    async def whole(self, request: Request) -> SearchResult:
+        """The answer; given up where its client leaves."""
+        gone = asyncio.create_task(_disconnected(request))
+        try:
+            await asyncio.wait(
+                (self._task, gone), timeout=self.call.remaining, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not self._task.done():
+                if gone.done():
+                    raise ConnectionAbortedError("the client is gone")
+                raise Refusal(504, "DeadlineError", "the deadline of the request passed")
+            return await self._task
+        finally:
+            gone.cancel()
+            self.close()
+
+    def close(self) -> None:
+        """Stop the model, if it still writes."""
+        self._stream.close()
+        self._task.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        continue
+
+
+async def _events(writing: Writing, piece: str | None) -> AsyncIterator[bytes]:
+    """The events of an answer whose first piece is there."""
+    try:
+        while piece is not None:
+            yield _event("text", {"text": piece})
+            piece = await writing.next()
+        yield _event("result", answer_values(await writing.result()))
+    except (SleuthError, Refusal) as error:
+        refusal = refusal_of(error)
+        yield b"event: error\ndata: " + bytes(problem(refusal, writing.call.id).body) + b"\n\n"
+    finally:
+        writing.close()
+
+
+def _event(name: str, value: dict[str, Any]) -> bytes:
+    data = to_json(value, inf_nan_mode="null", fallback=str)  # JSON in one line, as events need it
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def answer_values(result: SearchResult) -> dict[str, Any]:
+    """A result as plain values."""
+    values = result.to_dict()
+    extra = values.pop("extra")
+    return {
+        **values,
+        "answered": extra.get("answered"),
+        "synthesizer": extra.get("synthesizer"),
+        "sources": extra.get("sources", []),
+        "citations": extra.get("citations", []),
+    }

@@ -1,0 +1,304 @@
+"""/v1/code: search, definitions, references, history and a map of the indexed repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
+from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.search import MOST_QUERY, Part
+from sleuth.surfaces.http.service import Call, Service, call_of
+
+if TYPE_CHECKING:
+    from sleuth.code import Snapshot
+
+router = APIRouter(tags=["code"])
+
+CallOf = Annotated[Call, Depends(call_of)]
+NameParam = Annotated[
+    str, Query(min_length=1, max_length=1000, description="A name, or a dotted name such as Class.method.")
+]
+RepositoryParam = Annotated[
+    str | None, Query(max_length=4096, description="Id, path or URL; may be left out where there is one.")
+]
+AtParam = Annotated[
+    str | None,
+    Query(max_length=1000, description="Commit, branch, tag or content id; the newest snapshot without."),
+]
+
+
+def _allowed(call: Call) -> None:
+    """Refuse a key that is limited to a filter: definitions and references cannot apply it.
+
+    Raises:
+        Refusal: 403.
+    """
+    call.require("read")
+    if call.key.filter is not None:
+        raise Refusal(403, "ScopeError", f"the key {call.key.name!r} is limited to a part of the index")
+
+
+def _snapshot(service: Service, repository: str | None, at: str | None) -> Snapshot:
+    """A snapshot of a repository that the server offers."""
+    storage = service.code()
+    if repository is None:
+        known = [entry for entry in storage.repositories() if service.offers_repository(entry)]
+        if len(known) != 1:
+            listed = ", ".join(entry.path for entry in known) or "none"
+            raise ArgumentError(f"repository must name one of {listed}")
+        chosen = known[0]
+    else:
+        chosen = storage.repository(repository)
+        if not service.offers_repository(chosen):
+            raise ArgumentError(f"repository must be one that this server offers, got {repository!r}")
+    return storage.open_snapshot(chosen, storage.snapshot(chosen, at))
+
+
+async def _at_snapshot(
+    call: Call, repository: str | None, at: str | None, read: Callable[[Snapshot], dict[str, Any]]
+) -> Response:
+    """What `read` says about a snapshot, with the snapshot's names."""
+    _allowed(call)
+
+    def work() -> dict[str, Any]:
+        snapshot = _snapshot(call.service, repository, at)
+        return {
+            "repository": snapshot.repository.path,
+            "snapshot": snapshot.info.id,
+            **read(snapshot),
+        }
+
+    return json_response(await call.read(work))
+
+
+class CodeSearchRequest(Strict):
+    """A search for code."""
+
+    query: str = Field(max_length=MOST_QUERY, examples=["where are tokens refilled"])
+    k: int = Field(default=5, ge=0, le=1000)
+    strategy: Literal["keyword", "vector", "hybrid"] = "keyword"
+    repository: str | None = Field(default=None, max_length=4096)
+    at: str | None = Field(default=None, max_length=1000)
+    paths: list[str] | None = Field(default=None, max_length=100, description="Only below these paths.")
+    languages: list[str] | None = Field(default=None, max_length=100)
+    labels: list[str] | None = Field(
+        default=None, max_length=100, description="Only definitions with these labels."
+    )
+    tests: bool = Field(default=True, description="Search tests too.")
+    expand: list[Literal["callers", "callees", "siblings", "implementations", "tests"]] = Field(
+        default_factory=list, max_length=5
+    )
+
+
+class AtSnapshot(BaseModel):
+    """An answer about one snapshot of a repository."""
+
+    repository: str
+    snapshot: str
+
+
+class CodeSearchResponse(AtSnapshot):
+    """Pieces of code, best first."""
+
+    hits: list[dict[str, Any]]
+    parts: list[Part]
+
+
+@router.post("/v1/code/search", response_model=CodeSearchResponse, responses=PROBLEMS | MISSING)
+async def search(body: CodeSearchRequest, call: CallOf) -> Response:
+    """Find the code that answers a question."""
+    stated = {
+        "path_prefix": body.paths,
+        "language": body.languages,
+        "labels": body.labels,
+        "exclude_category": None if body.tests else ["test"],
+    }
+    filters = {key: value for key, value in stated.items() if value}
+
+    def read(snapshot: Snapshot) -> dict[str, Any]:
+        from sleuth.code import CodeRetriever
+        from sleuth.engine import default_embedder
+
+        embedder = default_embedder() if body.strategy != "keyword" else None
+        retriever = CodeRetriever(call.service.code(), embedder)
+        hits = retriever.retrieve(
+            body.query,
+            snapshot.repository.id,
+            snapshot.info.id,
+            body.k,
+            body.strategy,
+            filters,
+            expand=body.expand,
+        )
+        call.service.metrics.observe_parts(retriever.last_report)
+        return {
+            "hits": [hit.to_dict() for hit in hits],
+            "parts": [part.to_dict() for part in retriever.last_report],
+        }
+
+    return await _at_snapshot(call, body.repository, body.at, read)
+
+
+class NamesResponse(AtSnapshot):
+    """What is known of a name: `definitions`, or `references`."""
+
+    name: str
+    definitions: list[dict[str, Any]]
+    references: list[dict[str, Any]] | None = None
+
+
+@router.get("/v1/code/definitions", response_model=NamesResponse, responses=PROBLEMS | MISSING)
+async def definitions(
+    call: CallOf, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
+) -> Response:
+    """Where a name is defined."""
+
+    def read(snapshot: Snapshot) -> dict[str, Any]:
+        from sleuth.code import Navigator
+
+        return {"name": name, "definitions": Navigator(snapshot).find_definition(name)}
+
+    return await _at_snapshot(call, repository, at, read)
+
+
+@router.get("/v1/code/references", response_model=NamesResponse, responses=PROBLEMS | MISSING)
+async def references(
+    call: CallOf, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
+) -> Response:
+    """Where a name is defined, and every use of it."""
+
+    def read(snapshot: Snapshot) -> dict[str, Any]:
+        from sleuth.code import Navigator
+
+        navigator = Navigator(snapshot)
+        return {
+            "name": name,
+            "definitions": navigator.find_definition(name),
+            "references": navigator.find_references(name),
+        }
+
+    return await _at_snapshot(call, repository, at, read)
+
+
+class Commit(BaseModel):
+    """A commit that touched a file."""
+
+    id: str
+    date: str
+    author: str
+    subject: str
+    body: str
+
+
+class HistoryResponse(AtSnapshot):
+    """Commits, newest first."""
+
+    path: str
+    commits: list[Commit]
+
+
+@router.get("/v1/code/history", response_model=HistoryResponse, responses=PROBLEMS | MISSING)
+async def history(
+    call: CallOf,
+    path: Annotated[str, Query(min_length=1, max_length=4096, description="A file of the snapshot.")],
+    start_line: Annotated[int | None, Query(ge=1)] = None,
+    end_line: Annotated[int | None, Query(ge=1)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    repository: RepositoryParam = None,
+    at: AtParam = None,
+) -> Response:
+    """The commits that touched a file, or some lines of it."""
+
+    def read(snapshot: Snapshot) -> dict[str, Any]:
+        from sleuth.code import commits_of
+
+        file = snapshot.file(path)
+        lines = None
+        if start_line is not None or end_line is not None:
+            lines = (start_line or 1, end_line or file.lines)
+            if not lines[0] <= lines[1] <= file.lines:
+                raise ArgumentError(f"lines must be from 1 to {file.lines} and in order, got {lines}")
+        commits = commits_of(
+            Path(snapshot.repository.path),
+            file.path,
+            revision=snapshot.info.base or "HEAD",
+            lines=lines,
+            most=limit,
+        )
+        return {"path": file.path, "commits": [commit._asdict() for commit in commits]}
+
+    return await _at_snapshot(call, repository, at, read)
+
+
+class MapResponse(AtSnapshot):
+    """The definitions that matter most, as text."""
+
+    map: str
+
+
+@router.get("/v1/code/map", response_model=MapResponse, responses=PROBLEMS | MISSING)
+async def repository_map(
+    call: CallOf,
+    budget: Annotated[int, Query(ge=0, le=100_000, description="Tokens.")] = 1000,
+    query: Annotated[str, Query(max_length=MOST_QUERY, description="Words that matter most.")] = "",
+    focus: Annotated[
+        list[str] | None, Query(max_length=100, description="Files or folders that matter most.")
+    ] = None,
+    repository: RepositoryParam = None,
+    at: AtParam = None,
+) -> Response:
+    """Draw the definitions that matter most, within a token budget."""
+
+    def read(snapshot: Snapshot) -> dict[str, Any]:
+        from sleuth.code import repository_map as draw
+
+        return {"map": draw(snapshot, budget, focus=focus or (), query=query)}
+
+    return await _at_snapshot(call, repository, at, read)
+
+
+class RepositoryEntry(BaseModel):
+    """A repository, and its newest snapshot."""
+
+    id: str
+    path: str
+    url: str
+    snapshot: str | None
+    names: list[str]
+
+
+class RepositoriesResponse(BaseModel):
+    """The repositories that the server offers."""
+
+    repositories: list[RepositoryEntry]
+
+
+@router.get("/v1/code/repositories", response_model=RepositoriesResponse, responses=PROBLEMS | MISSING)
+async def repositories(call: CallOf) -> Response:
+    """List the repositories."""
+    _allowed(call)
+
+    def work() -> list[dict[str, Any]]:
+        storage = call.service.code()
+        entries = []
+        for known in filter(call.service.offers_repository, storage.repositories()):
+            completed = [s for s in storage.snapshots(known.id) if s.status == "completed"]
+            entries.append(
+                {
+                    "id": known.id,
+                    "path": known.path,
+                    "url": known.url,
+                    "snapshot": completed[0].id if completed else None,
+                    "names": list(completed[0].names) if completed else [],
+                }
+            )
+        return entries
+
+    return json_response({"repositories": await call.read(work)})

@@ -1,0 +1,203 @@
+"""POST /retrieval: the index as an external knowledge base of Dify."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, Field
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from sleuth.errors import ArgumentError
+from sleuth.filters import Compare, Filter, Not, Operator, any_of
+from sleuth.filters import all_of as every
+from sleuth.surfaces.http.answers import json_response
+from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.scores import unit_score
+from sleuth.surfaces.http.search import MOST_QUERY, SearchRequest, retrieve
+from sleuth.surfaces.http.service import Call, call_of
+
+router = APIRouter(tags=["Dify"])
+
+PATH = "/retrieval"
+
+MOST_VALUES = 10_000
+"""Values of a key that `end with` looks through."""
+
+_CODES = {"KeyMissingError": 1001, "KeyUnknownError": 1002, "UnknownKnowledgeError": 2001}
+
+
+class DifyError(BaseModel):
+    """An error as Dify reads it: 1001 no key, 1002 a key that is not known, 2001 no such knowledge base."""
+
+    error_code: int
+    error_msg: str
+
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": DifyError, "description": "An error as Dify reads it."}
+    for status in (400, 403, 408, 413, 422, 500, 502, 503, 504)
+}
+
+
+def error(refusal: Refusal, _: str) -> Response:
+    """A refusal as Dify reads it: 403 for all that its keys and names of knowledge bases cause."""
+    code = _CODES.get(refusal.code)
+    status = refusal.status_code if code is None else 403
+    body = to_json({"error_code": code or refusal.status_code, "error_msg": str(refusal.detail)})
+    return Response(body, status, refusal.headers, "application/json")
+
+
+class RetrievalSetting(BaseModel):
+    """How many records, and from which score on."""
+
+    top_k: int = Field(ge=1, le=1000)
+    score_threshold: float = Field(default=0.0, ge=0, le=1)
+
+
+Comparison = Literal[
+    "contains", "not contains", "start with", "end with", "is", "is not", "in", "not in", "empty", "not empty",
+    "=", "≠", "!=", ">", "<", "≥", ">=", "≤", "<=", "before", "after",
+]  # fmt: skip
+
+
+class Condition(BaseModel):
+    """A condition on a metadata key; older versions of Dify send a list of keys, of which any may hold."""
+
+    name: str | Annotated[list[str], Field(min_length=1, max_length=100)]
+    comparison_operator: Comparison
+    value: str | int | float | bool | list[str | int | float] | None = None
+
+
+class MetadataCondition(BaseModel):
+    """Conditions, of which all or any must hold."""
+
+    logical_operator: Literal["and", "or"] = "and"
+    conditions: list[Condition] | None = Field(default=None, max_length=1000)
+
+
+class RetrievalRequest(BaseModel):
+    """What Dify asks."""
+
+    knowledge_id: str
+    query: str = Field(max_length=MOST_QUERY)
+    retrieval_setting: RetrievalSetting
+    metadata_condition: MetadataCondition | None = None
+
+
+class Record(BaseModel):
+    """A passage."""
+
+    content: str
+    score: float
+    title: str
+    metadata: dict[str, Any]
+
+
+class RetrievalResponse(BaseModel):
+    """Passages, best first."""
+
+    records: list[Record]
+
+
+@router.post(PATH, response_model=RetrievalResponse, responses=_ERRORS)
+async def retrieval(body: RetrievalRequest, call: Annotated[Call, Depends(call_of)]) -> Response:
+    """Search the index as an external knowledge base; it has the name of its folder."""
+    if body.knowledge_id != call.service.name:
+        raise Refusal(404, "UnknownKnowledgeError", f"the knowledge base must be {call.service.name!r}")
+    return json_response({"records": await call.read(_records, body, call)})
+
+
+def _records(body: RetrievalRequest, call: Call) -> list[dict[str, Any]]:
+    setting = body.retrieval_setting
+    request = SearchRequest(query=body.query, k=setting.top_k)
+    ranking = retrieve(request, call, setting.top_k, filter=_filter(body.metadata_condition, call))
+    return [
+        {
+            "content": item.text,
+            "score": unit_score(item.score),
+            "title": str(item.metadata.get("title") or item.metadata.get("source") or item.id),
+            "metadata": item.metadata,
+        }
+        for item in ranking
+        if unit_score(item.score) >= setting.score_threshold
+    ]
+
+
+def _filter(condition: MetadataCondition | None, call: Call) -> Filter | None:
+    """Dify's conditions as a filter; None without any."""
+    if condition is None or not condition.conditions:
+        return None
+    parts = [_condition(entry, call) for entry in condition.conditions]
+    return every(*parts) if condition.logical_operator == "and" else any_of(*parts)
+
+
+def _condition(condition: Condition, call: Call) -> Filter:
+    names = [condition.name] if isinstance(condition.name, str) else condition.name
+    return any_of(*(_comparison(name, condition, call) for name in names))
+
+
+_ORDERS: dict[str, Operator] = {
+    ">": "gt", "<": "lt", "≥": "gte", ">=": "gte", "≤": "lte", "<=": "lte", "after": "gt", "before": "lt"
+}  # fmt: skip
+
+_OPPOSITES: dict[str, Comparison] = {
+    "is not": "is", "≠": "=", "!=": "=", "not contains": "contains", "not in": "in", "not empty": "empty"
+}  # fmt: skip
+
+
+def _comparison(name: str, condition: Condition, call: Call) -> Filter:
+    """One comparison.
+
+    Raises:
+        ArgumentError: a value that the operator cannot compare with.
+        FilterError: a key or value that no filter can have.
+    """
+    operator, value = condition.comparison_operator, condition.value
+    if positive := _OPPOSITES.get(operator):
+        return Not(_comparison(name, condition.model_copy(update={"comparison_operator": positive}), call))
+    if operator == "empty":
+        return any_of(Compare(name, "exists", False), Compare(name, "eq", ""))
+    if operator == "in":
+        parts = value if isinstance(value, list) else str(value or "").split(",")
+        forms = [form for part in parts for form in _forms(part.strip() if isinstance(part, str) else part)]
+        return Compare(name, "in", tuple(forms))
+    if value is None or isinstance(value, list):
+        raise ArgumentError(f"value must be one value for {operator!r}, got {value!r}")
+    return _with_one_value(name, operator, value, call)
+
+
+def _with_one_value(name: str, operator: Comparison, value: str | int | float | bool, call: Call) -> Filter:
+    text = str(value)
+    if operator in _ORDERS:
+        return Compare(name, _ORDERS[operator], _forms(value)[-1])
+    if operator == "contains":
+        return any_of(Compare(name, "substring", text), Compare(name, "contains", text))
+    if operator == "start with":
+        return Compare(name, "prefix", text)
+    if operator == "end with":
+        return _ends_with(name, text, call)
+    return Compare(name, "in", tuple(_forms(value)))  # "is" and "="
+
+
+def _forms(value: Any) -> list[Any]:
+    """The values that one of Dify's may mean: it sends numbers as text."""
+    if isinstance(value, str):
+        for read in (int, float):
+            try:
+                return [value, read(value)]
+            except ValueError:
+                continue
+    return [value]
+
+
+def _ends_with(name: str, text: str, call: Call) -> Filter:
+    """`end with` as a choice among the values that the index has: filters have no such operator."""
+    facets = call.engine.facets([name], limit=MOST_VALUES)[name]
+    if len(facets) == MOST_VALUES:
+        raise ArgumentError(
+            f"'end with' must be of a key with fewer than {MOST_VALUES:,} values, got {name!r}"
+        )
+    values = [facet.value for facet in facets if isinstance(facet.value, str) and facet.value.endswith(text)]
+    return Compare(name, "in", tuple(values)) if values else Compare(name, "in", ("\ufdd0",))

@@ -1,0 +1,315 @@
+"""/v1/documents: added as JSON or as files, listed, read, changed and deleted; /v1/facets counts them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
+
+from fastapi import APIRouter, Depends, File, Form, Query, UploadFile
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from sleuth.errors import ArgumentError, LoadError
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
+from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.search import MOST_QUERY, FilterField
+from sleuth.surfaces.http.service import Call, call_of
+
+if TYPE_CHECKING:
+    from sleuth.ingest import AddReport
+
+router = APIRouter(tags=["documents"])
+
+CallOf = Annotated[Call, Depends(call_of)]
+
+
+class NewDocument(Strict):
+    """A document to add. Its id names it; without one its `source` does, or a hash of its text."""
+
+    text: str
+    metadata: dict[str, Any] = Field(default_factory=dict, examples=[{"source": "limits.md", "year": 2021}])
+    id: str | None = Field(default=None, min_length=1, max_length=4096)
+
+
+class AddRequest(Strict):
+    """Documents to add."""
+
+    documents: list[NewDocument] = Field(min_length=1, max_length=100_000)
+
+
+class AddResponse(BaseModel):
+    """What adding did. It is committed: the documents are there after a crash, and the next search finds them."""
+
+    added: int
+    updated: int
+    unchanged: int
+    version: int
+
+
+class SkippedFile(BaseModel):
+    """A file that could not be read."""
+
+    name: str
+    reason: str
+
+
+class UploadResponse(AddResponse):
+    """What adding files did."""
+
+    skipped: list[SkippedFile]
+
+
+@router.post("/v1/documents", response_model=AddResponse, responses=PROBLEMS)
+async def add(body: AddRequest, call: CallOf) -> Response:
+    """Add documents; those whose id is there are replaced. Answers when they are committed."""
+    from sleuth.types import Document
+
+    documents = [Document(d.text, d.metadata, id=d.id) for d in body.documents]
+    report = await call.write(call.engine.add, documents, timeout=call.remaining)
+    return json_response(_report(report))
+
+
+@router.post("/v1/documents/upload", response_model=UploadResponse, responses=PROBLEMS)
+async def upload(
+    call: CallOf,
+    files: Annotated[list[UploadFile], File(description="Files of any kind that `sleuth index` reads.")],
+    metadata: Annotated[
+        str, Form(description="A JSON object; every document gets its values.", max_length=1_000_000)
+    ] = "{}",
+) -> Response:
+    """Add files. A file's name is the source of its documents; one of the same name is replaced."""
+    call.require("write")
+    try:
+        values = json.loads(metadata)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise ArgumentError("metadata must be a JSON object")
+    uploads = [Upload(_file_name(file.filename), file.file) for file in files]
+    return json_response(await call.write(_add_files, uploads, values, call))
+
+
+class Upload(NamedTuple):
+    """A file that came with a request."""
+
+    name: str
+    data: BinaryIO
+
+
+def _file_name(name: str | None) -> str:
+    """The last part of a file's name, as clients of all systems write it.
+
+    Raises:
+        ArgumentError: nothing is left that could name a file.
+    """
+    last = PurePosixPath((name or "").replace("\\", "/")).name
+    if not last.strip(" .") or not last.isprintable() or len(last.encode()) > 255:
+        raise ArgumentError(f"files must have names of 1 to 255 bytes, got {name!r}")
+    return last
+
+
+def _add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dict[str, Any]:
+    skipped: list[dict[str, str]] = []
+    with tempfile.TemporaryDirectory(prefix="sleuth-upload-") as folder:
+        documents = [
+            document
+            for number, upload in enumerate(uploads)
+            for document in _read_file(upload, Path(folder, str(number)), values, skipped)
+        ]
+        if not documents and skipped:
+            first = skipped[0]
+            raise LoadError(first["name"], first["reason"])
+        report = call.engine.add(documents, timeout=call.remaining)
+    return {**_report(report), "skipped": skipped}
+
+
+def _read_file(
+    upload: Upload, folder: Path, values: dict[str, Any], skipped: list[dict[str, str]]
+) -> Iterator[Any]:
+    """The documents of one file, named as it was sent and not as it lies here."""
+    import shutil
+
+    from sleuth.ingest import ReadOptions, Skipped, read
+    from sleuth.types import Document
+
+    folder.mkdir()
+    path = folder / upload.name
+    with path.open("xb") as out:
+        shutil.copyfileobj(upload.data, out)
+    for record in read([path], options=ReadOptions(hidden=True)):
+        if isinstance(record, Skipped):
+            skipped.append({"name": record.path.replace(str(path), upload.name), "reason": record.reason})
+        elif isinstance(record, Document):
+            source = str(record.metadata.get("source", upload.name)).replace(str(path), upload.name)
+            metadata = {**record.metadata, **values, "source": source, "path": upload.name}
+            yield Document(record.page_content, metadata)
+
+
+def _report(report: AddReport) -> dict[str, Any]:
+    names = ("added", "updated", "unchanged", "version")
+    return {name: getattr(report, name) for name in names}
+
+
+class ListedDocument(BaseModel):
+    """A document without its text."""
+
+    id: str
+    source: str
+    title: str
+    passages: int
+    metadata: dict[str, Any]
+
+
+class ListResponse(BaseModel):
+    """Documents in order of id. `next_cursor` is null on the last page."""
+
+    documents: list[ListedDocument]
+    next_cursor: str | None
+
+
+@router.get("/v1/documents", response_model=ListResponse, responses=PROBLEMS)
+async def list_documents(
+    call: CallOf,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    cursor: Annotated[str | None, Query(max_length=4096)] = None,
+    filter: Annotated[str | None, Query(max_length=MOST_QUERY, examples=["year>=2020"])] = None,
+) -> Response:
+    """List documents. A document that stays comes once, whatever is added or deleted between two pages."""
+    page = await call.read(call.engine.list_documents, filter=filter, after=cursor, limit=limit)
+    documents = [
+        {
+            "id": document.id,
+            "source": document.source,
+            "title": document.title,
+            "passages": document.chunks,
+            "metadata": document.metadata,
+        }
+        for document in page.documents
+    ]
+    return json_response({"documents": documents, "next_cursor": page.after})
+
+
+class Passage(BaseModel):
+    """A passage of a document."""
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+
+
+class DocumentResponse(BaseModel):
+    """A document's passages in order, or the passage that the id names."""
+
+    id: str
+    passages: list[Passage]
+
+
+@router.get("/v1/documents/{id:path}", response_model=DocumentResponse, responses=PROBLEMS | MISSING)
+async def get(id: str, call: CallOf) -> Response:
+    """Read a document, or one passage, by id."""
+    items = await call.read(call.engine.get, id)
+    if not items:
+        raise Refusal(404, "UnknownDocumentError", f"id must be of a document or passage, got {id!r}")
+    passages = [{"id": item.id, "text": item.text, "metadata": item.metadata} for item in items]
+    return json_response({"id": id, "passages": passages})
+
+
+class DeleteRequest(Strict):
+    """Which documents: by id, by filter, or those of the ids that match the filter."""
+
+    ids: list[str] | None = Field(default=None, max_length=100_000)
+    filter: FilterField = None
+
+
+class IdsResponse(BaseModel):
+    """The documents that a change was about."""
+
+    ids: list[str]
+
+
+@router.delete("/v1/documents/{id:path}", response_model=IdsResponse, responses=PROBLEMS | MISSING)
+async def delete(id: str, call: CallOf) -> Response:
+    """Delete a document; its text leaves the disk."""
+    ids = await call.write(call.engine.delete, [id], timeout=call.remaining)
+    if not ids:
+        raise Refusal(404, "UnknownDocumentError", f"id must be of a document, got {id!r}")
+    return json_response({"ids": ids})
+
+
+@router.post("/v1/documents/delete", response_model=IdsResponse, responses=PROBLEMS)
+async def delete_many(body: DeleteRequest, call: CallOf) -> Response:
+    """Delete documents by id or by filter; ids that are not there are left out of the answer."""
+    ids = await call.write(call.engine.delete, body.ids, filter=body.filter, timeout=call.remaining)
+    return json_response({"ids": ids})
+
+
+class UpdateRequest(DeleteRequest):
+    """New metadata of documents; null removes a key."""
+
+    changes: dict[str, Any] = Field(min_length=1, examples=[{"year": 2022, "draft": None}])
+
+
+@router.post("/v1/documents/update", response_model=IdsResponse, responses=PROBLEMS)
+async def update(body: UpdateRequest, call: CallOf) -> Response:
+    """Change metadata of documents; their text is neither read nor embedded again."""
+    ids = await call.write(
+        call.engine.update, body.changes, body.ids, filter=body.filter, timeout=call.remaining
+    )
+    return json_response({"ids": ids})
+
+
+class FacetsRequest(Strict):
+    """Which metadata keys to count, and among which documents."""
+
+    keys: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field(min_length=1, max_length=50)
+    query: str | None = Field(
+        default=None, max_length=MOST_QUERY, description="Count documents that hold a word of it."
+    )
+    filter: FilterField = None
+    limit: int = Field(default=10, ge=1, le=1000, description="Values per key, the most frequent first.")
+
+
+class FacetValue(BaseModel):
+    """One value of a key, and how many documents have it."""
+
+    value: str | int | float | bool
+    documents: int
+
+
+class FacetsResponse(BaseModel):
+    """Values by key."""
+
+    facets: dict[str, list[FacetValue]]
+
+
+@router.post("/v1/facets", response_model=FacetsResponse, responses=PROBLEMS)
+async def facets(body: FacetsRequest, call: CallOf) -> Response:
+    """Count, for each value of metadata keys, the documents that match a query and a filter."""
+    counts = await call.read(
+        call.engine.facets, body.keys, query=body.query, filter=body.filter, limit=body.limit
+    )
+    return json_response(
+        {"facets": {key: [facet._asdict() for facet in values] for key, values in counts.items()}}
+    )
+
+
+class CountRequest(Strict):
+    """What to count."""
+
+    filter: FilterField = None
+
+
+class CountResponse(BaseModel):
+    """How much matches."""
+
+    documents: int
+    passages: int
+
+
+@router.post("/v1/count", response_model=CountResponse, responses=PROBLEMS)
+async def count(body: CountRequest, call: CallOf) -> Response:
+    """Count the documents and passages that match a filter."""
+    return json_response((await call.read(call.engine.count, body.filter))._asdict())

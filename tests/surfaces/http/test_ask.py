@@ -1,0 +1,134 @@
+"""POST /v1/ask: answers, whole and as events; a model is stopped when its reader leaves."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from .conftest import Server, running
+
+
+class Model(ThreadingHTTPServer):
+    """Speaks Ollama's API: streams a piece every 50 ms until it has 200, or its client leaves.
+
+    Attributes:
+        pieces: sent so far.
+        left: set when a client left before the end.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), ModelHandler)
+        self.pieces, self.left = 0, Event()
+        Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class ModelHandler(BaseHTTPRequestHandler):
+    server: Model
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("content-type", "application/x-ndjson")
+        self.end_headers()
+        try:
+            for n in range(200):
+                line = {"message": {"content": f"word{n} "}, "response": f"word{n} ", "done": n == 199}
+                self.wfile.write(json.dumps(line).encode() + b"\n")
+                self.wfile.flush()
+                self.server.pieces += 1
+                time.sleep(0.05)
+        except OSError:
+            self.server.left.set()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    started = Model()
+    yield started
+    started.shutdown()
+    started.server_close()
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    """Names and data of server-sent events."""
+    blocks = [block.split("\n") for block in text.strip().split("\n\n")]
+    return [
+        (block[0].removeprefix("event: "), json.loads(block[1].removeprefix("data: "))) for block in blocks
+    ]
+
+
+def test_an_answer_cites_its_sources(server: Server) -> None:
+    """Without a model, sentences of the passages answer, with numbered citations."""
+    answer = server.client.post("/v1/ask", json={"query": "How often are tokens refilled?"}).json()
+    assert answer["status"] == "success"
+    assert answer["answered"] is True
+    assert "[1]" in answer["response"]
+    assert answer["sources"][0]["source"] == "limits.md:1-1"
+    assert answer["citations"][0]["number"] == 1
+    assert answer["items"] is None
+    empty = server.client.post("/v1/ask", json={"query": " "}).json()
+    assert (empty["status"], empty["detail"]["code"]) == ("error", "empty")
+
+
+def test_a_stream_ends_with_what_the_whole_answer_is(server: Server) -> None:
+    """The pieces are the response, and the last event is the whole answer with its citations."""
+    body = {"query": "How often are tokens refilled?"}
+    whole = server.client.post("/v1/ask", json=body).json()
+    streamed = server.client.post("/v1/ask", json={**body, "stream": True})
+    assert streamed.headers["content-type"].startswith("text/event-stream")
+    *pieces, (last, result) = events(streamed.text)
+    assert last == "result"
+    assert result == whole
+    assert "".join(piece["text"] for _, piece in pieces) == whole["response"]
+
+
+def test_pieces_come_while_the_model_writes_and_leaving_stops_it(index: Path, model: Model) -> None:
+    """The first piece arrives long before the last is written; a reader that leaves ends the model's request."""
+    with running(index, "--model", "llama3.1", "--quiet", OLLAMA_HOST=model.url) as started:
+        body = {"query": "How often are tokens refilled?", "stream": True}
+        with started.client.stream("POST", "/v1/ask", json=body) as answer:
+            text = next(answer.iter_text())
+            assert "event: text" in text
+        assert model.left.wait(5)
+        assert model.pieces < 100
+        model.left.clear()
+        with pytest.raises(httpx.ReadTimeout):
+            started.client.post("/v1/ask", json={"query": "tokens?"}, timeout=1)
+        assert model.left.wait(5)
+
+
+def test_a_model_that_fails_is_a_problem(index: Path) -> None:
+    """A model that cannot be reached is a 502 with the code of its error, also for a stream."""
+    with running(index, "--model", "llama3.1", "--quiet", OLLAMA_HOST="http://127.0.0.1:9") as started:
+        for stream in (False, True):
+            answer = started.client.post("/v1/ask", json={"query": "tokens refilled?", "stream": stream})
+            assert (answer.status_code, answer.json()["code"]) == (502, "GenerationError")
+
+
+def test_the_deadline_ends_a_model_that_is_slow(index: Path, model: Model) -> None:
+    """A whole answer is a 504, a stream ends with an error event; the model stops."""
+    options = ("--model", "llama3.1", "--quiet", "--answer-deadline", "1")
+    with running(index, *options, OLLAMA_HOST=model.url) as started:
+        late = started.client.post("/v1/ask", json={"query": "tokens refilled?"})
+        assert (late.status_code, late.json()["code"]) == (504, "DeadlineError")
+        assert model.left.wait(5)
+        streamed = started.client.post("/v1/ask", json={"query": "tokens refilled?", "stream": True})
+        last, problem = events(streamed.text)[-1]
+        assert (last, problem["code"]) == ("error", "DeadlineError")

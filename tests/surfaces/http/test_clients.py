@@ -1,0 +1,163 @@
+"""Clients of other services use the server unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cohere
+import httpx
+import openai
+import pytest
+
+from sleuth import Engine
+from sleuth.surfaces.http import add_key, unit_score
+
+from .conftest import Server, make_index, running
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
+    """A server with one key."""
+    folder = tmp_path_factory.mktemp("clients")
+    key = add_key(folder / "keys.json", "client")
+    with running(make_index(folder / ".sleuth"), "--keys", str(folder / "keys.json"), "--quiet") as started:
+        yield started, key
+
+
+@pytest.fixture
+def client(served: tuple[Server, str]) -> Iterator[openai.OpenAI]:
+    server, key = served
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0) as made:
+        yield made
+
+
+def test_openai_searches_the_index_as_a_vector_store(client: openai.OpenAI) -> None:
+    """Hits have the document's id, its file name, attributes and a score between 0 and 1, best first."""
+    page = client.vector_stores.search("sleuth", query="how often are tokens refilled", max_num_results=2)
+    first = page.data[0]
+    assert (first.file_id, first.filename) == ("limits.md", "limits.md")
+    assert first.content[0].text == "Tokens are refilled every second."
+    assert first.attributes is not None
+    assert first.attributes["year"] == 2021
+    assert [hit.score for hit in page.data] == sorted((hit.score for hit in page.data), reverse=True)
+    assert all(0 <= hit.score <= 1 for hit in page.data)
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"type": "eq", "key": "tenant", "value": "zoo"}, {"cats.md"}),
+        ({"type": "ne", "key": "tenant", "value": "zoo"}, {"limits.md", "bucket.md"}),
+        ({"type": "lt", "key": "year", "value": 2021}, {"bucket.md"}),
+        ({"type": "in", "key": "year", "value": [2020, 1999]}, {"bucket.md"}),
+        ({"type": "nin", "key": "year", "value": [2020]}, {"limits.md", "cats.md"}),
+        (
+            {
+                "type": "and",
+                "filters": [
+                    {"type": "gte", "key": "year", "value": 2021},
+                    {"type": "or", "filters": [{"type": "eq", "key": "tenant", "value": "acme"}]},
+                ],
+            },
+            {"limits.md"},
+        ),
+    ],
+)
+def test_openai_filters_are_applied(client: openai.OpenAI, filters: Any, expected: set[str]) -> None:
+    """Each comparison, `and` and `or` choose the documents that they choose at OpenAI."""
+    page = client.vector_stores.search("sleuth", query="tokens cats sleep day", filters=filters)
+    assert {hit.file_id for hit in page.data} == expected
+
+
+def test_openai_thresholds_errors_and_lists(client: openai.OpenAI) -> None:
+    """A threshold leaves out what scores below it; a wrong store is a 404; several queries are one search."""
+    whole = client.vector_stores.search("sleuth", query=["tokens", "bucket"])
+    assert len(whole.data) == 3
+    least = whole.data[0].score
+    some = client.vector_stores.search(
+        "sleuth", query=["tokens", "bucket"], ranking_options={"score_threshold": least}
+    )
+    assert [hit.file_id for hit in some.data] == [whole.data[0].file_id]
+    with pytest.raises(openai.NotFoundError, match="vector store must be"):
+        client.vector_stores.search("other", query="a")
+    with pytest.raises(openai.AuthenticationError):
+        client.with_options(api_key="wrong").vector_stores.search("sleuth", query="a")
+
+
+def test_openai_embeds_with_the_embedder_of_the_index(
+    client: openai.OpenAI, served: tuple[Server, str]
+) -> None:
+    """Vectors are those of the index's embedder, as numbers and in base64, in the order of the texts."""
+    texts = ["tokens are refilled", "cats sleep"]
+    answer = client.embeddings.create(model="sleuth", input=texts)
+    plain = client.embeddings.create(model="sleuth", input=texts, encoding_format="float")
+    from sleuth import default_embedder
+
+    expected = default_embedder().embed_documents(texts)
+    for i in range(2):
+        assert answer.data[i].embedding == pytest.approx(list(expected[i]), abs=1e-6)
+        assert plain.data[i].embedding == pytest.approx(answer.data[i].embedding)
+    assert answer.usage.prompt_tokens > 0
+    with pytest.raises(openai.UnprocessableEntityError, match="dimensions"):
+        client.embeddings.create(model="sleuth", input="a", dimensions=7)
+
+
+DOCUMENTS = ["Cats sleep most of the day.", "", "Tokens are refilled every second.", "A bucket holds tokens."]
+
+
+def test_cohere_reranks(served: tuple[Server, str]) -> None:
+    """Both of Cohere's clients get the places of their documents, most relevant first, with scores from 0 to 1."""
+    server, key = served
+    answer = cohere.ClientV2(api_key=key, base_url=server.url).rerank(
+        model="sleuth", query="when are tokens refilled", documents=DOCUMENTS, top_n=3
+    )
+    assert [result.index for result in answer.results] == [2, 3, 0]
+    scores = [result.relevance_score for result in answer.results]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    old = cohere.Client(api_key=key, base_url=server.url).rerank(
+        model="sleuth", query="when are tokens refilled", documents=DOCUMENTS
+    )
+    assert [result.index for result in old.results] == [2, 3, 0, 1]
+    assert old.results[3].relevance_score == 0
+
+
+def test_relevance_depends_on_the_document_alone(served: tuple[Server, str]) -> None:
+    """A document's score is the same whatever others are sent with it."""
+    server, key = served
+    headers = {"authorization": f"Bearer {key}"}
+
+    def scores(documents: list[str]) -> dict[int, float]:
+        body = {"query": "tokens refilled", "documents": documents}
+        answer = server.client.post("/v2/rerank", json=body, headers=headers).json()
+        return {result["index"]: result["relevance_score"] for result in answer["results"]}
+
+    assert scores(DOCUMENTS)[2] == scores(DOCUMENTS[2:3])[0]
+
+
+def test_open_webui_reranks(served: tuple[Server, str]) -> None:
+    """Open WebUI's request, `{model, query, documents, top_n}`, gets `results` with `index` and `relevance_score`."""
+    server, key = served
+    for path in ("/v1/rerank", "/v2/rerank"):
+        body = {"model": "m", "query": "cats", "documents": DOCUMENTS, "top_n": len(DOCUMENTS)}
+        answer = httpx.post(f"{server.url}{path}", json=body, headers={"authorization": f"Bearer {key}"})
+        results = answer.json()["results"]
+        assert results[0]["index"] == 0
+        assert len({result["index"] for result in results}) == len(DOCUMENTS)
+    body = {"query": "cats", "documents": [{"text": "Cats."}], "return_documents": True}
+    answer = httpx.post(f"{server.url}/v1/rerank", json=body, headers={"authorization": f"Bearer {key}"})
+    assert answer.json()["results"][0]["document"] == {"text": "Cats."}
+    assert answer.json()["usage"]["total_tokens"] > 0
+
+
+def test_unit_scores_are_a_fixed_monotone_map(tmp_path: Path) -> None:
+    """The map sends -1, 0, 1 and 3 always to the same numbers, keeps the order and stays in 0 to 1."""
+    assert [unit_score(score) for score in (-1.0, 0.0, None, 1.0, 3.0)] == [0, 0, 0, 0.5, 0.75]
+    ladder = [unit_score(n / 10) for n in range(100)]
+    assert ladder == sorted(set(ladder))
+    assert unit_score(1e308) <= 1
+    with Engine.open(make_index(tmp_path / "index")) as engine:
+        scores = [unit_score(item.score) for item in engine.retrieve("tokens", k=3)]
+    assert scores == sorted(scores, reverse=True)

@@ -1,0 +1,132 @@
+"""The server as an external knowledge base of Dify."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.surfaces.http import add_key
+
+from .conftest import Server, running
+
+
+@pytest.fixture(scope="module")
+def dify(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
+    folder = tmp_path_factory.mktemp("dify")
+    metadata: list[dict[str, Any]] = [
+        {"source": "a", "name": "alpha.pdf", "year": 2019, "tags": ["red", "blue"], "title": "First"},
+        {"source": "b", "name": "beta.pdf", "year": 2020, "note": "", "day": "2024-01-02"},
+        {"source": "c", "name": "gamma.txt", "year": 2021, "note": "kept", "day": "2025-01-02"},
+    ]
+    with Engine.open(folder / "docs", create=True) as engine:
+        engine.add(Document(f"The word of {m['name']} is here.", m) for m in metadata)
+    key = add_key(folder / "keys.json", "dify")
+    with running(folder / "docs", "--keys", str(folder / "keys.json"), "--quiet") as started:
+        yield started, key
+
+
+def retrieve(dify: tuple[Server, str], **changes: Any) -> Any:
+    server, key = dify
+    body = {
+        "knowledge_id": "docs",
+        "query": "word here",
+        "retrieval_setting": {"top_k": 5, "score_threshold": 0.0},
+        **changes,
+    }
+    answer = server.client.post("/retrieval", json=body, headers={"authorization": f"Bearer {key}"})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["records"]
+
+
+def test_records_have_the_shape_that_dify_reads(dify: tuple[Server, str]) -> None:
+    """Content, a score from 0 to 1, a title, and metadata that is never null; none found is an empty list."""
+    records = retrieve(dify, metadata_condition=None)
+    assert len(records) == 3
+    for record in records:
+        assert set(record) == {"content", "score", "title", "metadata"}
+        assert 0 <= record["score"] <= 1
+        assert record["metadata"]
+    assert {record["title"] for record in records} == {"First", "b", "c"}
+    assert retrieve(dify, query="") == []
+    assert retrieve(dify, retrieval_setting={"top_k": 5, "score_threshold": 1.0}) == []
+    assert len(retrieve(dify, retrieval_setting={"top_k": 2})) == 2
+
+
+@pytest.mark.parametrize(
+    ("operator", "name", "value", "expected"),
+    [
+        ("contains", "name", "pdf", "ab"),
+        ("contains", "tags", "red", "a"),
+        ("not contains", "name", "pdf", "c"),
+        ("start with", "name", "be", "b"),
+        ("end with", "name", ".pdf", "ab"),
+        ("end with", "name", ".doc", ""),
+        ("is", "name", "beta.pdf", "b"),
+        ("is", "year", "2020", "b"),
+        ("is not", "name", "beta.pdf", "ac"),
+        ("in", "name", ["beta.pdf", "gamma.txt"], "bc"),
+        ("in", "name", "beta.pdf, gamma.txt", "bc"),
+        ("not in", "name", ["beta.pdf"], "ac"),
+        ("empty", "note", None, "ab"),
+        ("not empty", "note", None, "c"),
+        ("=", "year", 2020, "b"),
+        ("≠", "year", 2020, "ac"),
+        ("!=", "year", "2020", "ac"),
+        (">", "year", 2019, "bc"),
+        ("<", "year", "2021", "ab"),
+        ("≥", "year", 2020, "bc"),
+        ("≤", "year", 2020, "ab"),
+        ("before", "day", "2024-06-01", "b"),
+        ("after", "day", "2024-06-01", "c"),
+        ("is", ["name", "note"], "kept", "c"),
+    ],
+)
+def test_each_operator_selects(
+    dify: tuple[Server, str], operator: str, name: Any, value: Any, expected: str
+) -> None:
+    """Every operator of Dify selects the documents that it names; a list of keys holds where one does."""
+    condition = {"name": name, "comparison_operator": operator, "value": value}
+    records = retrieve(dify, metadata_condition={"logical_operator": "and", "conditions": [condition]})
+    assert "".join(sorted(record["metadata"]["source"] for record in records)) == expected
+
+
+def test_conditions_are_joined(dify: tuple[Server, str]) -> None:
+    """`and` needs all conditions, `or` any."""
+    conditions = [
+        {"name": "year", "comparison_operator": ">", "value": 2019},
+        {"name": "name", "comparison_operator": "contains", "value": "pdf"},
+    ]
+    for operator, expected in (("and", {"b"}), ("or", {"a", "b", "c"})):
+        condition = {"logical_operator": operator, "conditions": conditions}
+        records = retrieve(dify, metadata_condition=condition)
+        assert {record["metadata"]["source"] for record in records} == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "knowledge", "status", "code"),
+    [
+        ("", "docs", 403, 1001),
+        ("Token x", "docs", 403, 1001),
+        ("Bearer x", "docs", 403, 1002),
+        (None, "no", 403, 2001),
+    ],
+)
+def test_errors_have_dify_s_codes(
+    dify: tuple[Server, str], header: str | None, knowledge: str, status: int, code: int
+) -> None:
+    """1001 for a header that is no bearer key, 1002 for an unknown key, 2001 for an unknown knowledge base."""
+    server, key = dify
+    body = {"knowledge_id": knowledge, "query": "a", "retrieval_setting": {"top_k": 1, "score_threshold": 0}}
+    headers = {"authorization": f"Bearer {key}" if header is None else header}
+    answer = server.client.post("/retrieval", json=body, headers=headers if headers["authorization"] else {})
+    assert (answer.status_code, answer.json()["error_code"]) == (status, code)
+    assert answer.json()["error_msg"]
+    broken = server.client.post(
+        "/retrieval",
+        content=b"{",
+        headers={"authorization": f"Bearer {key}", "content-type": "application/json"},
+    )
+    assert (broken.status_code, broken.json()["error_code"]) == (400, 400)

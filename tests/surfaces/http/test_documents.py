@@ -1,0 +1,98 @@
+"""Documents are added, uploaded, listed, read, changed, counted and deleted over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth import Engine
+
+from .conftest import Server, make_index, running
+
+
+@pytest.fixture(scope="module")
+def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(make_index(tmp_path_factory.mktemp("writable") / "index"), "--quiet") as started:
+        yield started
+
+
+def test_what_is_added_is_found_at_once(writable: Server) -> None:
+    """Adding answers when it is committed; the next search finds it, another process too."""
+    body = {"documents": [{"text": "Otters hold hands.", "id": "a/b #1?.md", "metadata": {"kind": "otter"}}]}
+    report = writable.client.post("/v1/documents", json=body).json()
+    assert (report["added"], report["updated"]) == (1, 0)
+    hits = writable.client.post("/v1/search", json={"query": "otters", "k": 1}).json()["items"]
+    assert hits[0]["text"] == "Otters hold hands."
+    assert writable.client.post("/v1/documents", json=body).json()["unchanged"] == 1
+    read = writable.client.get("/v1/documents/a%2Fb%20%231%3F.md")
+    assert [p["text"] for p in read.json()["passages"]] == ["Otters hold hands."]
+    assert writable.client.delete("/v1/documents/a%2Fb%20%231%3F.md").json() == {"ids": ["a/b #1?.md"]}
+    assert writable.client.get("/v1/documents/a%2Fb%20%231%3F.md").status_code == 404
+
+
+def test_files_are_read_as_index_reads_them(writable: Server) -> None:
+    """Markdown and CSV become documents named as they were sent; a file that cannot be read is named."""
+    files = [
+        ("files", ("../../notes.md", b"# Bees\n\nBees dance to tell of flowers.\n")),
+        ("files", ("rows.csv", b"text,year\nRow of ants,2001\nRow of wasps,2002\n")),
+        ("files", ("x.bin", bytes(range(256)))),
+    ]
+    answer = writable.client.post(
+        "/v1/documents/upload", files=files, data={"metadata": json.dumps({"batch": 7})}
+    )
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["added"] == 3
+    assert [entry["name"] for entry in answer.json()["skipped"]] == ["x.bin"]
+    page = writable.client.get("/v1/documents", params={"filter": "batch:7"}).json()
+    assert sorted(document["id"] for document in page["documents"]) == [
+        "notes.md",
+        "rows.csv#1",
+        "rows.csv#2",
+    ]
+    assert writable.client.post("/v1/documents/delete", json={"filter": "batch:7"}).json()["ids"]
+    only = writable.client.post("/v1/documents/upload", files=files[2:])
+    assert (only.status_code, only.json()["code"]) == (422, "LoadError")
+
+
+def test_listing_facets_and_updates(writable: Server) -> None:
+    """Pages hold each document once; facets and counts follow query, filter and changed metadata."""
+    client = writable.client
+    ids, cursor = [], None
+    while True:
+        page = client.get(
+            "/v1/documents", params={"limit": 1, **({"cursor": cursor} if cursor else {})}
+        ).json()
+        ids += [document["id"] for document in page["documents"]]
+        if (cursor := page["next_cursor"]) is None:
+            break
+    assert ids == ["bucket.md", "cats.md", "limits.md"]
+    facets = client.post("/v1/facets", json={"keys": ["tenant"], "query": "tokens"}).json()["facets"]
+    assert facets == {"tenant": [{"value": "acme", "documents": 2}]}
+    changed = client.post("/v1/documents/update", json={"ids": ["cats.md"], "changes": {"mood": "calm"}})
+    assert changed.json() == {"ids": ["cats.md"]}
+    assert client.post("/v1/count", json={"filter": "mood:calm"}).json() == {"documents": 1, "passages": 1}
+    client.post("/v1/documents/update", json={"ids": ["cats.md"], "changes": {"mood": None}})
+
+
+def test_wrong_changes_are_refused(writable: Server, server: Server) -> None:
+    """Neither ids nor filter deletes nothing; a read-only server changes nothing; metadata must be an object."""
+    assert writable.client.post("/v1/documents/delete", json={}).status_code == 422
+    refused = server.client.post("/v1/documents", json={"documents": [{"text": "a"}]})
+    assert (refused.status_code, refused.json()["code"]) == (403, "ReadOnlyError")
+    files = [("files", ("a.md", b"a"))]
+    wrong = writable.client.post("/v1/documents/upload", files=files, data={"metadata": "[1]"})
+    assert wrong.status_code == 422
+
+
+def test_the_library_sees_the_same_index(tmp_path: Path) -> None:
+    """What a server added is in the index when it ends."""
+    with running(make_index(tmp_path / "index")) as started:
+        started.client.post(
+            "/v1/documents", json={"documents": [{"text": "Newts are amphibians.", "id": "n"}]}
+        )
+        started.stop()
+    with Engine.open(tmp_path / "index") as engine:
+        assert engine.get("n")[0].text == "Newts are amphibians."

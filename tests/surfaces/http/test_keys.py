@@ -1,0 +1,114 @@
+"""Keys: who is let in, what they may do and what they see."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.http import add_key, read_entries, remove_key
+
+from .conftest import Server, make_index, running
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, dict[str, str]]]:
+    """A server, and keys by name: `all`, `reader`, and `acme`, who sees the documents of that tenant."""
+    folder = tmp_path_factory.mktemp("guarded")
+    file = folder / "keys.json"
+    keys = {
+        "all": add_key(file, "all"),
+        "reader": add_key(file, "reader", ("read",)),
+        "acme": add_key(file, "acme", filter="tenant:acme"),
+    }
+    with running(make_index(folder / "index"), "--keys", str(file), "--quiet") as started:
+        yield started, keys
+
+
+def ask(
+    guarded: tuple[Server, dict[str, str]], key: str, method: str, path: str, body: Any = None
+) -> httpx.Response:
+    server, keys = guarded
+    headers = {"authorization": f"Bearer {keys.get(key, key)}"} if key else {}
+    return server.client.request(method, path, json=body, headers=headers)
+
+
+def test_only_hashes_are_kept(tmp_path: Path) -> None:
+    """The file holds no key, only its owner reads it, and names are unique."""
+    file = tmp_path / "keys.json"
+    token = add_key(file, "a")
+    assert token not in file.read_text()
+    assert len(token) > 40
+    assert file.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(ArgumentError, match="name must be new"):
+        add_key(file, "a")
+    with pytest.raises(ArgumentError, match="scopes must be among read, write"):
+        add_key(file, "b", ("admin",))
+    remove_key(file, "a")
+    assert read_entries(file) == []
+
+
+@pytest.mark.parametrize(("key", "code"), [("", "KeyMissingError"), ("sleuth_wrong", "KeyUnknownError")])
+def test_strangers_are_refused(guarded: Any, key: str, code: str) -> None:
+    """Without a known key nothing is answered, metrics and the description included; health needs none."""
+    for path in ("/v1/status", "/metrics", "/openapi.json", "/nothing"):
+        answer = ask(guarded, key, "GET", path)
+        assert (answer.status_code, answer.json()["code"]) == (401, code)
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert ask(guarded, key, "GET", "/livez").status_code == 200
+    assert ask(guarded, key, "GET", "/readyz").status_code == 200
+
+
+def test_scopes_limit_what_a_key_does(guarded: Any) -> None:
+    """A reader searches and changes nothing."""
+    assert ask(guarded, "reader", "POST", "/v1/search", {"query": "cats"}).json()["items"]
+    refused = ask(guarded, "reader", "POST", "/v1/documents/delete", {"ids": ["cats.md"]})
+    assert (refused.status_code, refused.json()["code"]) == (403, "ScopeError")
+
+
+def test_a_tenant_sees_and_changes_its_own_alone(guarded: Any) -> None:
+    """The filter of a key holds for searches, answers, reading, listing, counts, facets, adding and deleting."""
+    assert {
+        hit["metadata"]["tenant"]
+        for hit in ask(guarded, "acme", "POST", "/v1/search", {"query": "cats sleep tokens"}).json()["items"]
+    } == {"acme"}
+    other = ask(guarded, "acme", "POST", "/v1/search", {"query": "cats", "filter": "tenant:zoo"})
+    assert other.json()["items"] == []
+    answer = ask(guarded, "acme", "POST", "/v1/ask", {"query": "how long do cats sleep?", "passages": True})
+    assert "Cats" not in json.dumps(answer.json()["items"])
+    assert ask(guarded, "acme", "GET", "/v1/documents/cats.md").status_code == 404
+    assert ask(guarded, "acme", "DELETE", "/v1/documents/cats.md").status_code == 404
+    listed = ask(guarded, "acme", "GET", "/v1/documents").json()["documents"]
+    assert [document["id"] for document in listed] == ["bucket.md", "limits.md"]
+    assert ask(guarded, "acme", "POST", "/v1/count", {}).json() == {"documents": 2, "passages": 2}
+    facets = ask(guarded, "acme", "POST", "/v1/facets", {"keys": ["tenant"]}).json()["facets"]
+    assert facets == {"tenant": [{"value": "acme", "documents": 2}]}
+    for document in (
+        {"text": "Mine now.", "id": "cats.md", "metadata": {"tenant": "acme"}},
+        {"text": "Planted.", "id": "new.md", "metadata": {"tenant": "zoo"}},
+    ):
+        refused = ask(guarded, "acme", "POST", "/v1/documents", {"documents": [document]})
+        assert refused.status_code == 422, refused.text
+    moved = ask(guarded, "acme", "POST", "/v1/documents/update", {"ids": ["cats.md"], "changes": {"a": 1}})
+    assert moved.json()["ids"] == []
+    assert ask(guarded, "acme", "GET", "/v1/status").status_code == 403
+    assert ask(guarded, "all", "GET", "/v1/documents/cats.md").status_code == 200
+
+
+def test_a_removed_key_is_refused_within_seconds(tmp_path: Path) -> None:
+    """The file is read again when it changes; a running server needs no restart."""
+    file = tmp_path / "keys.json"
+    token = add_key(file, "a")
+    with running(make_index(tmp_path / "index"), "--keys", str(file)) as started:
+        headers = {"authorization": f"Bearer {token}"}
+        assert started.client.get("/v1/status", headers=headers).status_code == 200
+        remove_key(file, "a")
+        time.sleep(1.2)
+        assert started.client.get("/v1/status", headers=headers).status_code == 401
+        assert token not in started.stop()
