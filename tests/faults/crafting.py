@@ -117,6 +117,12 @@ def craft(data: SegmentData, rng: random.Random) -> SegmentData:
     return SegmentData(arrays, facts)
 
 
+def craft_keys(keys: NDArray[np.int64], rng: random.Random) -> NDArray[np.int64]:
+    """The keys of a segment, of which some are no longer what they were."""
+    changed = np.ascontiguousarray(rng.choice(ARRAYS[:9])(keys, rng))
+    return changed.astype(np.int64, copy=False)
+
+
 def craft_header(segment: segments.Encoded, rng: random.Random) -> segments.Encoded:
     """The segment with a header in which one thing is changed, and a checksum that fits it."""
     content = b"".join(segment.parts)

@@ -25,9 +25,11 @@ from sleuth.code.parsing.tables import (
     ReferenceRow,
     Table,
     Tables,
+    damaged_facts,
     pack_tables,
     unpack_tables,
 )
+from sleuth.code.parsing.validity import validate_tables
 
 _SCRIPTS: Final = ("javascript", "typescript", "tsx")
 _BEFORE: Final = {
@@ -135,9 +137,15 @@ class Detail:
         """Return the detail that was packed, with the text that was parsed.
 
         Raises:
-            CodeError: the bytes are damaged.
+            CodeError: the bytes are damaged, or not of this text.
         """
         tables, language = unpack_tables(packed)
+        if not 0 <= language < len(_LANGUAGE_NAMES):
+            raise damaged_facts(f"no language has number {language}")
+        try:
+            validate_tables(tables, source)
+        except ValueError as error:
+            raise damaged_facts(str(error)) from error
         return cls(source, _LANGUAGE_NAMES[language], path, tables)
 
     # definitions

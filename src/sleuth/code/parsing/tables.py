@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import CodeError
 
+_MOST_BYTES: Final = 1 << 28
+"""Unpacked tables of one file take less: a file has at most 2 MB."""
 Table: TypeAlias = NDArray[np.int32]
 """Rows of one of the types below: shape (n, number of their fields), a column per field."""
 
@@ -141,11 +143,21 @@ def unpack_tables(packed: bytes) -> tuple[Tables, int]:
         CodeError: the bytes are damaged.
     """
     try:
-        return _read_tables(np.frombuffer(zlib.decompress(packed), "<i4").astype(np.int32, copy=False))
+        unpacking = zlib.decompressobj()
+        numbers = unpacking.decompress(packed, _MOST_BYTES)
+        tables = _read_tables(np.frombuffer(numbers, "<i4").astype(np.int32, copy=False))
     except (ValueError, zlib.error) as error:
-        raise CodeError(
-            f"the facts of a file are damaged ({error}); remove code.db and the folder code beside it, and index again"
-        ) from error
+        raise damaged_facts(str(error)) from error
+    if not unpacking.eof:
+        raise damaged_facts("they are cut off, or too many")
+    return tables
+
+
+def damaged_facts(why: str) -> CodeError:
+    """Return the error for tables that are not as they were written."""
+    return CodeError(
+        f"the facts of a file are damaged ({why}); remove code.db and the folder code beside it, and index again"
+    )
 
 
 def _read_tables(numbers: Table) -> tuple[Tables, int]:

@@ -13,6 +13,10 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store import CODE, MANIFEST, Schema
 
 FORMAT = 5
+MOST_CONTENT = 8_000_000
+"""Bytes of a file's text as UTF-8: no file of more than 2,000,000 bytes is read, and a byte takes at most three."""
+_MOST_MEMBERS = 1 << 28
+"""Bytes of a list of file versions, 8 each."""
 SCHEMA = f"""
 CREATE TABLE repositories(
     id TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE, url TEXT NOT NULL, created REAL NOT NULL
@@ -143,26 +147,38 @@ def read_members(packed: bytes, snapshot: str) -> NDArray[np.int64]:
     Raises:
         IndexDamagedError: the bytes are not those that were written.
     """
-    return (
-        np.frombuffer(unpacked(packed, f"the list of files of snapshot {snapshot}"), "<i8")
-        if packed
-        else NOTHING
-    )
+    if not packed:
+        return NOTHING
+    what = f"the list of files of snapshot {snapshot}"
+    listed = unpacked(packed, what, _MOST_MEMBERS)
+    if len(listed) % NOTHING.itemsize:
+        raise damaged(what)
+    keys = np.frombuffer(listed, "<i8")
+    if len(keys) and (keys[0] < 0 or np.any(keys[1:] <= keys[:-1])):
+        raise damaged(what)
+    return keys
 
 
 NOTHING = np.zeros(0, np.int64)
 
 
-def unpacked(packed: bytes, what: str) -> bytes:
+def unpacked(packed: bytes, what: str, most: int = MOST_CONTENT) -> bytes:
     """What was compressed.
+
+    Args:
+        most: bytes that it can have been.
 
     Raises:
         IndexDamagedError: the bytes are not those that were written.
     """
+    unpacking = zlib.decompressobj()
     try:
-        return zlib.decompress(packed)
+        content = unpacking.decompress(packed, most)
     except (zlib.error, TypeError) as error:
         raise damaged(what) from error
+    if not unpacking.eof:
+        raise damaged(what)
+    return content
 
 
 def damaged(what: str) -> IndexDamagedError:

@@ -18,7 +18,7 @@ from sleuth.code.parsing.detail import Detail, Symbol
 from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.search.words import WordLeg, WordSearcher
-from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo
+from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo, damaged
 from sleuth.code.snapshots.shelf import ranges
 from sleuth.errors import ArgumentError
 from sleuth.store import Bitmap, SegmentView, pack
@@ -181,6 +181,8 @@ class Snapshot:
             found = self._details.get(file.key)
         if found is None:
             found = Detail.read(self.storage.detail(file.key), self.source(file), file.path)
+            if len(found.chunk_table) != file.chunks:
+                raise damaged(f"what is kept of {file.path}")
             with self._guard:
                 self._details[file.key] = found
                 if len(self._details) > _REMEMBERED:

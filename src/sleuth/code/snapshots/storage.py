@@ -27,6 +27,7 @@ from sleuth.code.snapshots.memory import Memory
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, SnapshotInfo
 from sleuth.code.snapshots.shelf import Batch, Shelf, ranges
 from sleuth.code.snapshots.snapshot import Snapshot
+from sleuth.code.snapshots.validity import check_files, check_ranges
 from sleuth.errors import CodeError, IndexNotFoundError, StoreError
 from sleuth.store import Access, Built, Connection, Database, select_in, translated
 from sleuth.store.catalogue import merging, schema
@@ -332,7 +333,11 @@ class CodeStorage:
                     f"SELECT {record.FILE_COLUMNS} FROM files WHERE key BETWEEN ? AND ? ORDER BY key",
                     (int(keys[0]), int(keys[-1])),
                 ).fetchall()
-        return [FileRow._make(row) for row in rows if row[0] in members]
+            files = [FileRow._make(row) for row in rows if row[0] in members]
+            check_files(connection, files)
+        if len(files) < len(members):
+            raise record.damaged(f"a list of files, of which {len(members) - len(files)} are missing,")
+        return files
 
     def detail(self, key: int) -> bytes:
         """What parsing found in a file version, packed.
@@ -354,11 +359,13 @@ class CodeStorage:
         """A file's text as UTF-8.
 
         Raises:
-            IndexDamagedError: it is not as it was written.
+            IndexDamagedError: it is not as it was written, or not there.
         """
         with self.reading() as connection:
             row = connection.execute("SELECT content FROM blobs WHERE hash = ?", (hash,)).fetchone()
-        return record.unpacked(row[0], f"the content {hash}") if row is not None else b""
+        if row is None:
+            raise record.damaged(f"the content {hash}")
+        return record.unpacked(row[0], f"the content {hash}")
 
     def add_contents(self, files: Sequence[tuple[str, Analysed]]) -> None:
         """Keep contents ahead of their file versions, while others are parsed; without those they mean nothing."""
@@ -493,6 +500,7 @@ class CodeStorage:
             keys, firsts, counts = np.array(rows, np.int64).reshape(-1, 3).T
         except (ValueError, TypeError, OverflowError) as error:
             raise record.damaged(f"the list of files ({error})") from error
+        check_ranges(connection, keys, firsts, counts)
         return keys if leg is self.words.files else ranges(firsts, counts)
 
 

@@ -1,0 +1,197 @@
+"""Kernels stay within their arrays whatever values hypothesis chooses for them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from sleuth.compose import union
+from sleuth.dense.wordllama import load_model
+from sleuth.errors import IndexDamagedError
+from sleuth.store.catalogue import segments
+from sleuth.store.columns import kernels
+from sleuth.store.legs import SegmentData
+from sleuth.store.record.textcode import Codebook, decode_all
+from sleuth.text.analyzers import get_analyzer
+from tests.faults.test_crafted import Subject, attempt, subject
+
+EXAMPLES = max(15, int(os.environ.get("SLEUTH_CRAFTED", "200")) // 8)
+"""Examples of each test."""
+tried = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+FLOATS = st.floats(allow_nan=True, allow_infinity=True)
+COUNTS = st.one_of(st.integers(0, 20), st.sampled_from([1 << 20, 1 << 31, (1 << 62) - 1]))
+POOLS = st.lists(
+    st.lists(
+        st.tuples(st.one_of(st.integers(0, 9), st.integers(-(1 << 63), (1 << 63) - 1)), FLOATS),
+        max_size=12,
+        unique_by=lambda pair: pair[0],
+    ),
+    max_size=4,
+)
+
+
+@tried
+@given(POOLS, st.sampled_from(["rrf", "max", "minmax", "zscore", "combmnz", "?"]), FLOATS, COUNTS, st.data())
+def test_fusion(
+    pools: list[list[tuple[int, float]]], method: str, constant: float, k: int, data: st.DataObject
+) -> None:
+    """Pools of any keys and scores give each key once, and at most k best and their equals."""
+    weights = data.draw(arrays_of.arrays(np.float64, len(pools), elements=FLOATS))
+    keys = [np.array([key for key, _ in pool], np.int64) for pool in pools]
+    scores = [np.array([score for _, score in pool], np.float64) for pool in pools]
+    fused, sums, best, _ = union.fuse(keys, scores, weights, method, constant, k)
+    assert set(fused.tolist()) == {key for pool in pools for key, _ in pool}
+    assert len(fused) == len(set(fused.tolist())) == len(sums)
+    assert len(best) <= len(fused)
+    for own in scores:
+        assert len(union.normalise(own, method, constant)) == len(own)
+
+
+@cache
+def usual_symbols() -> tuple[bytes, ...]:
+    rng = random.Random(1)
+    words = {rng.randbytes(rng.randrange(2, 16)) for _ in range(200)} | {b"the ", b"there", b"then"}
+    return (*(bytes([byte]) for byte in range(256)), *sorted(words))
+
+
+SYMBOLS = st.lists(st.binary(min_size=0, max_size=17), max_size=40).map(
+    lambda words: [*(bytes([byte]) for byte in range(256)), *words]
+)
+
+
+@tried
+@given(SYMBOLS, st.lists(st.text(max_size=60), max_size=5), st.binary(max_size=300))
+def test_codebook(symbols: list[bytes], texts: list[str], coded: bytes) -> None:
+    """A list of symbols is refused, or makes a codebook that returns texts and reads no byte beyond foreign ones."""
+    try:
+        book = Codebook(symbols)
+    except ValueError:
+        book = Codebook(list(usual_symbols()))
+    texts = [text for text in texts if text.isprintable()]
+    for text, stored in zip(texts, book.encode(texts, 7), strict=True):
+        assert (book.decode(stored) if isinstance(stored, bytes) else stored) == text
+        book.count(text.encode())
+    with contextlib.suppress(ValueError):
+        book.decode(coded)
+
+
+@tried
+@given(
+    st.binary(max_size=200),
+    st.lists(
+        st.tuples(st.one_of(st.integers(-5, 80), st.integers(-(1 << 62), 1 << 62)), st.booleans()),
+        max_size=12,
+    ),
+)
+def test_texts_of_a_batch(stored: bytes, pieces: list[tuple[int, bool]]) -> None:
+    """Sizes that do not fit the bytes, and codes of no symbol, are refused."""
+    books = {number: Codebook(list(usual_symbols())) for number in (0, 7)}
+    with contextlib.suppress(ValueError, KeyError):
+        decode_all(stored, [size for size, _ in pieces], [coded for _, coded in pieces], books)
+
+
+@tried
+@given(
+    arrays_of.arrays(np.uint8, st.integers(0, 200), elements=st.one_of(st.integers(0, 255), st.just(0x80))),
+    arrays_of.arrays(np.uint32, st.integers(0, 6), elements=st.integers(0, 220)),
+    st.integers(0, 300),
+    st.binary(max_size=20),
+)
+def test_strings_of_a_column(data: Any, heads: Any, count: int, needle: bytes) -> None:
+    """Front-coded strings that nobody encoded are refused, or read within their bytes."""
+    for step in (
+        lambda: kernels.decode(data, count),
+        lambda: kernels.below(data, heads, count, needle),
+        lambda: kernels.containing(data, count, needle),
+    ):
+        with contextlib.suppress(ValueError, IndexDamagedError):
+            step()
+
+
+@tried
+@given(
+    st.sampled_from([np.uint8, np.uint16, np.uint32]),
+    arrays_of.arrays(np.uint32, st.integers(1, 70), elements=st.integers(0, (1 << 32) - 1)),
+    arrays_of.arrays(np.uint32, st.integers(0, 200), elements=st.integers(0, 255)),
+    arrays_of.arrays(np.uint8, st.integers(0, 80), elements=st.integers(0, 1)),
+)
+def test_codes_of_a_column(dtype: Any, offsets: Any, elements: Any, table: Any) -> None:
+    """Codes and offsets beyond their tables read nothing."""
+    kernels.select(elements.astype(dtype), table)
+    kernels.any_of(offsets, elements.astype(dtype), table)
+
+
+@tried
+@given(st.lists(st.text(max_size=200), max_size=5), st.sampled_from(["english", "plain", "code"]))
+def test_texts_are_counted(texts: list[str], analyzer: str) -> None:
+    """Any text becomes terms, lone surrogates included."""
+    counter = get_analyzer(analyzer).counter()
+    ends, terms, counts, lengths = counter.count([texts], [1])
+    assert len(ends) == len(lengths) == len(texts)
+    assert len(terms) == len(counts)
+
+
+@tried
+@given(st.binary(max_size=300))
+def test_word_pieces(text: bytes) -> None:
+    """Any bytes are cut into tokens of the model, and have a vector."""
+    vocabulary, vectors, _ = load_model()
+    ids = vocabulary.encode(text)
+    assert not len(ids) or (ids.min() >= 0 and ids.max() < len(vectors))
+    tokens, sizes = vocabulary.read([text, b"", text], 50)
+    assert len(tokens) == sizes.sum()
+
+
+@cache
+def case_of(name: str) -> Subject:
+    return subject(name)
+
+
+EDGES = st.sampled_from(
+    [0, 1, 2, 63, 64, 65, 255, 256, 499, 500, 501, 65_535, 1 << 31, (1 << 32) - 1, (1 << 63) - 1]
+)
+
+
+@pytest.mark.parametrize("name", ["lexical", "flat", "dense", "tokens", "columns"])
+@tried
+@given(data=st.data())
+def test_values_of_a_segment(name: str, data: st.DataObject) -> None:
+    """Any values in the arrays of a segment are refused with a typed error, or searched and merged within bounds."""
+    case = case_of(name)
+    changed = dict(case.data.arrays)
+    for _ in range(data.draw(st.integers(1, 3))):
+        target = data.draw(
+            st.sampled_from(sorted(n for n, a in changed.items() if a.size and a.dtype.kind in "uif"))
+        )
+        array = changed[target].copy()
+        flat = array.reshape(-1)
+        start = data.draw(st.integers(0, len(flat) - 1))
+        if array.dtype.kind == "f":
+            values = data.draw(st.lists(st.floats(width=16), min_size=1, max_size=8))
+        else:
+            most = int(np.iinfo(array.dtype).max)
+            small = st.integers(0, most)
+            values = data.draw(
+                st.lists(st.one_of(EDGES.map(partial(min, most)), small), min_size=1, max_size=8)
+            )
+        values = values[: len(flat) - start]
+        flat[start : start + len(values)] = values
+        changed[target] = array
+    crafted = SegmentData(changed, case.data.meta)
+    own = case.rows
+    encoded = segments.encode(case.leg.name, case.leg.fingerprint, 1, 9_999, own.keys, own.tie_ranks, crafted)
+    attempt(case, encoded, random.Random(data.draw(st.integers(0, 9))))
