@@ -73,11 +73,16 @@ class LoadError(SleuthError):
     Attributes:
         path: the file.
         reason: one clause, fit for a list of skipped files.
-        kind: "binary", "empty", "limits" (of time, memory or size), or "invalid" for anything else.
+        kind: "binary", "empty", "limits" (of time, memory or size), "unreadable" where another attempt may succeed, or
+            "invalid" for anything else.
     """
 
     def __init__(
-        self, path: str, reason: str, *, kind: Literal["binary", "empty", "limits", "invalid"] = "invalid"
+        self,
+        path: str,
+        reason: str,
+        *,
+        kind: Literal["binary", "empty", "limits", "unreadable", "invalid"] = "invalid",
     ) -> None:
         super().__init__(f"{path}: {reason}")
         self.path = path

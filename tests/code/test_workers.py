@@ -111,7 +111,7 @@ def test_the_end_of_a_worker_is_told(ends: signal.Signals, reason: str) -> None:
         assert not pool.submit([BOMB._replace(text=b"class A {}")]).result()[0].failure
         begun = pool.submit([Source("slow.rb", b"%w(" * 20_000, "ruby")])
         time.sleep(0.2)
-        os.kill(pool._processes[-1].pid, ends)
+        os.kill(next(iter(pool.processes.running)), ends)
         assert reason in begun.result()[0].failure
 
 
@@ -132,7 +132,7 @@ def test_a_killed_worker_costs_one_file() -> None:
             [Source("slow.rb", b"%w(" * 20_000, "ruby"), Source("a.py", b"def f(): pass\n", "python")]
         )
         time.sleep(0.3)
-        os.kill(pool._processes[-1].pid, signal.SIGKILL)
+        os.kill(next(iter(pool.processes.running)), signal.SIGKILL)
         killed, after = begun.result()
     assert (
         killed.failure

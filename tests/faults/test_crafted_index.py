@@ -15,14 +15,12 @@ from typing import Any
 import pytest
 
 from sleuth.code import CodeRetriever, index_path
-from sleuth.code.snapshots import health
-from sleuth.code.snapshots.record import FILE_COLUMNS, FileRow, file_checksum, members_checksum
-from sleuth.engine import Engine
-from sleuth.engine.codebase import open_code
+from sleuth.code.snapshots import FileRow, health, record
+from sleuth.engine import Engine, open_code
 from sleuth.errors import SleuthError
+from sleuth.store import CODE, SegmentData
 from sleuth.store.catalogue import building, segment_files, segments
-from sleuth.store.disk.files import CODE, DOCUMENTS, Names
-from sleuth.store.legs import SegmentData
+from sleuth.store.disk import DOCUMENTS
 from sleuth.types import Document
 from tests.code.conftest import SHOP, write
 from tests.dense.strategies import HashEmbedder
@@ -68,7 +66,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "index"
 
 
-def craft_segment(path: Path, names: Names, rng: random.Random) -> None:
+def craft_segment(path: Path, names: Any, rng: random.Random) -> None:
     """Put a crafted segment in the place of one, under a name of its own that the manifest lists."""
     with closing(sqlite3.connect(path / names.record)) as connection, connection:
         listed = connection.execute(
@@ -102,14 +100,15 @@ def craft_code_row(path: Path, rng: random.Random) -> None:
     with closing(sqlite3.connect(path / CODE.record)) as connection, connection:
         if rng.random() < 0.7:
             rows = connection.execute(
-                f"SELECT repository, detail, {FILE_COLUMNS} FROM files WHERE skip = ''"
+                f"SELECT repository, detail, {record.FILE_COLUMNS} FROM files WHERE skip = ''"
             ).fetchall()
             repository, detail, *columns = rng.choice(rows)
             row = FileRow._make(columns)
             detail = change(detail, rng)
             for column in rng.sample(["lines", "chunks", "first_chunk", "size"], rng.choice([0, 0, 1])):
-                row = row._replace(**{column: rng.choice([0, 1, -1, 7, 1 << 31, 1 << 62])})
-            checksum = file_checksum(repository, row, detail)
+                value = rng.choice([0, 1, -1, 7, 1 << 31, 1 << 62])
+                row = row._replace(**{column: value})  # type: ignore[arg-type]
+            checksum = record.file_checksum(repository, row, detail)
             connection.execute(
                 "UPDATE files SET detail = ?, lines = ?, chunks = ?, first_chunk = ?, size = ?, checksum = ? "
                 "WHERE key = ?",
@@ -121,7 +120,7 @@ def craft_code_row(path: Path, rng: random.Random) -> None:
             members = change(members, rng)
             connection.execute(
                 "UPDATE snapshots SET members = ?, checksum = ? WHERE id = ?",
-                (members, members_checksum(repository, id, members), id),
+                (members, record.members_checksum(repository, id, members), id),
             )
 
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from sleuth.compose import union
-from sleuth.dense.wordllama import load_model
+from sleuth.dense import load_model
 from sleuth.errors import IndexDamagedError
+from sleuth.store import SegmentData
 from sleuth.store.catalogue import segments
 from sleuth.store.columns import kernels
-from sleuth.store.legs import SegmentData
-from sleuth.store.record.textcode import Codebook, decode_all
-from sleuth.text.analyzers import get_analyzer
+from sleuth.store.record import Codebook, decode_all
+from sleuth.text import get_analyzer
 from tests.faults.test_crafted import Subject, attempt, subject
 
 EXAMPLES = max(15, int(os.environ.get("SLEUTH_CRAFTED", "200")) // 8)

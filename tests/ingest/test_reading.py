@@ -211,14 +211,14 @@ def test_a_worker_that_dies_costs_one_file(tmp_path: Path) -> None:
     ]
     try:
         list(readers.finish(entries[1], None))
-        (process,) = readers.extractors.processes
-        os.kill(process.pid, signal.SIGSEGV)
+        (process,) = readers.extractors.processes.running
+        os.kill(process, signal.SIGSEGV)
         (lost,) = readers.finish(entries[2], None)
         assert isinstance(lost, Skipped)
         assert lost.kind == "limits"
         assert "crashed its reader (SIGSEGV)" in lost.reason
         assert isinstance(list(readers.finish(entries[3], None))[-1], FileRead)
-        assert process not in readers.extractors.processes
+        assert process not in readers.extractors.processes.running
     finally:
         readers.close()
-    assert not readers.extractors.processes
+    assert not readers.extractors.processes.running

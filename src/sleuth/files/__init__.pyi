@@ -13,6 +13,10 @@ from sleuth.files.kinds import CODE as CODE
 from sleuth.files.kinds import ROWS as ROWS
 from sleuth.files.kinds import kind_of_first_line as kind_of_first_line
 from sleuth.files.kinds import kind_of_name as kind_of_name
+from sleuth.files.processes import ProcessEndedError as ProcessEndedError
+from sleuth.files.processes import Processes as Processes
+from sleuth.files.processes import ProcessStartError as ProcessStartError
+from sleuth.files.serving import serve as serve
 from sleuth.files.tree import IgnoredPaths as IgnoredPaths
 from sleuth.files.tree import files_below as files_below
 from sleuth.files.tree import files_of_worktree as files_of_worktree

@@ -109,6 +109,12 @@ class ReadOptions:
             return ""
         return blake2b(json.dumps(values, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
 
+    @property
+    def limits(self) -> str:
+        """The limits of reading one file, as text; a file that exceeded them is tried again under others."""
+        values = (self.max_seconds, self.max_memory_bytes, self.max_unpacked_bytes, self.max_bytes)
+        return " ".join(map(str, values))
+
 
 _OF_ROWS: Final = ("text_fields", "metadata_fields", "id_field", "title_field", "max_row_bytes")
 

@@ -50,11 +50,14 @@ class Skipped:
         path: absolute; followed by `#row` for a row.
         reason: one clause, fit for a list.
         kind: for counting and for deciding what to say.
+        size, modified_ns: of a file that exceeded a limit, so that it is not tried again until it changes.
     """
 
     path: str
     reason: str
     kind: SkipKind = "unreadable"
+    size: int = field(default=0, repr=False, compare=False)
+    modified_ns: int = field(default=0, repr=False, compare=False)
 
     @property
     def source(self) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sleuth.files import ROWS
 from sleuth.ingest.documents import UNKNOWN, Adder, State
@@ -28,11 +29,39 @@ class KnownFile:
         ids: of its documents.
         state: size and time when it was read; None if reading did not finish.
         reading: the options that it was read with, as `ReadOptions.reading` writes them.
+        excess: what it exceeded when it was last tried.
     """
 
     ids: set[str] = field(default_factory=set)
     state: State | None = None
     reading: str = ""
+    excess: Excess | None = None
+
+
+class Excess(NamedTuple):
+    """A file that exceeded a limit of reading.
+
+    Attributes:
+        state: its size and time then.
+        limits: as `ReadOptions.limits` writes them.
+        reason: which one it exceeded.
+    """
+
+    state: State
+    limits: str
+    reason: str
+
+    def to_note(self) -> str:
+        return json.dumps([*self.state, self.limits, self.reason])
+
+    @classmethod
+    def from_note(cls, note: str) -> Excess | None:
+        """Return what `to_note` wrote; None for anything else."""
+        try:
+            size, modified_ns, limits, reason = json.loads(note)
+        except ValueError:
+            return None
+        return cls(State(size, modified_ns), str(limits), str(reason))
 
 
 def known_files(store: Store, roots: Sequence[Path]) -> dict[str, KnownFile]:
@@ -49,12 +78,20 @@ def known_files(store: Store, roots: Sequence[Path]) -> dict[str, KnownFile]:
                 file.ids.add(document.id)
                 if document.modified_ns is not None:
                     file.state = State(document.size, document.modified_ns)
+            for name, note in notes.items():
+                source = name.removeprefix(_EXCESS)
+                if source != name and is_below(source, root):
+                    files.setdefault(source, KnownFile()).excess = Excess.from_note(note)
     return files
 
 
 def file_of(document: StoredDocument) -> str:
     """Return the file of a document: the source of a row is `file#row`."""
     return document.source.rpartition("#")[0] if "row" in document.metadata else document.source
+
+
+_EXCESS: Final = "limits "
+"""Begins the name of the note of a file that exceeded one."""
 
 
 def _note(source: str) -> str:
@@ -78,6 +115,7 @@ class Run:
         self.adder = adder
         self.files = files
         self.report = report
+        self.limits = options.limits
         self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
         self.pending: Document | None = None
         self.ids_of_file: set[str] = set()
@@ -88,9 +126,11 @@ class Run:
 
     def unchanged(self, source: str, size: int, modified_ns: int) -> bool:
         file = self.files.get(source)
-        return (
-            file is not None and file.state == (size, modified_ns) and file.reading == self._reading(source)
-        )
+        if file is None:
+            return False
+        if file.excess is not None:
+            return file.excess.state == (size, modified_ns) and file.excess.limits == self.limits
+        return file.state == (size, modified_ns) and file.reading == self._reading(source)
 
     def _reading(self, source: str) -> str:
         kind = kind_of(source)
@@ -123,8 +163,12 @@ class Run:
         self.ids_of_file.add(id)
 
     def _take_unchanged(self, source: str) -> None:
-        ids = self.files[source].ids
+        file, ids = self.files[source], self.files[source].ids
         self.seen.add(source)
+        if file.excess is not None:
+            reason = f"{file.excess.reason}; not tried again until it changes"
+            self.report.skipped.append(Skipped(source, reason, "limits"))
+            return
         self.read.add(source)
         self.report.unchanged += len(ids)
         self.named.update((id, source) for id in ids if not id.startswith(source))
@@ -135,6 +179,9 @@ class Run:
             return
         self._release()
         file = self.files.get(skipped.source)
+        if skipped.kind == "limits" and skipped.size:
+            excess = Excess(State(skipped.size, skipped.modified_ns), self.limits, skipped.reason)
+            self.adder.writer.note(f"{_EXCESS}{skipped.source}", excess.to_note())
         if file is not None and skipped.kind in REFUSED:
             self.refused[skipped.source] = file.ids - self.ids_of_file
         self.ids_of_file = set()
@@ -155,6 +202,8 @@ class Run:
         file = self.files.get(source, KnownFile())
         self.report.deleted += self._delete(file.ids - self.ids_of_file)
         self.ids_of_file = set()
+        if file.excess is not None:
+            self.adder.writer.note(f"{_EXCESS}{source}", "")
         if file.reading != (reading := self._reading(source)):
             self.adder.writer.note(_note(source), reading)
 
@@ -165,6 +214,8 @@ class Run:
     def _forget(self, source: str, ids: set[str]) -> int:
         if self.files[source].reading:
             self.adder.writer.note(_note(source), "")
+        if self.files[source].excess is not None:
+            self.adder.writer.note(f"{_EXCESS}{source}", "")
         return self._delete(ids)
 
     def finish(self, *, prune: bool) -> None:

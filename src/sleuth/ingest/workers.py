@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.ingest.extraction.processes import Extractors
-from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
+from sleuth.ingest.loaders.registry import EXTRACTED, is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, Skipped
 from sleuth.ingest.walking import failure
 from sleuth.types import Document
 
 FileRecord: TypeAlias = Document | Skipped | FileRead
-
-HEAVY: Final = frozenset({"pdf", "html", "docx"})
-"""Kinds that extraction processes read."""
 
 
 def read_file(
@@ -31,7 +28,7 @@ def read_file(
             count += isinstance(item, Document)
             yield item
     except LoadError as error:
-        yield Skipped(entry.source, error.reason, error.kind)
+        yield Skipped(entry.source, error.reason, error.kind, entry.size, entry.modified_ns)
     except MissingPackageError as error:
         yield Skipped(entry.source, str(error), "missing package")
     except OSError as error:
@@ -66,7 +63,7 @@ class Readers:
     def begin(self, entry: FileEntry) -> Future[list[FileRecord]] | None:
         """Start to read a file; None if it is read when its turn comes."""
         kind = kind_of(entry.path)
-        if self.count < 2 or kind not in HEAVY or not is_built_in(kind):
+        if self.count < 2 or kind not in EXTRACTED or not is_built_in(kind):
             return None
         if self.threads is None:
             self.threads = ThreadPoolExecutor(self.count, thread_name_prefix="sleuth-reader")

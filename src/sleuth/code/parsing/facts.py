@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sleuth.code.parsing.chunks import cut_text
 from sleuth.code.parsing.detail import Detail
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.parse import tables_of
-from sleuth.code.parsing.tables import Table, empty_tables
+from sleuth.code.parsing.tables import ChunkRow, Table, empty_tables
 
 
 class Source(NamedTuple):
@@ -80,3 +83,33 @@ def facts_of_text(source: Source, failure: str = "") -> Facts:
     detail = Detail(source.text, "", source.path, empty_tables()._replace(chunks=chunks))
     content = zlib.compress(source.text, 1)
     return Facts(content, detail.pack(), "", "", "", [""] * len(chunks), chunks, failure)
+
+
+def pack_facts(facts: Facts) -> tuple[dict[str, Any], bytes]:
+    """Return facts as they cross a pipe: JSON, and bytes; read back by `unpack_facts`."""
+    table = facts.chunks.astype("<i4", copy=False).tobytes()
+    head = {
+        "names": facts.names,
+        "defines": facts.defines,
+        "uses": facts.uses,
+        "symbols": facts.symbols,
+        "failure": facts.failure,
+        "sizes": [len(facts.content), len(facts.packed)],
+    }
+    return head, facts.content + facts.packed + table
+
+
+def unpack_facts(head: Mapping[str, Any], body: bytes) -> Facts:
+    """Return the facts that `pack_facts` was given."""
+    content, packed = head["sizes"]
+    table = np.frombuffer(body[content + packed :], "<i4").astype(np.int32, copy=False)
+    return Facts(
+        body[:content],
+        body[content : content + packed],
+        head["names"],
+        head["defines"],
+        head["uses"],
+        head["symbols"],
+        table.reshape(-1, len(ChunkRow._fields)),
+        head["failure"],
+    )

@@ -10,6 +10,7 @@ TOO_LARGE: Final = f"larger than {MAX_BYTES} bytes"
 
 MEMORY: Final = 1 << 29
 """Bytes that parsing a file may take."""
+OUT_OF_MEMORY: Final = f"not parsed: it takes more than {MEMORY >> 20} MB of memory; searched as plain text"
 _SECONDS: Final = 1.0
 _SECONDS_PER_BYTE: Final = 5e-6
 IN_PLACE_SECONDS: Final = 1.0

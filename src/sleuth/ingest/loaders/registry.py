@@ -13,6 +13,7 @@ from sleuth.errors import ArgumentError, LoadError
 from sleuth.files import kind_of_first_line, kind_of_name
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.loaders.file import FileBytes
+from sleuth.ingest.loaders.large import LARGE, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.ingest.validate import check
@@ -38,6 +39,9 @@ _BUILT_IN: Final = {
     "jsonl": "rows:load_jsonl",
     "docx": "extracted:load_docx",
 }
+EXTRACTED: Final = frozenset({"pdf", "html", "docx"})
+"""Kinds that extraction processes take apart."""
+_HEAD_BYTES: Final = 8 << 10
 _plugins: dict[str, Loader] = {}
 _plugin_extensions: dict[str, str] = {}
 _plugin_magic: list[tuple[Callable[[bytes], bool], str]] = []
@@ -114,16 +118,28 @@ def load(
     """Yield the documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
     own = Extractors(options.max_seconds, options.max_memory_bytes)  # starts no process before it is used
     with closing(own), open_file(entry) as stream:
-        head = stream.read(8 << 10)
+        head = stream.read(_HEAD_BYTES)
         stream.seek(0)
         file = FileBytes(entry, stream, head, kind_of(entry.path, head), extractors or own)
         common = _common(entry, file.kind)
-        for item in _loader(file.kind)(file, options):
+        is_large = entry.size > LARGE and is_built_in(file.kind) and file.kind not in EXTRACTED
+        for item in load_large(file, options) if is_large else _loader(file.kind)(file, options):
             if isinstance(item, Document):
                 item.metadata = {**common, **item.metadata, **options.metadata}
                 yield _checked(item, entry.source)
             else:
                 yield item
+
+
+def load_here(entry: FileEntry, kind: str, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield the documents of one file as its loader makes them. Raises as `load`."""
+    with (
+        closing(Extractors(options.max_seconds, options.max_memory_bytes)) as own,
+        open_file(entry) as stream,
+    ):
+        head = stream.read(_HEAD_BYTES)
+        stream.seek(0)
+        yield from _loader(kind)(FileBytes(entry, stream, head, kind, own), options)
 
 
 def _checked(document: Document, file: str) -> Document | Skipped:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -126,7 +126,7 @@ class Codebooks:
 
     def __init__(self) -> None:
         self._books: dict[int, Codebook] = {}
-        self._learned: list[int] = []  # in a transaction that is not committed
+        self._learned: dict[int, bytes] = {}  # in a transaction that is not committed
 
     def decode(self, connection: sqlite3.Connection, stored: str | bytes) -> str:
         """The text of what a `Coder` wrote.
@@ -167,21 +167,29 @@ class Codebooks:
         return Coder(number, self._books.get(number) or self._load(connection, number), share, may_learn)
 
     def add(self, connection: sqlite3.Connection, learned: Learned) -> None:
-        """Keep a codebook, in the open transaction."""
+        """Keep a codebook, in the open transaction; `write_copies` keeps it again."""
         symbols = learned.symbols
         content = len(symbols).to_bytes(4, "little") + bytes(map(len, symbols)) + b"".join(symbols)
         _write(connection, learned.number, learned.share, content)
         self._books[learned.number] = learned.book
-        self._learned.append(learned.number)
+        self._learned[learned.number] = content
+
+    def write_copies(self, connection: sqlite3.Connection) -> None:
+        """Keep the books of the open transaction again, as its last rows.
+
+        The texts that they were learned from then lie between both copies: no torn write takes both.
+        """
+        for number, content in self._learned.items():
+            _write_copy(connection, number, content)
 
     def keep(self) -> None:
         """The transaction that added books was committed."""
-        self._learned = []
+        self._learned = {}
 
     def forget(self) -> None:
         """It was rolled back: the numbers of the books that it added will be given again."""
         while self._learned:
-            self._books.pop(self._learned.pop(), None)
+            self._books.pop(self._learned.popitem()[0], None)
 
     def _load(self, connection: sqlite3.Connection, number: int) -> Codebook:
         sound = next((content for content in _copies(connection, number) if content is not None), None)
@@ -199,12 +207,14 @@ def _unreadable(why: object) -> IndexDamagedError:
 
 
 def _write(connection: sqlite3.Connection, number: int, share: float, content: bytes) -> None:
-    """Keep both copies of a codebook: without it, no text that is written with it can be read."""
-    checksum = zlib.crc32(content)
     connection.execute(
-        "INSERT OR REPLACE INTO codebooks VALUES (?, ?, ?, ?)", (number, checksum, share, content)
+        "INSERT OR REPLACE INTO codebooks VALUES (?, ?, ?, ?)", (number, zlib.crc32(content), share, content)
     )
-    copy = checksum.to_bytes(4, "little") + content
+
+
+def _write_copy(connection: sqlite3.Connection, number: int, content: bytes) -> None:
+    """Keep a codebook a second time: without it, no text that is written with it can be read."""
+    copy = zlib.crc32(content).to_bytes(4, "little") + content
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_copy_name(number), copy))
 
 
@@ -249,20 +259,34 @@ def restore_codebooks(connection: sqlite3.Connection) -> list[int]:
         sound = next(content for content in _copies(connection, number) if content is not None)
         (share,) = connection.execute("SELECT share FROM codebooks WHERE book = ?", (number,)).fetchone()
         _write(connection, number, share, sound)
+        _write_copy(connection, number, sound)
     return restored
 
 
-def salvage_codebooks(damaged: sqlite3.Connection, rebuilt: sqlite3.Connection) -> list[int]:
-    """Copy the codebooks of which a copy is sound, in the open transaction; the numbers of those that are lost."""
-    lost = []
+def salvage_codebooks(
+    damaged: sqlite3.Connection, rebuilt: sqlite3.Connection
+) -> tuple[dict[int, bytes], list[int]]:
+    """Copy the codebooks of which a copy is sound, once, in the open transaction.
+
+    Returns:
+        What `copy_codebooks` writes again behind the texts, by number; and the numbers of those that are lost.
+    """
+    salvaged, lost = {}, []
     for number in range(1, MOST_BOOKS + 1):
         copies = list(_copies(damaged, number))
         sound = next((content for content in copies if content is not None), None)
         if sound is not None:
             _write(rebuilt, number, _noted_share(damaged, number), sound)
+            salvaged[number] = sound
         elif copies and _is_listed(damaged, number):
             lost.append(number)
-    return lost
+    return salvaged, lost
+
+
+def copy_codebooks(rebuilt: sqlite3.Connection, salvaged: Mapping[int, bytes]) -> None:
+    """Keep codebooks a second time, in the open transaction."""
+    for number, content in salvaged.items():
+        _write_copy(rebuilt, number, content)
 
 
 def _noted_share(connection: sqlite3.Connection, number: int) -> float:

@@ -110,6 +110,7 @@ class Transaction:
             if any(built.held for built in self.built) or any(m.built and m.built.held for m in merged):
                 sync_folder(self.path / "segments")
             with record.translated(self.path):
+                self.connection.books.write_copies(self.connection)
                 counters.write(self.connection)
         except BaseException:
             self._merges.put_back(merged)

@@ -1,0 +1,236 @@
+"""Processes that take files apart, each under limits of time and memory, and replaced when a file ends one.
+
+A request and an answer are JSON and bytes: nothing that crosses the pipe can run code. The other end is
+`sleuth.files.serving`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+PATIENCE: Final = 3.0
+"""Limit of the time by the clock that an answer may take, as a multiple of its CPU time: other programs use the CPU."""
+_START_SECONDS: Final = 60.0
+_FRAME: Final = struct.Struct("<QQ")
+_AT_ONCE: Final = 1 << 20
+
+
+class Reply(NamedTuple):
+    """What a process answers.
+
+    Attributes:
+        head: as JSON; "more" where another answer to the same request follows.
+    """
+
+    head: dict[str, Any]
+    body: bytes
+
+
+class ProcessStartError(Exception):
+    """A process cannot be started; the message says which command shows why."""
+
+
+class ProcessEndedError(Exception):
+    """A process ended before it had answered.
+
+    Attributes:
+        limit: "time" or "memory" where it exceeded that limit, else "".
+        status: with which it ended, as of `subprocess`.
+    """
+
+    def __init__(self, limit: str, status: int) -> None:
+        super().__init__(f"status {status}")
+        self.limit = limit
+        self.status = status
+
+    @property
+    def ending(self) -> str:
+        """The name of the signal that ended it, or its status."""
+        is_signal = -self.status in set(signal.Signals)
+        return signal.Signals(-self.status).name if is_signal else f"status {self.status}"
+
+
+class _Process:
+    """One process and the pipes to it."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.popen = subprocess.Popen(  # noqa: S603  # our own interpreter and module
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env=_environment(),
+            process_group=0,  # Ctrl-C reaches only the program, which then ends its processes
+        )
+
+    def send(self, head: Mapping[str, Any], body: bytes) -> None:
+        assert self.popen.stdin is not None  # noqa: S101 - a pipe
+        encoded = json.dumps(head).encode()
+        for part in (_FRAME.pack(len(encoded), len(body)) + encoded, body):
+            left = memoryview(part)
+            while left:
+                left = left[self.popen.stdin.write(left) :]
+
+    def receive(self, seconds: float) -> Reply:
+        """Return the next answer. Raises OSError or ValueError where none comes within seconds by the clock."""
+        until = time.monotonic() + seconds
+        head, body = _FRAME.unpack(self._read(_FRAME.size, until))
+        return Reply(json.loads(self._read(head, until)), self._read(body, until))
+
+    def _read(self, size: int, until: float) -> bytes:
+        assert self.popen.stdout is not None  # noqa: S101 - a pipe
+        pipe = self.popen.stdout.fileno()
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        parts: list[bytes] = []
+        while size:
+            if not poll.poll(max(0.0, 1000 * (until - time.monotonic()))):
+                raise TimeoutError
+            part = os.read(pipe, min(size, _AT_ONCE))
+            if not part:
+                raise ValueError("it broke off")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def end(self) -> int:
+        """End the process, whatever it is doing; return its status."""
+        with suppress(subprocess.TimeoutExpired):  # one that is ending by itself has a status that says why
+            self.popen.wait(0 if self.popen.poll() is None else None)
+        self.popen.kill()
+        status = self.popen.wait()
+        for pipe in (self.popen.stdin, self.popen.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        return status
+
+
+class Processes:
+    """Starts one process for each concurrent caller, and reuses it for the next request. Thread-safe.
+
+    Args:
+        module: is run; it calls `sleuth.files.serving.serve`.
+        memory: bytes that each process may take, beyond what it has when it is ready.
+
+    Attributes:
+        running: their ids.
+    """
+
+    def __init__(self, module: str, memory: int) -> None:
+        self.module = module
+        self.memory = memory
+        self.running: set[int] = set()
+        self._idle: list[_Process] = []
+        self._lent: set[_Process] = set()
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+
+    def ask(self, head: Mapping[str, Any], body: bytes, seconds: float) -> Reply:
+        """Return the answer to a request; the last one, where there are several. Raises as `answers`."""
+        *_, answer = self.answers(head, body, seconds)
+        return answer
+
+    def answers(self, head: Mapping[str, Any], body: bytes, seconds: float) -> Iterator[Reply]:
+        """Yield the answers to a request.
+
+        Args:
+            seconds: of CPU time for all of them.
+
+        Raises:
+            ProcessStartError: no process can be started.
+            ProcessEndedError: the process ended, as where it exceeded a limit. Another one answers the next request.
+        """
+        process = self._borrow()
+        finished, timed_out = False, False
+        try:
+            process.send({**head, "seconds": seconds}, body)
+            while not finished:
+                answer = process.receive(PATIENCE * seconds + 1)
+                finished = not answer.head.get("more")
+                yield answer
+        except TimeoutError:
+            timed_out = True
+        except (OSError, ValueError):
+            pass
+        finally:
+            status = self._give_back(process, reusable=finished and not answer.head.get("spent"))
+        if not finished:
+            raise ProcessEndedError("time" if timed_out else _LIMITS.get(-status, ""), status)
+
+    def close(self) -> None:
+        """End all processes, also in the middle of a request. Closing twice is fine."""
+        with self._lock:
+            self._closed.set()
+            idle, self._idle = self._idle, []
+            lent = list(self._lent)
+        for process in lent:  # whoever borrowed it notices, and gives it back
+            process.popen.kill()
+        for process in idle:
+            self._end(process)
+
+    def _borrow(self) -> _Process:
+        with self._lock:
+            if self._closed.is_set():
+                raise ProcessStartError("reading was ended")
+            process = self._idle.pop() if self._idle else None
+            if process is not None:
+                self._lent.add(process)
+                return process
+        # -P: a module in the current folder must not shadow one of ours.
+        process = _Process([sys.executable, "-P", "-m", self.module, str(self.memory)])
+        with self._lock:
+            self._lent.add(process)
+            self.running.add(process.popen.pid)
+        if self._closed.is_set():
+            process.popen.kill()
+        try:
+            process.receive(_START_SECONDS)
+        except (OSError, ValueError):
+            status = self._give_back(process, reusable=False)
+            raise ProcessStartError(
+                f"a process that reads files could not be started: {sys.executable} -m {self.module} {self.memory} "
+                f"ended with status {status}; run it to see why"
+            ) from None
+        return process
+
+    def _give_back(self, process: _Process, *, reusable: bool) -> int:
+        """Take a process back, and end it unless it can answer the next request; return its status then."""
+        with self._lock:
+            self._lent.discard(process)
+            if reusable and not self._closed.is_set():
+                self._idle.append(process)
+                return 0
+        return self._end(process)
+
+    def _end(self, process: _Process) -> int:
+        status = process.end()
+        with self._lock:
+            self.running.discard(process.popen.pid)
+        return status
+
+
+_LIMITS: Final[dict[int, str]] = {signal.SIGPROF: "time", signal.SIGABRT: "memory", signal.SIGSEGV: "memory"}
+"""Which limit a signal tells of: libraries in C abort, or read beyond what they were refused."""
+
+
+def _environment() -> dict[str, str]:
+    """Return this process's environment, in which another one finds this very package."""
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "OPENBLAS_NUM_THREADS": "1",  # its threads reserve memory that counts
+    }

@@ -1,0 +1,57 @@
+"""The other end of `sleuth.files.processes`: a process that answers requests under limits of time and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import struct
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+_FRAME: Final = struct.Struct("<QQ")
+
+
+def serve(
+    memory: int, answers: Callable[[Mapping[str, Any], bytes], Iterator[tuple[dict[str, Any], bytes]]]
+) -> None:
+    """Reply requests from standard input until it ends.
+
+    Args:
+        memory: bytes that this process may take beyond what it has now.
+        answers: yields the answers to a request, as `sleuth.files.processes.Reply` describes them. A head with
+            "spent" says that this process should answer no other request.
+    """
+    requests = sys.stdin.buffer
+    pipe = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # output of libraries must not mix with the answers
+    _limit_memory(memory)
+    _write(pipe, {}, b"")
+    while frame := requests.read(_FRAME.size):
+        head_size, body_size = _FRAME.unpack(frame)
+        head: dict[str, Any] = json.loads(requests.read(head_size))
+        body = requests.read(body_size)
+        signal.setitimer(signal.ITIMER_PROF, head["seconds"])  # its signal ends the process
+        for answer in answers(head, body):
+            _write(pipe, *answer)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _write(pipe: BinaryIO, head: Mapping[str, Any], body: bytes) -> None:
+    encoded = json.dumps(head).encode()
+    pipe.write(_FRAME.pack(len(encoded), len(body)) + encoded)
+    pipe.write(body)
+    pipe.flush()
+
+
+def _limit_memory(memory: int) -> None:
+    """Let this process take so much more than it has, and leave no core behind where that ends it."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError):  # a system that does not say, or does not limit
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        limit = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

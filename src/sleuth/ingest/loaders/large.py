@@ -1,0 +1,59 @@
+"""Reads large files of text and rows in a process with limits of time and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, Final
+
+from sleuth.errors import LoadError
+from sleuth.files import ProcessEndedError
+from sleuth.ingest.loaders.file import FileBytes
+from sleuth.ingest.options import ReadOptions
+from sleuth.ingest.reports import Skipped
+from sleuth.types import Document
+
+LARGE: Final = 256 << 10
+"""Files of more bytes are read by a process. Smaller ones are read in the program: every step of the readers of text,
+Markdown, code and rows is linear, so that they take a second and 100 MB at most."""
+_BYTES_PER_SECOND: Final = 1_000_000
+"""Each second's worth of bytes gives a file another second of CPU time."""
+
+
+def load_large(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield what the loader of a file yields, from a process.
+
+    Raises:
+        LoadError: the file cannot be read, or exceeds a limit; the message says which.
+        ProcessStartError: no process can be started.
+    """
+    entry = file.entry
+    request = {"entry": asdict(entry), "kind": file.kind, "options": _plain(options)}
+    seconds = file.extractors.seconds + entry.size / _BYTES_PER_SECOND
+    try:
+        for head, body in file.extractors.readers.answers(request, b"", seconds):
+            if "error" in head:
+                raise LoadError(entry.source, head["error"], kind=head["kind"])
+            yield from _read(head["items"], body)
+    except ProcessEndedError as error:
+        raise LoadError(entry.source, file.extractors.why_ended(error), kind="limits") from error
+
+
+def _plain(options: ReadOptions) -> dict[str, Any]:
+    """Return what loaders look at, as JSON."""
+    names = ("max_bytes", "max_row_bytes", "text_fields", "metadata_fields", "id_field", "title_field")
+    values = {name: getattr(options, name) for name in names}
+    return {
+        name: value if isinstance(value, int | str | None) else list(value) for name, value in values.items()
+    }
+
+
+def _read(items: list[dict[str, Any]], body: bytes) -> Iterator[Document | Skipped]:
+    at = 0
+    for item in items:
+        if "reason" in item:
+            yield Skipped(item["path"], item["reason"], "row")
+        else:
+            text = body[at : at + item["size"]].decode("utf-8", "surrogatepass")
+            at += item["size"]
+            yield Document(text, item["metadata"], id=item["id"])

@@ -1,0 +1,61 @@
+"""The process that reads large files of text and rows: `python -m sleuth.ingest.loaders.large_worker BYTES`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from sleuth.errors import LoadError
+from sleuth.files import serve
+from sleuth.ingest.loaders.registry import load_here
+from sleuth.ingest.options import ReadOptions
+from sleuth.ingest.reports import FileEntry, Skipped
+from sleuth.types import Document
+
+_AT_ONCE: Final = 256 << 10
+"""Bytes of text in an answer."""
+_ITEMS: Final = 500
+
+
+def answers(request: Mapping[str, Any], _: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield the documents and skipped rows of a file, many at once, or the reason why there are none."""
+    try:
+        options = ReadOptions(**request["options"])
+        for items, body in _batches(load_here(FileEntry(**request["entry"]), request["kind"], options)):
+            yield {"items": items, "more": True}, body
+        yield {"items": []}, b""
+    except LoadError as error:
+        yield {"error": error.reason, "kind": error.kind}, b""
+    except MemoryError:
+        memory = f"{int(sys.argv[1]) >> 20:,} MB"
+        yield (
+            {"error": f"needs more than {memory} of memory to be read", "kind": "limits", "spent": True},
+            b"",
+        )
+    except RecursionError:
+        yield {"error": "nested too deeply", "kind": "invalid"}, b""
+    except Exception as error:  # noqa: BLE001  # an unforeseen error of ours, or of the disk
+        yield {"error": f"{type(error).__name__}: {error}", "kind": "unreadable"}, b""
+
+
+def _batches(items: Iterable[Document | Skipped]) -> Iterator[tuple[list[dict[str, Any]], bytes]]:
+    batch: list[dict[str, Any]] = []
+    texts: list[bytes] = []
+    size = 0
+    for item in items:
+        if isinstance(item, Skipped):
+            batch.append({"path": item.path, "reason": item.reason})
+        else:
+            texts.append(item.page_content.encode("utf-8", "surrogatepass"))
+            size += len(texts[-1])
+            batch.append({"size": len(texts[-1]), "metadata": item.metadata, "id": item.id})
+        if size >= _AT_ONCE or len(batch) >= _ITEMS:
+            yield batch, b"".join(texts)
+            batch, texts, size = [], [], 0
+    if batch:
+        yield batch, b"".join(texts)
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]), answers)
