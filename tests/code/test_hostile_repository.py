@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -268,3 +269,27 @@ def test_remotes_are_kept_without_credentials(git: Git, tmp_path: Path, url: str
         assert "cret" not in str(unknown.value)
     content = b"".join(path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file())
     assert b"cret" not in content
+
+
+@pytest.mark.parametrize("revision", [None, "HEAD"])
+@pytest.mark.parametrize("place", [".git/config", ".gitattributes", ".gitignore"])
+def test_a_pipe_blocks_nothing(
+    place: str, revision: str | None, git: Git, storage: CodeStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe among the files that git reads ends in an error or is left out; nobody waits for what comes out of it."""
+    monkeypatch.setattr("sleuth.code.repository.process.SHORT_SECONDS", 1.0)
+    monkeypatch.setattr("sleuth.code.repository.process.LONG_SECONDS", 1.0)
+    monkeypatch.setattr("sleuth.code.repository.git._RULES_SECONDS", 1.0)
+    git.commit({"a.py": "x = 1\n"})
+    pipe = git.root / ("pipe" if place == ".git/config" else place)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    if place == ".git/config":
+        with (git.root / place).open("a") as config:
+            config.write(f"[include]\n\tpath = {pipe}\n")
+    start = time.monotonic()
+    try:
+        index_path(storage, git.root, revision=revision)
+    except CodeError as error:
+        assert "took more than" in str(error)
+    assert time.monotonic() - start < 20

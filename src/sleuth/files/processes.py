@@ -27,7 +27,7 @@ _FRAME: Final = struct.Struct("<QQ")
 _AT_ONCE: Final = 1 << 20
 
 
-class Reply(NamedTuple):
+class ProcessReply(NamedTuple):
     """What a process answers.
 
     Attributes:
@@ -84,11 +84,11 @@ class _Process:
             while left:
                 left = left[self.popen.stdin.write(left) :]
 
-    def receive(self, seconds: float) -> Reply:
+    def receive(self, seconds: float) -> ProcessReply:
         """Return the next answer. Raises OSError or ValueError where none comes within seconds by the clock."""
         until = time.monotonic() + seconds
         head, body = _FRAME.unpack(self._read(_FRAME.size, until))
-        return Reply(json.loads(self._read(head, until)), self._read(body, until))
+        return ProcessReply(json.loads(self._read(head, until)), self._read(body, until))
 
     def _read(self, size: int, until: float) -> bytes:
         assert self.popen.stdout is not None  # noqa: S101 - a pipe
@@ -139,12 +139,12 @@ class Processes:
         self._lock = threading.Lock()
         self._closed = threading.Event()
 
-    def ask(self, head: Mapping[str, Any], body: bytes, seconds: float) -> Reply:
+    def ask(self, head: Mapping[str, Any], body: bytes, seconds: float) -> ProcessReply:
         """Return the answer to a request; the last one, where there are several. Raises as `answers`."""
         *_, answer = self.answers(head, body, seconds)
         return answer
 
-    def answers(self, head: Mapping[str, Any], body: bytes, seconds: float) -> Iterator[Reply]:
+    def answers(self, head: Mapping[str, Any], body: bytes, seconds: float) -> Iterator[ProcessReply]:
         """Yield the answers to a request.
 
         Args:

@@ -19,11 +19,11 @@ _FRAME: Final = struct.Struct("<QQ")
 def serve(
     memory: int, answers: Callable[[Mapping[str, Any], bytes], Iterator[tuple[dict[str, Any], bytes]]]
 ) -> None:
-    """Reply requests from standard input until it ends.
+    """ProcessReply requests from standard input until it ends.
 
     Args:
         memory: bytes that this process may take beyond what it has now.
-        answers: yields the answers to a request, as `sleuth.files.processes.Reply` describes them. A head with
+        answers: yields the answers to a request, as `sleuth.files.processes.ProcessReply` describes them. A head with
             "spent" says that this process should answer no other request.
     """
     requests = sys.stdin.buffer

@@ -158,11 +158,12 @@ def worktree(
     same = before is not None and stamp is not None and before.stamp == stamp
     # Looking at one file after the other is faster than git's threads up to some thousands.
     few = ("-c", "core.preloadIndex=false") if before is not None and len(before.tracked) < _MANY else ()
+    off = filters_off(root)  # first: where settings cannot be read, nothing else may be waiting for them
     with ExitStack() as stack:
         begin = partial(start, root)
         listing = None if same else stack.enter_context(begin("ls-files", "-z", "-s", "-v"))
         untracked = stack.enter_context(begin("ls-files", "-z", "--others", "--exclude-standard"))
-        asked = (*filters_off(root), "status", "--porcelain=v2", "--branch", "-z", *_TRACKED_ONLY)
+        asked = (*off, "status", "--porcelain=v2", "--branch", "-z", *_TRACKED_ONLY)
         status = stack.enter_context(begin(*few, *asked))
         if before is not None and listing is None:
             index = before

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from sleuth.code.repository.git import GONE, Entry, text_of
-from sleuth.code.repository.process import start
+from sleuth.code.repository.process import run, start
 from sleuth.errors import CodeError, UnknownSnapshotError
 
 _AT_ONCE = 64
@@ -41,7 +41,9 @@ class Objects:
 
         Raises:
             UnknownSnapshotError: none does; says how to list them.
+            CodeError: git cannot read the settings of the repository.
         """
+        self._pipes()
         name = re.sub(r"[\n\0]", "?", revision)  # no name holds one
         for spelling in (f"{name}^{{commit}}", name):  # `:/text` takes all that follows for the text
             with suppress(CodeError):
@@ -117,6 +119,7 @@ class Objects:
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         """Into git and out of it; starts it where it does not run."""
         if self._process is None:
+            run(self.root, "rev-parse", "--git-dir", check=False)  # raises where settings cannot be read
             pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
             self._process = start(self.root, "cat-file", "--batch", **pipes)
             self._end = weakref.finalize(self, _end, self._process)

@@ -41,6 +41,13 @@ _ENVIRONMENT = {
 }
 
 
+LONG_SECONDS = 300.0
+"""Git is given so long to compare a worktree with its commit. Reading settings can last for ever: a file that they
+include may be a pipe."""
+SHORT_SECONDS = 20.0
+"""Git is given so long for anything else."""
+
+
 class NoGitError(CodeError):
     """Git cannot be run."""
 
@@ -86,14 +93,18 @@ def finish(
 
     Raises:
         CodeError: it failed, and `check` is True; holds git's own message.
-        SlowGitError: it took longer than `seconds`.
+        SlowGitError: it took longer than `seconds`, which is `LONG_SECONDS` where None.
     """
+    seconds = LONG_SECONDS if seconds is None else seconds
     try:
         out, problem = process.communicate(text, seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        raise SlowGitError(f"git {what} in {folder} took more than {seconds:g} s") from None
+        raise SlowGitError(
+            f"git {what} in {folder} took more than {seconds:g} s and was ended: look for a pipe or a device among "
+            "the files that its settings include and among ignore files"
+        ) from None
     if process.returncode and check:
         message = problem.decode("utf-8", "replace").strip() or f"exit status {process.returncode}"
         raise CodeError(f"git {what} in {folder}: {message}")
@@ -101,9 +112,9 @@ def finish(
 
 
 def run(folder: Path, *arguments: str, check: bool = True) -> bytes:
-    """Run git and return what it wrote."""
+    """Run a command that takes git milliseconds and return what it wrote."""
     with start(folder, *arguments) as process:
-        return finish(process, folder, arguments[0], check=check)
+        return finish(process, folder, arguments[0], check=check, seconds=SHORT_SECONDS)
 
 
 def filters_off(root: Path) -> list[str]:
