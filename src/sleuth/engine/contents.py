@@ -59,7 +59,7 @@ class Contents:
         _dense: DenseLeg | None
         _deferred: Sequence[str]
 
-        def _searchers_of(self, snapshot: IndexSnapshot) -> Searchers: ...
+        def searchers_of(self, snapshot: IndexSnapshot) -> Searchers: ...
 
     # --- in
 
@@ -273,7 +273,7 @@ class Contents:
             from sleuth.engine.selection import unknown_keys
 
             # `lang!=de` with a misspelt key would match everything.
-            if notes := unknown_keys(tree, snapshot, self._searchers_of(snapshot), self.scope):
+            if notes := unknown_keys(tree, snapshot, self.searchers_of(snapshot), self.scope):
                 raise FilterError("; ".join(notes))
         if ids is None:
             keys = self._keys_where(snapshot, tree)
@@ -297,9 +297,7 @@ class Contents:
 
     def _keys_where(self, snapshot: IndexSnapshot, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of the documents that match the scope and a filter, ascending."""
-        from sleuth.engine.selection import Selection
-
-        return Selection(snapshot, self._searchers_of(snapshot), all_of(self.scope, tree)).document_keys()
+        return self.searchers_of(snapshot).select(snapshot, all_of(self.scope, tree)).document_keys()
 
     # --- what is there
 
@@ -355,11 +353,9 @@ class Contents:
 
     def count(self, filter: FilterForm = None) -> Count:
         """Count the documents and passages that match a filter; all of them without one."""
-        from sleuth.engine.selection import Selection
-
         tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
-            return Selection(snapshot, self._searchers_of(snapshot), tree).count()
+            return self.searchers_of(snapshot).select(snapshot, tree).count()
 
     def facets(
         self,
@@ -380,23 +376,19 @@ class Contents:
         Returns:
             Values by key, in the order of `keys`; a key that no document has gives an empty list.
         """
-        from sleuth.engine.selection import Selection, check_keys
+        from sleuth.engine.selection import check_keys
 
         names, limit = check_keys(keys), check_count(limit, "limit")
         tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
-            searchers = self._searchers_of(snapshot)
-            among = None if query is None else searchers.matching(query, tree)
-            selection = Selection(snapshot, searchers, tree, among=among)
+            selection = self.searchers_of(snapshot).select(snapshot, tree, query=query)
             return {name: selection.facets(name, limit) for name in names}
 
     def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
         """The metadata keys of the documents that match a filter, by name, with the types of their values."""
-        from sleuth.engine.selection import Selection
-
         tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
-            return Selection(snapshot, self._searchers_of(snapshot), tree).metadata_keys()
+            return self.searchers_of(snapshot).select(snapshot, tree).metadata_keys()
 
 
 def _until_cancelled(progress: Callable[..., None] | None) -> Callable[..., None] | None:

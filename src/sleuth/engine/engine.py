@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.engine.answering import Answering
 from sleuth.engine.contents import Contents
+from sleuth.engine.elsewhere import opener_of
 from sleuth.engine.embedders import RecordCache, is_cheap, mixed_vectors, open_embedder, spelling_of
 from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.fusion import Fusion, as_fusion
@@ -82,7 +83,7 @@ class Engine(Contents, Answering):
         re_embed: bool = False,
         scope: Filter | Mapping[str, Any] | str | None = None,
     ) -> Engine:
-        """Open the index in folder `path`.
+        """Open the index in folder `path`, or the index of several shards there.
 
         Args:
             create: make it where there is none.
@@ -102,6 +103,9 @@ class Engine(Contents, Answering):
             EmbeddingError, MissingPackageError: the embedder does not load, or with `re_embed` gives no vector; no
                 index is made then, and one that is there stays as it is.
         """
+        if opener := opener_of(path):
+            options = {"create": create, "settings": settings, "embedder": embedder, "re_embed": re_embed}
+            return opener(path, scope=scope, **options)
         limit = as_filter(scope)
         wanted = settings.to_dict() if isinstance(settings, IndexSettings) else settings
         full = IndexSettings.from_dict({} if wanted is None else wanted)
@@ -212,7 +216,7 @@ class Engine(Contents, Answering):
         asked, how = as_filter(filter), as_fusion(fusion)
         tree = all_of(self.scope, asked)
         with self._store.reader() as snapshot:
-            searchers = self._searchers_of(snapshot)
+            searchers = self.searchers_of(snapshot)
             wanted = check_legs(legs, searchers.legs)
             if not k or not query.strip():
                 return Ranking(())
@@ -293,12 +297,31 @@ class Engine(Contents, Answering):
         k = check_query("", k)
         tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
-            searchers = self._searchers_of(snapshot)
+            searchers = self.searchers_of(snapshot)
             check_legs(["dense"], searchers.legs)
             if not k:
                 return Ranking(())
             hits = searchers.nearest(asked, k, tree, snapshot=snapshot, exact=exact)
             return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
+
+    def open_beside(self, path: str | Path, *, create: bool = False) -> Engine:
+        """Open another index of the same settings, with the embedder of this one.
+
+        Raises:
+            ArgumentError: its settings differ; names the first that does.
+        """
+        store = Store.open(path, create=create, settings=self.settings.to_dict())
+        try:
+            check_settings(self.settings.to_dict(), store)
+            return Engine(store, self.embedder)
+        except BaseException:
+            store.close()
+            raise
+
+    @property
+    def store(self) -> Store:
+        """Where the index lives: for what is built over several engines."""
+        return self._store
 
     @property
     def embedder(self) -> Embedder | None:
@@ -313,7 +336,7 @@ class Engine(Contents, Answering):
     def searcher(self, leg: str) -> Any:
         """One leg of the newest version, for measurements: keys and scores, without text."""
         with self._store.reader() as snapshot:
-            searchers = self._searchers_of(snapshot)
+            searchers = self.searchers_of(snapshot)
         check_legs([leg], searchers.legs)
         return getattr(searchers, leg)
 
@@ -325,7 +348,7 @@ class Engine(Contents, Answering):
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
         with self._store.reader() as snapshot:
-            return self._searchers_of(snapshot).version
+            return self.searchers_of(snapshot).version
 
     def status(self) -> dict[str, Any]:
         """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""
@@ -410,7 +433,8 @@ class Engine(Contents, Answering):
     def __exit__(self, *exc: object) -> None:
         self.close(finish=exc[0] is None)
 
-    def _searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
+    def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
+        """The searchers of a version, made once and shared by all threads."""
         return self._searchers.of(snapshot)
 
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from sleuth.dense import DenseLeg, DenseSearcher
     from sleuth.engine.ranking import Asked
+    from sleuth.engine.selection import Selection
     from sleuth.filters import Filter
+    from sleuth.lexical import Corpus
     from sleuth.store import Bitmap, Hits, IndexSnapshot, Row
     from sleuth.types import RetrievedItem
 
@@ -48,7 +50,6 @@ class Searchers:
     Attributes:
         version, generation: of the snapshot that they were made from.
         legs: names of the legs that rank, in order.
-        known_keys: metadata keys by the filter that hides others; filled when first asked for.
     """
 
     def __init__(
@@ -57,15 +58,20 @@ class Searchers:
         lexical: LexicalLeg,
         dense: DenseLeg | None,
         previous: Searchers | None,
+        corpus: Corpus | None = None,
     ) -> None:
-        """Searchers of the snapshot's segments; what did not change since `previous` is taken from it."""
+        """Searchers of the snapshot's segments; what did not change since `previous` is taken from it.
+
+        Args:
+            corpus: what the index is a part of; None where it stands alone.
+        """
         self.version, self.generation = snapshot.version, snapshot.generation
         self._views = {name: snapshot.segments(name) for name in ("columns", "lexical")}
         self.columns: ColumnsSearcher = ColumnsSearcher(
             self._views["columns"], previous.columns.cache if previous else None
         )
         self.lexical: LexicalSearcher = LexicalSearcher(
-            lexical, self._views["lexical"], previous=previous.lexical if previous else None
+            lexical, self._views["lexical"], previous=previous.lexical if previous else None, corpus=corpus
         )
         self.dense: DenseSearcher | None = None
         if dense is not None:
@@ -74,8 +80,14 @@ class Searchers:
             self._views["dense"] = snapshot.segments("dense")
             self.dense = DenseSearcher(dense, self._views["dense"])
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
-        self.known_keys: dict[Filter | None, frozenset[str]] = {}
+        self._key_names: dict[Filter | None, frozenset[str]] = {}
         self.legs = LEGS if dense is not None else LEGS[:1]
+
+    def within(self, corpus: Corpus, snapshot: IndexSnapshot) -> Searchers:
+        """Searchers of the same version that score with the statistics of a larger corpus."""
+        return Searchers(
+            snapshot, self.lexical.leg, None if self.dense is None else self.dense.leg, self, corpus
+        )
 
     def show(self, snapshot: IndexSnapshot) -> bool:
         """Whether these are the searchers of a snapshot: of its rows, in its segments."""
@@ -122,6 +134,24 @@ class Searchers:
         """Keys of all rows that hold a word of the query and match a filter."""
         return self.lexical.search(query, MOST, allowed=self.allowed(tree, "lexical"), ordered=False).keys
 
+    def select(self, snapshot: IndexSnapshot, tree: Filter | None, *, query: str | None = None) -> Selection:
+        """The rows that match a filter and hold a word of the query, to be counted."""
+        from sleuth.engine.selection import Selection
+
+        among = None if query is None else self.matching(query, tree)
+        return Selection(snapshot, self, tree, among=among)
+
+    def key_names(self, snapshot: IndexSnapshot, scope: Filter | None) -> frozenset[str]:
+        """The metadata keys of what a filter lets through."""
+        names = self._key_names.get(scope)
+        if names is None:
+            if scope is None:
+                names = frozenset(self.columns.keys())
+            else:
+                names = frozenset(key.name for key in self.select(snapshot, scope).metadata_keys())
+            self._key_names[scope] = names
+        return names
+
     def nearest(
         self,
         vector: NDArray[np.float32],
@@ -136,7 +166,7 @@ class Searchers:
 
     def match(self, query: str, keys: NDArray[np.int64], snapshot: IndexSnapshot) -> NDArray[np.float64]:
         """How well rows match the tokens of the query, shape (len(keys),)."""
-        values = self.dense.match(query, keys) if self.dense else None
+        values = None if self.dense is None else self.dense.match(query, keys)
         if values is None:
             values = late.match(query, list(map(embedded_row, snapshot.rows(keys.tolist()))))
         return values
@@ -193,7 +223,8 @@ class Pinned:
     @property
     def token_weight(self) -> float:
         """What matching tokens may add to a fused score."""
-        return self.searchers.dense.leg.token_weight if self.searchers.dense else 0.0
+        dense = self.searchers.dense
+        return 0.0 if dense is None else dense.leg.token_weight
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """The best rows of each leg, asked one after the other."""
@@ -205,7 +236,9 @@ class Pinned:
             started = time.perf_counter()
             check_cancelled()
             try:
-                asked[leg] = embedded(dense, query, self.deadline) if leg == "dense" and dense else query
+                asked[leg] = (
+                    embedded(dense, query, self.deadline) if leg == "dense" and dense is not None else query
+                )
                 check_in_time(self.deadline)
                 hits[leg] = self.searchers.search_leg(leg, asked[leg], request, self.snapshot)
             except TimeoutError as error:

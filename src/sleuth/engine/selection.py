@@ -175,13 +175,7 @@ def unknown_keys(
 
     if tree is None:
         return []
-    known = searchers.known_keys.get(scope)
-    if known is None:
-        if scope is None:
-            names = searchers.columns.keys()
-        else:
-            names = [key.name for key in Selection(snapshot, searchers, scope).metadata_keys()]
-        known = searchers.known_keys[scope] = KNOWN_KEYS.union(names)
+    known = KNOWN_KEYS | searchers.key_names(snapshot, scope)
     notes = []
     for key in sorted(keys_in(tree) - known):
         near = get_close_matches(key, known, 1, 0.6)

@@ -51,10 +51,13 @@ from sleuth.store.record.metadata import is_plain as is_plain
 from sleuth.store.record.metadata import joined as joined
 from sleuth.store.record.metadata import read_back as read_back
 from sleuth.store.record.metadata import unfit as unfit
+from sleuth.store.record.values import Counts as Counts
 from sleuth.store.record.values import Finding as Finding
 from sleuth.store.record.values import Known as Known
+from sleuth.store.record.values import LegStatus as LegStatus
 from sleuth.store.record.values import Repair as Repair
 from sleuth.store.record.values import Row as Row
+from sleuth.store.record.values import Status as Status
 from sleuth.store.record.values import StoredDocument as StoredDocument
 from sleuth.store.store import Store as Store
 from sleuth.store.writing.pending import BATCH_BYTES as BATCH_BYTES
@@ -63,4 +66,5 @@ from sleuth.store.writing.writer import Writer as Writer
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.store.catalogue.schema import folder_at as folder_at
 from sleuth.store.store import FORMAT as FORMAT

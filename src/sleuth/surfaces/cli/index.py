@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
@@ -73,6 +74,10 @@ AnalyzerOption = Annotated[
 ChunkSizeOption = Annotated[
     int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")
 ]
+ShardsOption = Annotated[
+    int | None,
+    typer.Option("--shards", help="Divide the documents over so many indexes; for a new index."),
+]
 EmbedderOption = Annotated[
     str | None,
     typer.Option("--embedder", help='"wordllama", "" for words alone, "ollama:MODEL" …; for a new index.'),
@@ -103,6 +108,7 @@ def index(
     max_size: MaxSizeOption = None,
     analyzer: AnalyzerOption = None,
     chunk_size: ChunkSizeOption = None,
+    shards: ShardsOption = None,
     timeout: TimeoutOption = 10.0,
     embedder: EmbedderOption = None,
     re_embed: ReEmbedOption = False,
@@ -128,7 +134,12 @@ def index(
     place = index_folder(folder)
     check_new_index(place, paths)
     settings = {"analyzer": analyzer, "chunk_size": chunk_size}
-    with Engine.open(
+    opener: Any = Engine.open
+    if shards is not None:
+        from sleuth.cluster import ShardedEngine
+
+        opener = partial(ShardedEngine.open, shards=shards)
+    with opener(
         place,
         create=bool(paths),
         settings={name: value for name, value in settings.items() if value is not None} or None,

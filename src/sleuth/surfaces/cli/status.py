@@ -62,6 +62,8 @@ def print_status(found: dict[str, Any]) -> None:
     facts = Table.grid(padding=(0, 2))
     facts.add_row("index", escape(str(found["path"])))
     facts.add_row("documents", f"{found['documents']:,}")
+    if "shards" in found:
+        facts.add_row("shards", f"{found['shards']:,}")
     facts.add_row("passages", f"{found['passages']:,}")
     facts.add_row("record", human_bytes(found["record_bytes"]))
     facts.add_row("version", f"{found['version']} (format {found['format']})")

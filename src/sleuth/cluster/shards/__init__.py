@@ -1,0 +1,1 @@
+"""Documents spread over indexes by their ids, and rankings gathered from all of them."""

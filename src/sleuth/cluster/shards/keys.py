@@ -1,0 +1,6 @@
+"""Keys of rows over all shards: the number of the shard above the key of the row there."""
+
+from typing import Final
+
+KEY_BITS: Final = 44
+"""Of a key that name the row in its shard."""

@@ -1,0 +1,109 @@
+"""Which shard a document belongs to, and where the shards of an index folder are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sleuth.arguments import check_count
+from sleuth.engine import SHARDS as NAME
+from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError
+
+FORMAT = 1
+DEFAULT_SHARDS = 16
+MOST_SHARDS = 4096
+
+
+def shard_of(document_id: str, shards: int) -> int:
+    """Return the number of the shard that a document belongs to: the same on every machine and in every version."""
+    digest = hashlib.blake2b(document_id.encode("utf8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") % shards
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How an index folder is divided.
+
+    Attributes:
+        shards: how many; chosen when the index is made, and never changed.
+    """
+
+    shards: int = DEFAULT_SHARDS
+
+    def __post_init__(self) -> None:
+        if check_count(self.shards, "shards", least=1) > MOST_SHARDS:
+            raise ArgumentError(f"shards must be an int from 1 to {MOST_SHARDS}, got {self.shards!r}")
+
+    def names(self) -> list[str]:
+        """Return the names of the shards' folders, by number."""
+        return [f"shard-{number:05d}" for number in range(self.shards)]
+
+    def folders(self, folder: Path) -> list[Path]:
+        """Return the shards' folders, by number; each is an index that `Engine.open` opens alone."""
+        return [folder / name for name in self.names()]
+
+    def encode(self) -> bytes:
+        """Return the content of the file that describes the layout."""
+        return json.dumps({"format": FORMAT, "shards": self.shards}).encode()
+
+    @classmethod
+    def decode(cls, content: bytes, where: str) -> Layout:
+        """Return the layout that a file describes.
+
+        Raises:
+            IndexDamagedError: it is not what `encode` gives.
+            FormatVersionError: a later version of Sleuth wrote it.
+        """
+        try:
+            values = json.loads(content)
+            number, shards = values["format"], values["shards"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise IndexDamagedError(f"{where} does not describe shards: restore it from a copy") from error
+        if number != FORMAT:
+            raise FormatVersionError(
+                f"{where} has format {number!r}, and this version of Sleuth reads {FORMAT}: open it with the version "
+                "that made it"
+            )
+        try:
+            return cls(shards)
+        except ArgumentError as error:
+            raise IndexDamagedError(f"{where}: {error}") from error
+
+
+def is_sharded(folder: Path) -> bool:
+    """Return whether this folder holds an index that is divided into shards."""
+    return (folder / NAME).is_file()
+
+
+def read(folder: Path) -> Layout:
+    """Return the layout of an index folder.
+
+    Raises:
+        IndexDamagedError, FormatVersionError: as `Layout.decode`.
+    """
+    path = folder / NAME
+    return Layout.decode(path.read_bytes(), str(path))
+
+
+def write(folder: Path, layout: Layout) -> None:
+    """Describe a new index folder, durably; of two processes that do it at once, the first stands."""
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / f"{NAME}.{os.getpid()}"
+    with temporary.open("wb") as file:
+        file.write(layout.encode())
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(temporary, folder / NAME)
+    except FileExistsError:
+        pass
+    finally:
+        temporary.unlink()
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,264 @@
+"""One pinned version of a shard, as a query sees it: the protocol, and a shard of this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from sleuth.engine import Engine, PoolRequest, Searchers
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sleuth.engine import Asked, Selection
+    from sleuth.filters import Filter
+    from sleuth.lexical import Corpus, FieldLengths
+    from sleuth.store import Counts, Hits, IndexSnapshot, Row, StoredDocument
+    from sleuth.types import Chunk, Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a query asks of each shard.
+
+    Attributes:
+        asked: by leg, words or the query's vector.
+        request: how deep, and of which rows.
+        corpus: statistics of all shards, with the frequencies of the query's tokens.
+    """
+
+    asked: Mapping[str, Asked]
+    request: PoolRequest
+    corpus: Corpus
+
+
+class Shard(Protocol):
+    """One version of one shard, for the length of a query. Keys are the shard's own.
+
+    Failures raise what `Engine` raises. Safe to share between threads.
+    """
+
+    @property
+    def version(self) -> int:
+        """The version of the shard's index."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """Equal ones are of equal versions and have equal segments too."""
+        ...
+
+    def lengths(self) -> dict[str, FieldLengths]:
+        """Return the lengths of the shard's rows, by field."""
+        ...
+
+    def frequencies(self, tokens: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
+        """Return how many of the shard's rows hold each token, by field."""
+        ...
+
+    def pools(self, ask: Ask) -> dict[str, Hits]:
+        """Return the best rows of each leg, scored with the statistics of all shards."""
+        ...
+
+    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how well rows match the tokens of a query, shape (len(keys),)."""
+        ...
+
+    def explain(self, asked: Asked, key: int, corpus: Corpus) -> Explanation:
+        """Return why a leg that was asked this gives the row its score."""
+        ...
+
+    def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
+        """Return (document id, n) for each key."""
+        ...
+
+    def rows(self, keys: Iterable[int]) -> list[Row]:
+        """Return the chunks with these keys, in this order."""
+        ...
+
+    def neighbours(self, key: int, before: int, after: int) -> list[Row]:
+        """Return the chunk and those around it, of the same document, in order."""
+        ...
+
+    def chunks_of(self, document_id: str) -> list[Row]:
+        """Return all chunks of a document, in order."""
+        ...
+
+    def key_of(self, chunk_id: str) -> int | None:
+        """Return the key of a chunk; None where there is none."""
+        ...
+
+    def chunk_values(self, document_id: str) -> list[Chunk]:
+        """Return all chunks of a document as they were put."""
+        ...
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """Return a document without its text; None where there is none."""
+        ...
+
+    def documents(self, under: str | None) -> Iterable[StoredDocument]:
+        """Return documents without their text, by key."""
+        ...
+
+    def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
+        """Return the documents with these keys, in this order."""
+        ...
+
+    def by_id(self, after: str) -> Iterable[tuple[int, str]]:
+        """Return keys and ids of documents whose id comes after this one, in order of id."""
+        ...
+
+    def select(self, tree: Filter | None, query: str | None) -> Selection:
+        """Return what matches a filter and holds a word of the query, to be counted."""
+        ...
+
+    def key_names(self, scope: Filter | None) -> frozenset[str]:
+        """Return the metadata keys of what a filter lets through."""
+        ...
+
+    def notes(self) -> dict[str, str]:
+        """Return what the writer was told to note, by name."""
+        ...
+
+    def counts(self) -> Counts:
+        """Return how many documents and chunks there are."""
+        ...
+
+    def uncovered(self, leg: str) -> int:
+        """Return how many chunks no segment of this leg holds."""
+        ...
+
+
+class ShardIndex:
+    """A shard of this process: an `Engine`, and its searchers under the statistics of all shards."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Serve the shard that an engine has open."""
+        self.engine = engine
+        self._lock = threading.Lock()
+        self._searchers: tuple[Corpus, Searchers] | None = None
+
+    @contextmanager
+    def reader(self) -> Iterator[LocalShard]:
+        """The newest version, unchanging for the length of a block."""
+        with self.engine.store.reader() as snapshot:
+            yield LocalShard(self, snapshot)
+
+    def searchers(self, snapshot: IndexSnapshot, corpus: Corpus) -> Searchers:
+        """Return the searchers that score with the statistics of a corpus."""
+        current = self._searchers
+        if current is None or current[0] is not corpus or not current[1].show(snapshot):
+            own = self.engine.searchers_of(snapshot)
+            with self._lock:
+                current = self._searchers = corpus, own.within(corpus, snapshot)
+        return current[1]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalShard:
+    """A `Shard` over a snapshot of an index that this process has open."""
+
+    index: ShardIndex
+    snapshot: IndexSnapshot
+
+    @property
+    def version(self) -> int:
+        """The version of the shard's index."""
+        return self.snapshot.version
+
+    @property
+    def generation(self) -> int:
+        """Equal ones are of equal versions and have equal segments too."""
+        return self.snapshot.generation
+
+    @property
+    def _own(self) -> Searchers:
+        return self.index.engine.searchers_of(self.snapshot)
+
+    def lengths(self) -> dict[str, FieldLengths]:
+        """Return the lengths of the shard's rows, by field."""
+        return self._own.lexical.lengths()
+
+    def frequencies(self, tokens: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
+        """Return how many of the shard's rows hold each token, by field."""
+        return self._own.lexical.frequencies(tokens)
+
+    def pools(self, ask: Ask) -> dict[str, Hits]:
+        """Return the best rows of each leg."""
+        searchers = self.index.searchers(self.snapshot, ask.corpus)
+        return {
+            leg: searchers.search_leg(leg, asked, ask.request, self.snapshot)
+            for leg, asked in ask.asked.items()
+        }
+
+    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how well rows match the tokens of a query."""
+        return self._own.match(query, keys, self.snapshot)
+
+    def explain(self, asked: Asked, key: int, corpus: Corpus) -> Explanation:
+        """Return why a leg that was asked this gives the row its score."""
+        return self.index.searchers(self.snapshot, corpus).explain(asked, key)
+
+    def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
+        """Return (document id, n) for each key."""
+        return self.snapshot.order(keys)
+
+    def rows(self, keys: Iterable[int]) -> list[Row]:
+        """Return the chunks with these keys, in this order."""
+        return self.snapshot.rows(keys)
+
+    def neighbours(self, key: int, before: int, after: int) -> list[Row]:
+        """Return the chunk and those around it."""
+        return self.snapshot.neighbours(key, before, after)
+
+    def chunks_of(self, document_id: str) -> list[Row]:
+        """Return all chunks of a document, in order."""
+        return self.snapshot.chunks_of(document_id)
+
+    def key_of(self, chunk_id: str) -> int | None:
+        """Return the key of a chunk; None where there is none."""
+        return self.snapshot.key_of(chunk_id)
+
+    def chunk_values(self, document_id: str) -> list[Chunk]:
+        """Return all chunks of a document as they were put."""
+        return self.snapshot.chunk_values(document_id)
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """Return a document without its text; None where there is none."""
+        return self.snapshot.document(document_id)
+
+    def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
+        """Return the documents with these keys, in this order."""
+        return self.snapshot.documents_at(keys)
+
+    def by_id(self, after: str) -> Iterable[tuple[int, str]]:
+        """Return keys and ids of documents whose id comes after this one, in order of id."""
+        return self.snapshot.by_id(after)
+
+    def select(self, tree: Filter | None, query: str | None) -> Selection:
+        """Return what matches a filter and holds a word of the query, to be counted."""
+        return self._own.select(self.snapshot, tree, query=query)
+
+    def key_names(self, scope: Filter | None) -> frozenset[str]:
+        """Return the metadata keys of what a filter lets through."""
+        return self._own.key_names(self.snapshot, scope)
+
+    def documents(self, under: str | None) -> Iterable[StoredDocument]:
+        """Return documents without their text, by key."""
+        return self.snapshot.documents(under)
+
+    def notes(self) -> dict[str, str]:
+        """Return what the writer was told to note, by name."""
+        return self.snapshot.notes()
+
+    def counts(self) -> Counts:
+        """Return how many documents and chunks there are."""
+        return self.snapshot.counts()
+
+    def uncovered(self, leg: str) -> int:
+        """Return how many chunks no segment of this leg holds."""
+        return self.snapshot.uncovered(leg)

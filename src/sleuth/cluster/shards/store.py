@@ -1,0 +1,97 @@
+"""The shards of a folder as one store: what `Engine` asks of a `Store`, asked of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from sleuth.cluster.shards.gathered import GatheredSnapshot
+from sleuth.cluster.shards.shard import ShardIndex
+from sleuth.cluster.shards.writing import ShardedWriter
+from sleuth.engine import Engine
+from sleuth.store import Counts, LegStatus, Status
+
+
+class ShardedStore:
+    """All shards of an index folder, each open in an `Engine`. Safe to share between threads.
+
+    Attributes:
+        path: the folder.
+        settings: those of every shard.
+        engines: by number of the shard.
+        names: of the shards.
+    """
+
+    def __init__(self, path: Path, engines: Sequence[Engine], names: Sequence[str]) -> None:
+        """A store over open engines, which it closes."""
+        self.path = path
+        self.engines = tuple(engines)
+        self.names = tuple(names)
+        self.settings: Mapping[str, Any] = engines[0].settings.to_dict()
+        self._indexes = [ShardIndex(engine) for engine in engines]
+
+    @property
+    def version(self) -> int:
+        """Grows with every commit of a shard."""
+        with self.reader() as snapshot:
+            return snapshot.version
+
+    @contextmanager
+    def reader(self) -> Iterator[GatheredSnapshot]:
+        """The newest version of each shard, unchanging for the length of a block. Never waits for a writer."""
+        with ExitStack() as stack:
+            shards = [stack.enter_context(index.reader()) for index in self._indexes]
+            yield GatheredSnapshot(shards, self.names)
+
+    @contextmanager
+    def writer(self, *, timeout: float = 10.0) -> Iterator[ShardedWriter]:
+        """Become the one writer of all shards for the length of a block; locks are taken in order of number."""
+        with ExitStack() as stack:
+            writers = [stack.enter_context(engine.store.writer(timeout=timeout)) for engine in self.engines]
+            writer = ShardedWriter(writers)
+            yield writer
+            writer.commit()
+
+    def status(self) -> Status:
+        """The sums over all shards."""
+        parts = [engine.store.status() for engine in self.engines]
+        return Status(
+            path=str(self.path),
+            format=parts[0].format,
+            version=sum(part.version for part in parts),
+            counts=Counts(*map(sum, zip(*(part.counts for part in parts), strict=True))),
+            record_bytes=sum(part.record_bytes for part in parts),
+            legs=tuple(_sum_legs(legs) for legs in zip(*(part.legs for part in parts), strict=True)),
+            tombstones=sum(part.tombstones for part in parts),
+            settings=self.settings,
+            holder=next((part.holder for part in parts if part.holder), None),
+            damage=tuple(
+                f"{name}: {text}"
+                for name, part in zip(self.names, parts, strict=True)
+                for text in part.damage
+            ),
+        )
+
+    def wait(self) -> None:
+        """Wait until all merges that are due are done."""
+        for engine in self.engines:
+            engine.wait()
+
+    def compact(self) -> None:
+        """Merge each leg of each shard into one segment."""
+        for engine in self.engines:
+            engine.compact()
+
+    def close(self, *, finish: bool = True) -> None:
+        """Let go of all shards. Closing twice is fine."""
+        with ExitStack() as stack:
+            for engine in self.engines:
+                stack.callback(engine.close, finish=finish)
+
+
+def _sum_legs(legs: Sequence[LegStatus]) -> LegStatus:
+    numbers = (sum(values) for values in zip(*(leg[2:] for leg in legs), strict=True))
+    fingerprint = next((leg.fingerprint for leg in legs if leg.fingerprint), "")
+    return LegStatus(legs[0].name, fingerprint, *numbers)

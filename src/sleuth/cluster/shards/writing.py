@@ -1,0 +1,128 @@
+"""The writer of all shards: sends each document to the shard that its id belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from sleuth.cluster.shards.layout import shard_of
+from sleuth.store import DocumentBatch, Known
+
+if TYPE_CHECKING:
+    from sleuth.store import Writer
+    from sleuth.types import Chunk
+
+T = TypeVar("T")
+
+
+class _FileState(NamedTuple):
+    """Size and time of a file, kept with its last document."""
+
+    document_id: str
+    size: int
+    modified_ns: int
+
+
+class ShardedWriter:
+    """Writes to all shards as one `Writer`.
+
+    Each document is whole or absent, whatever happens. `commit` commits shard after shard: where it is broken off, the
+    documents of some shards are committed and those of others are not, and adding or indexing again completes them. So
+    that a file of several documents is read again then, its size and time are stored when all shards have committed.
+    """
+
+    def __init__(self, writers: Sequence[Writer]) -> None:
+        """A writer over those of the shards, by number."""
+        self._writers = writers
+        self._states: dict[str, _FileState] = {}
+
+    def _by_shard(self, ids: Iterable[str]) -> dict[int, list[str]]:
+        parts: dict[int, list[str]] = {}
+        for name in ids:
+            parts.setdefault(self._number(name), []).append(name)
+        return parts
+
+    def _number(self, document_id: str) -> int:
+        return shard_of(document_id, len(self._writers))
+
+    def known(self, ids: Iterable[str]) -> dict[str, Known]:
+        """What is stored of these documents, by id; absent where unknown."""
+        known: dict[str, Known] = {}
+        for number, names in self._by_shard(ids).items():
+            known |= self._writers[number].known(names)
+        for name in known.keys() & self._states.keys():
+            state = self._states[name]
+            known[name] = known[name]._replace(size=state.size, modified_ns=state.modified_ns)
+        return known
+
+    def put_batch(self, batch: DocumentBatch) -> int:
+        """Add or replace the documents of a batch; how many changed."""
+        self._defer_states(batch)
+        numbers = [self._number(name) for name in batch.ids]
+        changed = 0
+        for number in sorted(set(numbers)):
+            others = {row for row, other in enumerate(numbers) if other != number}
+            changed += self._writers[number].put_batch(batch.without(others))
+        return changed
+
+    def put(self, document_id: str, content_hash: str, chunks: Sequence[Chunk], **options: Any) -> bool:
+        """Add a document, or replace the one with this id; see `Writer.put`."""
+        return self._writers[self._number(document_id)].put(document_id, content_hash, chunks, **options)
+
+    def _defer_states(self, batch: DocumentBatch) -> None:
+        """Hold back size and time of files that may have documents in several shards."""
+        for row, modified_ns in enumerate(batch.modified):
+            of_many = batch.sources.at(row) is not None or "#" in batch.ids[row]
+            if modified_ns is not None and of_many and len(self._writers) > 1:
+                name = batch.ids[row]
+                self._states[name] = _FileState(name, batch.sizes.at(row), modified_ns)
+                batch.modified.replace(row, None)
+                batch.sizes.replace(row, 0)
+
+    def touch(self, document_id: str, size: int, modified_ns: int | None) -> None:
+        """Note another size or time of the file of a document whose content is the same."""
+        self._states.pop(document_id, None)
+        if modified_ns is not None and len(self._writers) > 1 and "#" in document_id:
+            self._states[document_id] = _FileState(document_id, size, modified_ns)
+            return
+        self._writers[self._number(document_id)].touch(document_id, size, modified_ns)
+
+    def note(self, name: str, value: str) -> None:
+        """Keep a short text of the caller's own, in the shard that its name belongs to."""
+        self._writers[self._number(name)].note(name, value)
+
+    def delete(self, document_ids: Iterable[str]) -> list[str]:
+        """Remove documents with their text; the ids that were there, in the order given."""
+        names = list(dict.fromkeys(document_ids))
+        present: set[str] = set()
+        for number, some in self._by_shard(names).items():
+            present.update(self._writers[number].delete(some))
+        for name in present & self._states.keys():
+            del self._states[name]
+        return [name for name in names if name in present]
+
+    def put_embeddings(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
+        """Keep vectors by content hash in every shard, as any of them may be given the text."""
+        for writer in self._writers:
+            writer.put_embeddings(fingerprint, vectors)
+
+    @property
+    def pending_bytes(self) -> int:
+        """Characters of text put since the last commit."""
+        return sum(writer.pending_bytes for writer in self._writers)
+
+    def commit(self) -> int:
+        """Make everything so far durable and visible, shard after shard; the new version."""
+        version = self._each(lambda writer: writer.commit())
+        if self._states:
+            states, self._states = self._states, {}
+            for state in states.values():
+                self._writers[self._number(state.document_id)].touch(*state)
+            version = self._each(lambda writer: writer.commit())
+        return sum(version)
+
+    def _each(self, call: Callable[[Writer], T]) -> list[T]:
+        return [call(writer) for writer in self._writers]
+
+    def __iter__(self) -> Iterator[Writer]:
+        return iter(self._writers)

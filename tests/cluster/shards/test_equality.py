@@ -1,0 +1,141 @@
+"""Rankings of many shards equal those of one index, to the last bit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sleuth import Document, Engine
+from sleuth.cluster import ShardedEngine
+
+SHARDS = (1, 2, 4, 16)
+WAYS: Sequence[Mapping[str, Any]] = (
+    {},
+    {"legs": ["lexical"]},
+    {"legs": ["dense"]},
+    {"filter": "year<5"},
+    {"fusion": "rrf"},
+    {"fusion": "minmax(lexical=1,dense=0.4,tokens=0)"},
+    {"explain": True},
+    {"expand": 1},
+)
+CORPUS = Path(__file__).parents[3] / ".data" / "cacm"
+
+words = st.sampled_from(["tide", "moon", "harbour", "ship", "rope", "sail", "wind", "gull"])
+texts = st.lists(words, min_size=1, max_size=12).map(" ".join)
+documents = st.lists(
+    st.builds(
+        lambda number, text, year: Document(text, {"year": year}, id=f"d{number}"),
+        st.integers(0, 30),
+        texts,
+        st.integers(0, 9),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+def plain(engine: Engine, query: str, k: int, **options: Any) -> list[dict[str, Any]]:
+    return [item.to_dict() for item in engine.retrieve(query, k, **options)]
+
+
+def assert_equal(one: Engine, many: Engine, queries: Sequence[str], k: int = 25) -> None:
+    for query in queries:
+        for way in WAYS:
+            assert plain(many, query, k, **way) == plain(one, query, k, **way), (query, way)
+        head, whole = plain(many, query, 3), plain(many, query, k)
+        assert head == whole[:3]
+
+
+def assert_equal_contents(one: Engine, many: Engine) -> None:
+    for engine in (one, many):
+        assert engine.delete(filter="year=7", ids=["1", "8"]) == ["8"]
+        assert engine.update({"kind": "paper"}, filter="year=3")
+    assert many.count() == one.count()
+    assert many.count("year<5") == one.count("year<5")
+    assert many.facets(["year", "kind"], limit=3) == one.facets(["year", "kind"], limit=3)
+    assert many.facets("year", query="algorithm") == one.facets("year", query="algorithm")
+    assert many.metadata_keys() == one.metadata_keys()
+    page = many.list_documents(filter="kind=paper", limit=20)
+    assert page == one.list_documents(filter="kind=paper", limit=20)
+    assert many.list_documents(after=page.after, limit=5) == one.list_documents(after=page.after, limit=5)
+    with_scope, alone = many.scoped("year=4"), one.scoped("year=4")
+    assert with_scope.count() == alone.count()
+    assert [item.id for item in with_scope.retrieve("algorithm")] == [
+        item.id for item in alone.retrieve("algorithm")
+    ]
+    assert (
+        many.retrieve("algorithm", filter="yeer=4").notes == one.retrieve("algorithm", filter="yeer=4").notes
+    )
+
+
+@settings(max_examples=int(os.environ.get("SLEUTH_SHARDED", "3")), deadline=None)
+@given(
+    first=documents,
+    second=documents,
+    deleted=st.sets(st.integers(0, 30)),
+    queries=st.lists(texts, max_size=2),
+    shards=st.sampled_from(SHARDS),
+)
+def test_any_documents_rank_as_in_one_index(  # noqa: PLR0917 - what hypothesis gives
+    tmp_path_factory: pytest.TempPathFactory,
+    first: list[Document],
+    second: list[Document],
+    deleted: set[int],
+    queries: list[str],
+    shards: int,
+) -> None:
+    """After adding, replacing and deleting, items, scores and explanations are equal for 1, 2, 4 and 16 shards."""
+    folder = tmp_path_factory.mktemp("indexes")
+    ids = [f"d{number}" for number in deleted]
+    with Engine.open(folder / "one", create=True) as one:
+        for batch in (first, second):
+            one.add(batch)
+        gone = one.delete(ids)
+        with ShardedEngine.open(folder / "many", create=True, shards=shards) as many:
+            for batch in (first, second):
+                many.add(batch)
+            assert many.delete(ids) == gone
+            assert_equal(one, many, queries)
+
+
+def collection() -> Iterator[Document]:
+    with (CORPUS / "corpus.jsonl").open(encoding="utf8") as lines:
+        for number, line in enumerate(islice(lines, 900)):
+            values = json.loads(line)
+            yield Document(
+                values.get("text") or "",
+                {"title": values.get("title") or "", "year": number % 10},
+                id=str(values["_id"]),
+            )
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the collection cacm is not under .data")
+@pytest.mark.parametrize("shards", [2, 16])
+def test_a_real_collection_ranks_as_in_one_index(tmp_path: Path, shards: int) -> None:
+    """Rankings of real queries over CACM are equal, and exact ones too."""
+    with (CORPUS / "queries.jsonl").open(encoding="utf8") as lines:
+        queries = [json.loads(line)["text"] for line in islice(lines, 3)]
+    with (
+        Engine.open(tmp_path / "one", create=True) as one,
+        ShardedEngine.open(tmp_path / "many", create=True, shards=shards) as many,
+    ):
+        one.add(collection())
+        many.add(collection())
+        assert_equal(one, many, queries)
+        assert_equal_contents(one, many)
+        for query in queries:
+            assert plain(many, query, 10, exact=True) == plain(one, query, 10, exact=True)
+        assert one.embedder is not None
+        vector = list(one.embedder.embed_query("operating systems"))
+        assert many.nearest(vector, 10) == one.nearest(vector, 10)
+        assert many.idf(["system", "zebra"]) == one.idf(["system", "zebra"])
+        assert many.search(queries[0]).response == one.search(queries[0]).response

@@ -1,0 +1,185 @@
+"""An index of many shards in one folder: `Engine`'s interface."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sleuth import ArgumentError, Document, Engine, StoreError
+from sleuth.cluster import ShardedEngine, ShardedWriter, shard_of
+from sleuth.errors import FormatVersionError, IndexDamagedError, IndexNotFoundError
+from sleuth.ingest import ReadOptions
+
+SETTINGS = {"embedder": ""}
+
+
+def documents(n: int) -> list[Document]:
+    return [Document(f"tide number {i}", {"n": i}, id=f"d{i}") for i in range(n)]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> ShardedEngine:
+    return ShardedEngine.open(tmp_path / "index", create=True, settings=SETTINGS, shards=3)
+
+
+def test_each_document_lies_in_the_shard_of_its_id(engine: ShardedEngine) -> None:
+    """Every shard opens alone, holds the documents that hash to it, and together they hold all."""
+    engine.add(documents(20))
+    engine.close()
+    ids = []
+    for number in range(3):
+        with Engine.open(engine.path / f"shard-{number:05d}") as shard:
+            held = [stored.id for stored in shard.documents()]
+            assert {shard_of(name, 3) for name in held} == {number}
+            ids += held
+    assert sorted(ids) == sorted(f"d{i}" for i in range(20))
+
+
+def test_the_hash_of_ids_never_changes() -> None:
+    """An id belongs to the same shard on every machine and in every version."""
+    assert [shard_of(name, 16) for name in ("a", "docs/limits.md", "日本", "\ud800")] == [0, 5, 8, 2]
+
+
+def test_replacing_and_deleting_go_by_id(engine: ShardedEngine) -> None:
+    """A document added again replaces the one before; deleting reports the ids that were there, in order."""
+    with engine:
+        engine.add(documents(5))
+        report = engine.add([Document("moon", id="d3"), *documents(2)])
+        assert (report.added, report.updated, report.unchanged) == (0, 1, 2)
+        assert [item.text for item in engine.get("d3")] == ["moon"]
+        assert engine.get("d3#0")[0].id == "d3#0"
+        assert engine.delete(["d4", "none", "d0"]) == ["d4", "d0"]
+        assert engine.status()["documents"] == 3
+        assert engine.status()["shards"] == 3
+
+
+def test_files_and_rows_are_indexed(engine: ShardedEngine, tmp_path: Path) -> None:
+    """Unchanged files cost nothing, rows of one file lie in several shards, and removed rows and files go."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    rows = folder / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"text": f"row {i}"}) + "\n" for i in range(8)))
+    (folder / "a.md").write_text("The tide comes in twice a day.")
+    with engine:
+        assert engine.index([folder]).added == 9
+        again = engine.index([folder])
+        assert (again.unchanged, again.read) == (9, 0)
+        rows.write_text(json.dumps({"text": "one row"}) + "\n")
+        assert engine.index([folder]).deleted == 7
+        (folder / "a.md").unlink()
+        assert engine.index([folder], prune=True).pruned == 1
+        assert engine.status()["documents"] == 1
+
+
+def test_rows_are_read_again_after_a_crash_between_two_shards(
+    engine: ShardedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where some shards committed and others did not, indexing the same file again completes it."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"text": f"row {i}"}) + "\n" for i in range(12)))
+    commit = ShardedWriter.commit
+
+    def half(self: ShardedWriter) -> int:
+        next(iter(self)).commit()
+        raise StoreError("the disk is full", path="")
+
+    monkeypatch.setattr(ShardedWriter, "commit", half)
+    with pytest.raises(StoreError, match="disk is full"):
+        engine.index([rows])
+    monkeypatch.setattr(ShardedWriter, "commit", commit)
+    with engine:
+        assert 0 < engine.status()["documents"] < 12
+        engine.index([rows])
+        assert engine.status()["documents"] == 12
+
+
+def test_async_twins_and_answers(engine: ShardedEngine) -> None:
+    """`aretrieve` and `search` work as over one index."""
+    with engine:
+        engine.add(
+            [Document("The tide is highest at noon.", id="a"), Document("Ropes are made of hemp.", id="b")]
+        )
+        ranking = asyncio.run(engine.aretrieve("tide", 1))
+        assert [item.id for item in ranking] == ["a#0"]
+        assert "noon" in engine.search("when is the tide highest").response
+
+
+def test_a_folder_of_shards_opens_as_any_index(engine: ShardedEngine) -> None:
+    """`Engine.open` gives the engine of all shards, which keeps its settings and number of shards."""
+    engine.add(documents(4))
+    engine.close()
+    with Engine.open(engine.path) as again:
+        assert isinstance(again, ShardedEngine)
+        assert again.shards == 3
+        assert len(again.retrieve("tide", 10)) == 4
+    with pytest.raises(ArgumentError, match="shards must be 3 as in the index"):
+        ShardedEngine.open(engine.path, shards=4)
+    with pytest.raises(ArgumentError, match="analyzer must be 'english'"):
+        ShardedEngine.open(engine.path, settings={"analyzer": "plain"})
+
+
+def test_what_is_not_an_index_of_shards_is_refused(tmp_path: Path) -> None:
+    """A missing folder, an index of one shard, a missing shard and another format are named."""
+    with pytest.raises(IndexNotFoundError, match="no index of shards"):
+        ShardedEngine.open(tmp_path / "none")
+    with pytest.raises(ArgumentError, match="shards must be an int from 1 to 4096"):
+        ShardedEngine.open(tmp_path / "many", create=True, shards=5000)
+    Engine.open(tmp_path / "one", create=True, settings=SETTINGS).close()
+    with pytest.raises(ArgumentError, match="without an index of one shard"):
+        ShardedEngine.open(tmp_path / "one", create=True)
+    ShardedEngine.open(tmp_path / "two", create=True, settings=SETTINGS, shards=2).close()
+    (tmp_path / "two" / "shard-00001").rename(tmp_path / "elsewhere")
+    with pytest.raises(IndexDamagedError, match="lacks shard-00001"):
+        ShardedEngine.open(tmp_path / "two")
+    layout = tmp_path / "two" / "cluster.json"
+    layout.write_text('{"format": 2, "shards": 2}')
+    with pytest.raises(FormatVersionError, match="format 2"):
+        ShardedEngine.open(tmp_path / "two")
+    layout.write_text("{}")
+    with pytest.raises(IndexDamagedError, match="does not describe shards"):
+        ShardedEngine.open(tmp_path / "two")
+
+
+def test_check_names_a_document_in_the_wrong_shard(engine: ShardedEngine) -> None:
+    """A healthy index has only "ok" findings; a document in another shard's folder is an error."""
+    engine.add(documents(6))
+    assert {finding.level for finding in engine.check()} == {"ok"}
+    engine.close()
+    stray = next(name for name in map(str, range(99)) if shard_of(name, 3) != 0)
+    with Engine.open(engine.path / "shard-00000") as shard:
+        shard.add([Document("tide", id=stray)])
+    with Engine.open(engine.path) as again:
+        worst = again.check()[0]
+        assert (worst.level, worst.subject) == ("error", "shard-00000")
+        assert stray in worst.message
+
+
+def test_hidden_options_of_reading_hold(engine: ShardedEngine, tmp_path: Path) -> None:
+    """Options of reading reach every shard: a file read with other fields is read again."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"a": "tide", "b": "moon"}) + "\n")
+    with engine:
+        engine.index([rows], options=ReadOptions(text_fields=("a",)))
+        assert engine.index([rows], options=ReadOptions(text_fields=("b",))).read == 1
+        assert [item.text for item in engine.retrieve("moon")] == ["moon"]
+
+
+def test_the_command_line_makes_and_searches_an_index_of_shards(tmp_path: Path) -> None:
+    """`sleuth index --shards` divides a new index; search, status and delete take it."""
+    (tmp_path / "a.md").write_text("The tide comes in twice a day.")
+    (tmp_path / "b.md").write_text("Ropes are made of hemp.")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "sleuth", *arguments, "--index", str(tmp_path / "index")]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    assert run("index", "--shards", "2", "--embedder", "", "a.md", "b.md").returncode == 0
+    assert "twice a day" in run("search", "tide").stdout
+    assert json.loads(run("status", "--json").stdout)["shards"] == 2
+    assert run("delete", "a.md").returncode == 0
+    assert run("search", "tide").returncode == 1
