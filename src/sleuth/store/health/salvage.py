@@ -8,29 +8,29 @@ a copy of the damaged one stays in the index folder. Segments are not salvaged: 
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import count
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import mark, schema
 from sleuth.store.catalogue.database import Database
-from sleuth.store.catalogue.lock import WriterLock
-from sleuth.store.catalogue.segment_files import sync_folder
-from sleuth.store.disk.files import open_file
 from sleuth.store.health import opening
 from sleuth.store.health.checking import has_checksum, is_whole_chunk
-from sleuth.store.health.pages import apply_log, rows_of
-from sleuth.store.health.proofs import check_structure
+from sleuth.store.health.replacing import (
+    Replacement,
+    insert,
+    page_rows,
+    replace_damaged,
+    temporary,
+    types_of,
+)
 from sleuth.store.record import layout as record
-from sleuth.store.record.codebook import Codebooks, copy_codebooks, salvage_codebooks
+from sleuth.store.record.codebook import copy_codebooks, salvage_codebooks
 from sleuth.store.record.counters import Counters, Totals
 from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk
 from sleuth.store.record.values import Repair
@@ -45,7 +45,6 @@ _TABLES = {
     "models": "key, fingerprint",
 }
 """Tables that are salvaged, with their columns, the key first."""
-_TYPES = {type(None): "-", int: "i", float: "f", bytes: "b", str: "t"}
 _ROWS = {
     table: re.compile(shape)
     for table, shape in {
@@ -58,7 +57,7 @@ _ROWS = {
         "models": "-t",
     }.items()
 }
-"""What the values of a row are, by table: a letter of `_TYPES` each; the key itself is stored as nothing."""
+"""What the values of a row are, by table: a letter of `types_of` each; the key itself is stored as nothing."""
 _ENTRIES = {"meta": re.compile("t[tb]"), "names": re.compile("ti"), "hashes": re.compile("ibi")}
 """The same for entries of indexes: `meta` is one, `names` is that of ids, `hashes` that of cached vectors."""
 _NEVER_SEEN = 1 << 32
@@ -94,32 +93,23 @@ def salvage(database: Database, timeout: float, settings: Mapping[str, Any] | No
         Empty where the structure is sound.
 
     Raises:
-        IndexDamagedError: the first page or every document is lost. Everything stays as it was.
+        IndexDamagedError: every document is lost. Everything stays as it was.
     """
     path = database.path
-    try:
-        with database.locked(timeout, sweep=False) as connection, record.translated(path):
-            problem = _problem(connection)
-            if not problem:
-                return []
-            aside = _set_aside(path, connection)
-            salvaged = _replace(aside, path, settings, connection)
-            mark.write(path, salvaged.version)
-            database.sweep(connection)
-        database.checkpoint(force=True)
-    except IndexDamagedError as error:  # SQLite does not open it
-        if error.__cause__ is None:
-            raise
-        problem = str(error.__cause__)
-        database.close()
-        aside, salvaged = _replace_file(path, timeout, settings)
-    return _told(salvaged, problem, aside)
+    replaced = replace_damaged(
+        database,
+        timeout,
+        lambda aside, rebuilt: _rebuilt(aside, rebuilt, path, settings),
+        lambda salvaged: mark.write(path, salvaged.version),
+    )
+    return [] if replaced is None else _told(replaced)
 
 
-def _told(salvaged: _Salvage, problem: str, aside: Path) -> list[Repair]:
+def _told(replaced: Replacement[_Salvage]) -> list[Repair]:
+    salvaged = replaced.content
     why = (
-        f"its structure was damaged ({problem}): rebuilt with {salvaged.documents} documents that could be read; "
-        f"the damaged one is kept as {aside.name}"
+        f"its structure was damaged ({replaced.problem}): rebuilt with {salvaged.documents} documents that could be "
+        f"read; the damaged one is kept as {replaced.aside.name}"
     )
     repairs = [Repair("record", why), *salvaged.notes]
     repairs += [
@@ -136,67 +126,6 @@ def _told(salvaged: _Salvage, problem: str, aside: Path) -> list[Repair]:
     return repairs
 
 
-def _problem(connection: Connection) -> str:
-    """What is wrong with the structure, in short; empty where nothing is."""
-    try:
-        message = next((finding.message for finding in check_structure(connection)), "")
-    except sqlite3.OperationalError:  # busy, or the disk fails
-        raise
-    except sqlite3.DatabaseError as error:
-        message = str(error)
-    return message if len(message) <= 120 else f"{message[:117]}..."
-
-
-def _set_aside(path: Path, connection: Connection | None = None) -> Path:
-    """Copy the damaged record, with what is in its log, into a durable file beside it.
-
-    Args:
-        connection: to it; None where SQLite does not open it.
-    """
-    for number in count(1):
-        aside = path / f"{opening.RECORD}.damaged-{number}"
-        with record.failing_disk(path), suppress(FileExistsError):
-            os.close(open_file(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL))
-            break
-    try:
-        if connection is None:
-            with record.failing_disk(path):
-                _write(aside, _whole(path))
-        else:
-            _back_up(connection, aside)
-        sync_folder(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
-    return aside
-
-
-def _whole(path: Path) -> bytes:
-    """The bytes of a record with what is committed in its log."""
-    file, log = path / opening.RECORD, path / f"{opening.RECORD}-wal"
-    content = bytearray(file.read_bytes())
-    if log.is_file():
-        apply_log(content, log.read_bytes())
-    return bytes(content)
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Fill a file that is there, durably."""
-    fd = open_file(file, os.O_WRONLY | os.O_TRUNC)
-    with os.fdopen(fd, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _back_up(source: Connection, file: Path) -> None:
-    """Copy a database into a file that is there and empty, page by page, durably."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as copy:
-        copy.execute("PRAGMA journal_mode = OFF")
-        copy.execute("PRAGMA synchronous = FULL")
-        source.backup(copy)
-
-
 def _hopeless(path: Path, why: str) -> IndexDamagedError:
     return IndexDamagedError(
         f"the record in {path} is damaged: {why}; restore it from a copy, or remove the folder and index the "
@@ -205,55 +134,14 @@ def _hopeless(path: Path, why: str) -> IndexDamagedError:
     )
 
 
-def _replace(aside: Path, path: Path, settings: Mapping[str, Any] | None, connection: Connection) -> _Salvage:
-    """Rebuild the record from the copy and write it over the damaged one, in one commit."""
-    replacing = False
-    try:
-        with closing(_scanned(aside)) as scanned, closing(_temporary()) as rebuilt:
-            salvaged = _rebuild(scanned, rebuilt, path, settings)
-            replacing = True
-            rebuilt.backup(connection)
-            return salvaged
-    except BaseException as error:
-        if not replacing or isinstance(error, sqlite3.Error):  # else the commit may be made
-            aside.unlink(missing_ok=True)
-        raise
-
-
-def _replace_file(path: Path, timeout: float, settings: Mapping[str, Any] | None) -> tuple[Path, _Salvage]:
-    """Rebuild a record that SQLite does not open as a new file, and put it in the place of the damaged one."""
-    lock = WriterLock(path / opening.LOCK)
-    lock.acquire(timeout)
-    new = path / f"{opening.RECORD}.new"
-    try:
-        aside = _set_aside(path)
-        try:
-            with closing(_scanned(aside)) as scanned, closing(_temporary()) as rebuilt:
-                salvaged = _rebuild(scanned, rebuilt, path, settings)
-                with record.failing_disk(path):
-                    new.unlink(missing_ok=True)
-                    os.close(open_file(new, os.O_RDWR | os.O_CREAT | os.O_EXCL))
-                    _back_up(rebuilt, new)
-                    with closing(sqlite3.connect(new)) as connection:
-                        connection.execute("PRAGMA journal_mode = WAL")
-            with record.failing_disk(path):
-                for ending in ("-wal", "-shm"):  # of the damaged one
-                    (path / f"{opening.RECORD}{ending}").unlink(missing_ok=True)
-                new.replace(path / opening.RECORD)
-            sync_folder(path)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            aside.unlink(missing_ok=True)
-            raise
-        mark.write(path, salvaged.version)
-    finally:
-        lock.release()
-    return aside, salvaged
+def _rebuilt(aside: Path, rebuilt: Connection, path: Path, settings: Mapping[str, Any] | None) -> _Salvage:
+    with closing(_scanned(aside)) as scanned:
+        return _rebuild(scanned, rebuilt, path, settings)
 
 
 def _scanned(file: Path) -> Connection:
     """The rows that lie on the pages of a record, proven or not, as tables of a temporary database."""
-    scanned = _temporary()
+    scanned = temporary()
     for table, columns in _TABLES.items():
         first, _, others = columns.partition(", ")
         scanned.execute(f"CREATE TABLE {table}({first} INTEGER PRIMARY KEY, {others})")
@@ -261,41 +149,17 @@ def _scanned(file: Path) -> Connection:
     scanned.execute("CREATE TABLE names(id, key)")
     scanned.execute("CREATE TABLE hashes(model, hash, key)")
     scanned.execute("BEGIN")
-    with file.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
-        for key, values in rows_of(content, _page_size(content)):
-            table = _table_of(key, values)
-            if table:
-                row = values if key is None else [key, *values[1:]]
-                marks = ", ".join("?" * len(row))
-                scanned.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", row)
+    for row in page_rows(file):
+        types, shapes = types_of(row), _ENTRIES if row.key is None else _ROWS
+        table = next((table for table, shape in shapes.items() if shape.fullmatch(types)), "")
+        if table:
+            insert(scanned, table, row.values if row.key is None else [row.key, *row.values[1:]])
     scanned.execute("CREATE INDEX documents_by_id ON documents(id)")
     scanned.execute(
         "DELETE FROM names WHERE id IN (SELECT fingerprint FROM models) OR id GLOB '*-[0-9]*-[0-9]*-????????????'"
     )
     scanned.execute("COMMIT")
     return scanned
-
-
-def _page_size(content: mmap) -> int:
-    size = int.from_bytes(content[16:18], "big")
-    return size if size >= 512 and size & (size - 1) == 0 else record.PAGE
-
-
-def _table_of(key: int | None, values: Sequence[Any]) -> str:
-    """The table whose rows have values of these types; "" for none that is salvaged."""
-    types = "".join(_TYPES.get(type(value), "?") for value in values)
-    shapes = _ENTRIES if key is None else _ROWS
-    return next((table for table, shape in shapes.items() if shape.fullmatch(types)), "")
-
-
-def _temporary() -> Connection:
-    """An empty record in a temporary file, which SQLite removes."""
-    connection = sqlite3.connect("", isolation_level=None, factory=Connection)
-    connection.books = Codebooks()
-    connection.execute(f"PRAGMA page_size = {record.PAGE}")
-    connection.execute("PRAGMA synchronous = OFF")
-    connection.execute("PRAGMA journal_mode = OFF")
-    return connection
 
 
 def _rebuild(

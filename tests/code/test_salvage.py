@@ -1,0 +1,86 @@
+"""A code database with damaged pages is rebuilt from what can be read of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeRetriever, index_path
+from sleuth.code.snapshots import health
+from sleuth.engine import open_code, repair_code
+from sleuth.store import CODE
+
+PAGE = 8192
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of code of two snapshots, beside the folder that they are of."""
+    home = tmp_path_factory.mktemp("original")
+    (home / "root").mkdir()
+    with open_code(home / "index", create=True) as storage:
+        for n in range(2):
+            for m in range(16):
+                text = f"def refill_{m}_{n}(bucket):\n    return bucket + {m}\n\n\nclass Cart{m}:\n    size = {n}\n"
+                (home / "root" / f"m{m}.py").write_text(text * (1 + m % 3))
+            index_path(storage, home / "root")
+    return home
+
+
+def answers(path: Path) -> set[tuple[str, str]]:
+    """What queries find at the newest snapshot."""
+    with open_code(path) as storage:
+        (repository,) = storage.repositories()
+        retriever = CodeRetriever(storage, None)
+        return {
+            (hit.file_path, hit.content)
+            for query in ("refill bucket 7", "class Cart12", "size")
+            for hit in retriever.retrieve(query, repository.id, strategy="keyword", limit=50)
+        }
+
+
+def faults(path: Path) -> list[str]:
+    with open_code(path) as storage:
+        return [finding.message for finding in health.check(storage, full=True) if finding.level == "error"]
+
+
+def test_any_zeroed_page_costs_only_what_it_held(original: Path, tmp_path: Path) -> None:
+    """Whichever page is lost, a repair succeeds, and indexing again brings back what was on it."""
+    whole = answers(original / "index")
+    content = (original / "index" / CODE.record).read_bytes()
+    for page in range(1, len(content) // PAGE + 1):
+        path = tmp_path / f"page-{page}"
+        shutil.copytree(original / "index", path)
+        damaged = content[: (page - 1) * PAGE] + bytes(PAGE) + content[page * PAGE :]
+        (path / CODE.record).write_bytes(damaged)
+        repairs = repair_code(path)
+        assert faults(path) == [], page
+        with open_code(path) as storage:
+            assert [known.path for known in storage.repositories()] == [str(original / "root")], page
+            index_path(storage, original / "root")
+        assert answers(path) == whole, page
+        if any("its structure was damaged" in repair.why for repair in repairs):
+            (aside,) = path.glob(f"{CODE.record}.damaged-*")
+            assert aside.stat().st_mode & 0o777 == 0o600
+        shutil.rmtree(path)
+
+
+def test_a_database_that_was_cut_off(original: Path, tmp_path: Path) -> None:
+    """What lies before the end of the file is kept."""
+    shutil.copytree(original / "index", tmp_path / "index")
+    file = tmp_path / "index" / CODE.record
+    file.write_bytes(file.read_bytes()[: file.stat().st_size * 3 // 4])
+    repairs = repair_code(tmp_path / "index")
+    assert any("its structure was damaged" in repair.why for repair in repairs)
+    with open_code(tmp_path / "index") as storage:
+        index_path(storage, original / "root")
+    assert answers(tmp_path / "index") == answers(original / "index")
+
+
+def test_a_sound_database_is_left_alone(original: Path, tmp_path: Path) -> None:
+    """There is nothing to salvage, and no copy is made."""
+    shutil.copytree(original / "index", tmp_path / "index")
+    assert repair_code(tmp_path / "index") == []
+    assert not list((tmp_path / "index").glob("*.damaged-*"))
