@@ -368,3 +368,34 @@ def test_a_class_name_means_one_thing() -> None:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(module_name(path))
     assert {name: places for name, places in homes.items() if len(places) > 1 and name not in TWICE} == {}
+
+
+LIBRARIES = {"shape", "parents", "argv", "args", "partition", "rpartition", "splitext", "split"}
+"""Attributes and calls whose parts the language and its libraries name by number."""
+FIELDS = range(-20, 21)
+
+
+def is_field_by_number(node: ast.Subscript) -> bool:
+    """Tell whether a subscript names a field of a row by its number: `row[9]`, `rows[i][1]`, `hits[0][6]`."""
+    number = re.fullmatch(r"-?\d+", ast.unparse(node.slice))
+    index = int(number[0]) if number else None
+    if index not in FIELDS:
+        return False
+    whole = node.value
+    if isinstance(whole, ast.Subscript) and not isinstance(whole.slice, (ast.Slice, ast.Constant)):
+        return True
+    called = whole.func if isinstance(whole, ast.Call) else whole
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return index not in {0, -1} and name not in LIBRARIES and not name.endswith("match")
+
+
+def test_fields_have_names() -> None:
+    """No field of a row is read by its number; `match[1]` is a group of a regular expression."""
+    lines = {
+        f"{path.relative_to(SRC)}:{node.lineno} {ast.unparse(node)}"
+        for path in modules()
+        if unit(path) not in {"code", "testing"}
+        for node in ast.walk(ast.parse(path.read_text("utf8")))
+        if isinstance(node, ast.Subscript) and is_field_by_number(node)
+    }
+    assert lines == set()

@@ -39,5 +39,5 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
 
 def _homes(stub: str) -> dict[str, str]:
     """Return the module that defines each name of a stub."""
-    lines = map(str.split, stub.splitlines())
-    return {line[-1]: line[1] for line in lines if line[:1] == ["from"]}
+    lines = (line.split() for line in stub.splitlines() if line.startswith("from "))
+    return {name: home for _, home, *_, name in lines}

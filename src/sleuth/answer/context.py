@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
@@ -161,14 +161,21 @@ def _longest_prefix(text: str, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def place_of(item: RetrievedItem) -> tuple[str, int] | None:
+class Place(NamedTuple):
+    """The number of a chunk in its document."""
+
+    document: str
+    number: int
+
+
+def place_of(item: RetrievedItem) -> Place | None:
     """Return the document of a chunk and its place in it, from an id such as "guide.md#3"; None for other ids."""
     document, mark, place = item.id.rpartition("#")
-    return (document, int(place)) if mark and place.isascii() and place.isdigit() else None
+    return Place(document, int(place)) if mark and place.isascii() and place.isdigit() else None
 
 
 def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_ContextPart]:
-    placed: list[tuple[tuple[str, int], int, RetrievedItem]] = []
+    placed: list[tuple[Place, int, RetrievedItem]] = []
     parts: list[_ContextPart] = []
     for rank, item in chosen:
         place = place_of(item)
@@ -176,9 +183,9 @@ def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_Cont
             parts.append(_ContextPart(rank, [item], item.text))
         else:
             placed.append((place, rank, item))
-    previous: tuple[str, int] | None = None
+    previous: Place | None = None
     for place, rank, item in sorted(placed, key=lambda entry: entry[0]):
-        if previous is not None and place == (previous[0], previous[1] + 1):
+        if previous is not None and place == Place(previous.document, previous.number + 1):
             part = parts[-1]
             part.rank = min(part.rank, rank)
             part.items.append(item)

@@ -212,7 +212,8 @@ def _blocks(text: str) -> Iterator[_Block]:
             continue
         kind, after = _block_at(lines, place)
         indent = len(lines[place]) - len(lines[place].lstrip())
-        yield _Block(kind, spans[place][0], spans[after - 1][1], indent)
+        (start, _), (_, end) = spans[place], spans[after - 1]
+        yield _Block(kind, start, end, indent)
         place = after
 
 
@@ -221,13 +222,13 @@ def _block_at(lines: list[str], place: int) -> tuple[BlockKind, int]:
     line, after = lines[place], place + 1
     if fence := _FENCE.match(line):
         closing = next(
-            (i for i in range(after, len(lines)) if lines[i].strip().startswith(fence[1])), len(lines)
+            (i for i in range(after, len(lines)) if lines[i].strip().startswith(fence.group(1))), len(lines)
         )
         return "code", min(closing + 1, len(lines))
     if simple := next((kind for kind, pattern in _LINES.items() if pattern.match(line)), None):
         return simple, after
     if item := _ITEM.match(line):
-        return "item", _while(lines, after, lambda i: _continues(lines[i], len(item[1])))
+        return "item", _while(lines, after, lambda i: _continues(lines[i], len(item.group(1))))
     if _is_indented(line) and (place == 0 or not lines[place - 1].strip()):
         return "code", _while(lines, after, lambda i: _goes_on(lines, i))
     after = _while(lines, after, lambda i: _is_prose(lines[i]))

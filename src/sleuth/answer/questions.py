@@ -92,4 +92,4 @@ def _defines(text: str, question: str) -> float:
     begins = re.match(rf"\W*(?:an?\s+|the\s+)?[`*]*{name}\w{{0,2}}[`*]*\W+(\w+)", text.casefold())
     if begins is None:
         return 0.0
-    return 1.0 if _IS.fullmatch(begins[1]) else 0.5
+    return 1.0 if _IS.fullmatch(begins.group(1)) else 0.5

@@ -67,20 +67,19 @@ def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyz
         that the next
     one says something else (SumBasic; Nenkova and Vanderwende, 2005).
     """
-    candidates = [
-        (text[start:end], analyze(text[start:end])) for text in texts for start, end in split_sentences(text)
-    ]
-    counts = Counter(word for _, words in candidates for word in words if len(word) > 3)
+    candidates = [text[start:end] for text in texts for start, end in split_sentences(text)]
+    words_of = [analyze(sentence) for sentence in candidates]
+    counts = Counter(word for words in words_of for word in words if len(word) > 3)
     total = sum(counts.values()) or 1
     chance = {word: count / total for word, count in counts.items()}
     chosen: list[int] = []
     for _ in range(min(sentences, len(candidates))):
         left = [place for place in range(len(candidates)) if place not in chosen]
-        best = max(left, key=lambda place: (_mean(candidates[place][1], chance), -place))
+        best = max(left, key=lambda place: (_mean(words_of[place], chance), -place))
         chosen.append(best)
-        for word in set(candidates[best][1]) & chance.keys():
+        for word in set(words_of[best]) & chance.keys():
             chance[word] **= 2
-    lines = [f"- {' '.join(clean_text(candidates[place][0]).split())}" for place in sorted(chosen)]
+    lines = [f"- {' '.join(clean_text(candidates[place]).split())}" for place in sorted(chosen)]
     return "\n".join([SUMMARY_NOTE, *lines])
 
 

@@ -166,7 +166,7 @@ class DenseLeg:
         validate_arrays(data.arrays, data.meta, n, full=full)
 
     def pack(
-        self, vectors: NDArray[np.float16], kept: tuple[NDArray[np.uint8], NDArray[np.uint16]] | None = None
+        self, vectors: NDArray[np.float16], tokens: tuple[NDArray[np.uint8], NDArray[np.uint16]] | None = None
     ) -> SegmentData:
         """Arrays of these vectors, shape (n, dimension), of length 1, and of rows' sets of tokens with sizes."""
         halves = np.ascontiguousarray(vectors).view(np.uint16)
@@ -178,8 +178,9 @@ class DenseLeg:
             "codes": bits,
             "factors": factors,
         }
-        if kept is not None and self._reader is not None:
-            arrays |= {"tokens": kept[0], "sizes": kept[1], "begins": begins_of(kept[1])}
+        if tokens is not None and self._reader is not None:
+            streams, sizes = tokens
+            arrays |= {"tokens": streams, "sizes": sizes, "begins": begins_of(sizes)}
         facts = {"embedder": self.embedder.fingerprint, "dimension": vectors.shape[1], "spread": spread}
         return SegmentData(arrays, facts)
 

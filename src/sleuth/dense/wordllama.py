@@ -129,5 +129,7 @@ def read_table(path: Path) -> NDArray[np.float16]:
     tensor = header["embedding.weight"]
     if tensor["dtype"] != "F16":
         raise LoadError(str(path), f"its vectors are {tensor['dtype']}, not F16")
-    offset = 8 + length + tensor["data_offsets"][0]
-    return np.asarray(np.memmap(path, np.float16, mode="r", offset=offset, shape=tuple(tensor["shape"])))
+    start, _ = tensor["data_offsets"]
+    return np.asarray(
+        np.memmap(path, np.float16, mode="r", offset=8 + length + start, shape=tuple(tensor["shape"]))
+    )

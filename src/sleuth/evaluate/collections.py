@@ -100,13 +100,14 @@ def read_qrels(path: Path) -> Qrels:
     qrels: Qrels = {}
     for number, line in numbered_lines(path):
         row = line.split("\t")
-        if number == 1 and len(row) == 3 and _HEADER.fullmatch(row[2]):
+        query, document, judged = row if len(row) == 3 else ("", "", "")
+        if number == 1 and _HEADER.fullmatch(judged):
             continue
-        if len(row) != 3 or not _RELEVANCE.fullmatch(row[2]):
+        if not _RELEVANCE.fullmatch(judged):
             raise EvaluationError(
                 f"{path}:{number} must hold query, document and relevance, an integer, between tabs, got {row!r}"
             )
-        query, document, relevance = row[0], row[1], int(row[2])
+        relevance = int(judged)
         if (first := qrels.setdefault(query, {}).setdefault(document, relevance)) != relevance:
             raise EvaluationError(
                 f"{path}:{number} must judge {document!r} for {query!r} as before, {first}, got {relevance}"

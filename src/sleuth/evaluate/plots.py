@@ -37,21 +37,23 @@ def plot(scores: Mapping[str, Scores], path: str | Path, title: str = "") -> Non
     measures = list(scores[names[0]].per_query)
     figure = Figure(figsize=(10 if len(names) == 2 else 6, 4), layout="constrained")
     axes = figure.subplots(1, 2 if len(names) == 2 else 1, squeeze=False)[0]
+    means_axes = axes[0]
     width = 0.8 / len(names)
     for at, name in enumerate(names):
         means = scores[name].means
         places = [i + (at - (len(names) - 1) / 2) * width for i in range(len(measures))]
-        bars = axes[0].bar(places, [means[m] for m in measures], width, label=name)
-        axes[0].bar_label(bars, fmt="%.3f", fontsize=7)
-    axes[0].set_xticks(range(len(measures)), measures)
-    axes[0].set_ylim(0, 1.05)
-    axes[0].set_title(title)
-    axes[0].legend(fontsize=8)
+        bars = means_axes.bar(places, [means[m] for m in measures], width, label=name)
+        means_axes.bar_label(bars, fmt="%.3f", fontsize=7)
+    means_axes.set_xticks(range(len(measures)), measures)
+    means_axes.set_ylim(0, 1.05)
+    means_axes.set_title(title)
+    means_axes.legend(fontsize=8)
     if len(names) == 2:
         first, second = (scores[name].per_query[measures[0]] for name in names)
         differences = sorted((second[query] - first[query] for query in first), reverse=True)
-        axes[1].bar(range(len(differences)), differences, 1.0)
-        axes[1].axhline(0, color="black", linewidth=0.8)
-        axes[1].set_title(f"{measures[0]}: {names[1]} − {names[0]}, per query")
-        axes[1].set_xlabel("queries, best first")
+        differences_axes = axes[-1]
+        differences_axes.bar(range(len(differences)), differences, 1.0)
+        differences_axes.axhline(0, color="black", linewidth=0.8)
+        differences_axes.set_title(f"{measures[0]}: {names[-1]} − {names[0]}, per query")
+        differences_axes.set_xlabel("queries, best first")
     figure.savefig(path, dpi=150)

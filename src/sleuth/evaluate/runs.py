@@ -90,9 +90,14 @@ def write_run(run: Run, path: str | Path, tag: str = "sleuth") -> None:
         for document in scores:
             if any(character.isspace() for character in query + document):
                 raise EvaluationError(f"ids in a TREC run must hold no blanks, got {query!r}, {document!r}")
+
+    def by_score_and_id(pair: tuple[str, float]) -> tuple[float, str]:
+        document, score = pair
+        return -score, document
+
     with Path(path).open("w", encoding="utf8") as out:
         for query, scores in run.items():
-            ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+            ranked = sorted(scores.items(), key=by_score_and_id)
             for rank, (document, score) in enumerate(ranked, 1):
                 out.write(f"{query} Q0 {document} {rank} {score!r} {tag}\n")
 

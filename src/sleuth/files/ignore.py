@@ -121,8 +121,7 @@ def _parts(glob: str) -> list[str]:
         if sign == "\\":
             position += 1
         elif sign == "[":
-            bracket = _bracket(glob, position)
-            position = bracket[1] if bracket else len(glob)  # without an end, it matches nothing
+            _, position = _bracket(glob, position) or ("", len(glob))  # without an end, it matches nothing
         elif sign == "/":
             parts.append(glob[start : position - 1])
             start = position
@@ -194,9 +193,9 @@ def _bracket(glob: str, position: int) -> tuple[str, int] | None:
         sign = glob[position : position + 1]
         position += 1
         if sign == "[" and (name := _class_name.match(glob, position)):
-            if name[1] not in _POSIX:
+            if name.group(1) not in _POSIX:
                 return None
-            signs += _POSIX[name[1]]
+            signs += _POSIX[name.group(1)]
             position, last = name.end(), ""
             continue
         is_range = sign == "-" and last and glob[position : position + 1] not in ("", "]")

@@ -154,7 +154,8 @@ def _count(
         listed = dense[terms]
         listed[own] = False
         for number in np.flatnonzero(listed).tolist():
-            long_counts[terms[number]] += np.count_nonzero(part.postings(number)[1] >= 16)
+            _, frequencies = part.postings(number)
+            long_counts[terms[number]] += np.count_nonzero(frequencies >= 16)
         _let_go([part])
     return df, long_counts
 

@@ -208,12 +208,11 @@ class LexicalSearcher:
             _, ordinals = _locate(segment, np.array([key], np.int64))
             if len(ordinals):
                 row = int(ordinals[0])
-                held = [(term, term[4].numbers[i]) for term in terms if term[4].numbers[i] >= 0]
-                parts = [
-                    self._explain_term(term, segment, number, row, weighting)
-                    for term, number in held
-                    if segment.postings[term[1]].count(number, row)
-                ]
+                for term in terms:
+                    _, field, *_, occurrences = term
+                    number = occurrences.numbers[i]
+                    if number >= 0 and segment.postings[field].count(number, row):
+                        parts.append(self._explain_term(term, segment, number, row, weighting))
         score = self.scores(query, np.array([key], np.int64), weighting=weighting, weights=weights)[0]
         formula = scoring.formula(weighting, self.leg.k1, self.leg.b)
         return Explanation(

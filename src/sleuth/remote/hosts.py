@@ -54,7 +54,7 @@ def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
     def look_up() -> None:
         try:
             entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            answers.put([str(entry[4][0]).partition("%")[0] for entry in entries])
+            answers.put([str(address[0]).partition("%")[0] for *_, address in entries])
         except (OSError, UnicodeError) as error:
             answers.put(str(error))
 

@@ -105,11 +105,15 @@ class Analyzer:
         for match in self._run.finditer(text):
             base = match.start()
             run = match[0]
-            places = [p for p in self._find(run if self._keep_case else _lower(run)) if self._wanted(p[2])]
+            candidates = self._find(run if self._keep_case else _lower(run))
+            places = [(start, end, token) for start, end, token in candidates if self._wanted(token)]
             tokens = [token for _, _, token in places]
             if self._finish:
                 tokens = self._finish(tokens)
-            spans += [(base + p[0], base + p[1], t) for p, t in zip(places, tokens, strict=True)]
+            spans += [
+                (base + start, base + end, token)
+                for (start, end, _), token in zip(places, tokens, strict=True)
+            ]
         return spans
 
     def counter(self) -> TermCounter:

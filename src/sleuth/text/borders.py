@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import NamedTuple
 
 WORD_PIECE = 8
 """Visible characters in a token at most: English then has about 1.25 tokens a word, as subword vocabularies do."""
@@ -102,9 +103,10 @@ class Outline:
     def kept_at(self, position: int) -> tuple[int, int] | None:
         """Return the block, not to be cut, that has `position` strictly inside."""
         index = bisect_right(self.kept, (position, -1)) - 1
-        if index >= 0 and self.kept[index][0] < position < self.kept[index][1]:
-            return self.kept[index]
-        return None
+        if index < 0:
+            return None
+        start, end = block = self.kept[index]
+        return block if start < position < end else None
 
 
 EMPTY = Outline()
@@ -112,20 +114,27 @@ EMPTY = Outline()
 _RUN = 6
 """Headings without text between them that count as one, at most: Markdown has as many levels."""
 
-_Heading = tuple[int, int, int, str]  # start, start of the text below, level, title
+
+class _Heading(NamedTuple):
+    """A heading, and where the text below it starts."""
+
+    start: int
+    below: int
+    level: int
+    title: str
 
 
 def _outline(text: str, headings: list[_Heading], blocks: list[tuple[int, int]]) -> Outline:
-    path: list[tuple[int, str]] = []
+    path: list[_Heading] = []
     paths = []
-    for _, _, level, title in headings:
-        while path and path[-1][0] >= level:
+    for heading in headings:
+        while path and path[-1].level >= heading.level:
             path.pop()
-        path.append((level, title))
-        paths.append(" > ".join(name for _, name in path))
+        path.append(heading)
+        paths.append(" > ".join(above.title for above in path))
     return Outline(
-        tuple(h[0] for h in headings),
-        tuple(skip_blanks(text, h[1]) for h in headings),
+        tuple(heading.start for heading in headings),
+        tuple(skip_blanks(text, heading.below) for heading in headings),
         tuple(paths),
         tuple(blocks),
     )
@@ -176,9 +185,10 @@ def scan_markdown(text: str) -> Outline:
             above = lines.rfind("\n", position, start)
             title = lines[above + 1 : start][:300]
             if above >= 0 and title and not title.startswith(_NO_TITLE):
-                headings.append((above, end, 1 if match["under"][0] == "=" else 2, _plain_title(title)))
+                level = 1 if match["under"].startswith("=") else 2
+                headings.append(_Heading(above, end, level, _plain_title(title)))
         elif title := _plain_title(match["title"] or ""):
-            headings.append((start, end, len(match["level"]), title))
+            headings.append(_Heading(start, end, len(match["level"]), title))
         position = end + 1
     return _outline(text, headings, blocks)
 
@@ -206,7 +216,8 @@ def scan_rest(text: str) -> Outline:
         over = lines.rfind("\n", max(above - 301, 0), above) if above else -1
         overlined = over >= 0 and lines[over + 1 : above].rstrip() == match["mark"] * width
         level = levels.setdefault((match["mark"], overlined), len(levels) + 1)
-        headings.append((over if overlined else above, match.end() - 1, level, title.replace("`", "")))
+        start = over if overlined else above
+        headings.append(_Heading(start, match.end() - 1, level, title.replace("`", "")))
     return _outline(text, headings, _rest_kept(lines))
 
 
@@ -217,9 +228,11 @@ def _rest_kept(lines: str) -> list[tuple[int, int]]:
     ]
     spans += [(match.start(), match.end() - 1) for match in _rest_grid.finditer(lines)]
     blocks: list[tuple[int, int]] = []
-    for span in sorted(spans):
-        if not blocks or span[0] >= blocks[-1][1]:
-            blocks.append(span)
+    end_of_last = 0
+    for start, end in sorted(spans):
+        if start >= end_of_last:
+            blocks.append((start, end))
+            end_of_last = end
     return blocks
 
 

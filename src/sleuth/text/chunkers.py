@@ -224,14 +224,15 @@ class _PassageCutter:
             border = borders.last_definition(text, half, high)
             return border if border >= 0 else self._weakest(half, high)
         if block := outline.kept_at(high):
-            return block[0] if block[0] >= low else self._weakest(half, high)
+            start, _ = block
+            return start if start >= low else self._weakest(half, high)
         border = borders.last_paragraph(text, half, high)
         if border < 0:
             border = borders.last_match(borders.sentence, text, half, high)
         if border < 0:
             return self._weakest(half, high)
-        divided = outline.kept_at(border)
-        return divided[1] if divided else border
+        _, end = outline.kept_at(border) or (border, border)
+        return end
 
     def _weakest(self, half: int, high: int) -> int:
         text = self.text

@@ -39,7 +39,8 @@ def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snip
         raise ArgumentError(f"query must be a string, got {query!r}")
     width = check_count(width, "width", least=1)
     query_tokens = set(analyzer.tokens(query))
-    matches = [span for span in analyzer.spans(text) if span[2] in query_tokens] if query_tokens else []
+    spans = analyzer.spans(text) if query_tokens else []
+    matches = [(start, end, token) for start, end, token in spans if token in query_tokens]
     if matches:
         low, high = _best_window(matches, width)
         start, end = _widen(text, low, high, width)
@@ -51,21 +52,21 @@ def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snip
 
 def _best_window(matches: Sequence[Span], width: int) -> tuple[int, int]:
     """Return start and end of the matches that fit into `width` and hold most distinct tokens, then most matches."""
-    matches = sorted(matches)
+    starts, ends, tokens = zip(*sorted(matches), strict=True)
     counts: dict[str, int] = {}
-    best, window = (0, 0), matches[0][:2]
+    best, window = (0, 0), (starts[0], ends[0])
     low = 0
-    for high, (_, end, token) in enumerate(matches):
+    for high, (end, token) in enumerate(zip(ends, tokens, strict=True)):
         counts[token] = counts.get(token, 0) + 1
-        while low < high and end - matches[low][0] > width:
-            first = matches[low][2]
+        while low < high and end - starts[low] > width:
+            first = tokens[low]
             counts[first] -= 1
             if not counts[first]:
                 del counts[first]
             low += 1
         worth = (len(counts), high - low + 1)
         if worth > best:
-            best, window = worth, (matches[low][0], max(m[1] for m in matches[low : high + 1]))
+            best, window = worth, (starts[low], max(ends[low : high + 1]))
     return window
 
 
@@ -114,10 +115,11 @@ def _in_word(char: str) -> bool:
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    out: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if out and start < out[-1][1]:
-            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        first, last = merged[-1] if merged else (start, start)
+        if start < last:
+            merged[-1] = first, max(end, last)
         else:
-            out.append((start, end))
-    return tuple(out)
+            merged.append((start, end))
+    return tuple(merged)

@@ -112,7 +112,7 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
             tokens += _word(run[start:end], start, end)
         elif what == "c":
             units = _units(run, i)
-            i = units[-1][1]
+            _, i = units[-1]
             tokens += [(a, b, _unit(run[a:b])) for a, b in _pairs(units)]
         elif what == "e":
             i = _end_of_emoji(run, i)
@@ -174,7 +174,7 @@ def spaced(run: str) -> str:
         if kind(run[i]) == "c":
             units = _units(run, i)
             out.append(" " + " ".join(run[a:b] for a, b in _pairs(units)) + " ")
-            i = units[-1][1]
+            _, i = units[-1]
         else:
             out.append(run[i])
             i += 1

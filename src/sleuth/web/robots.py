@@ -34,8 +34,10 @@ def allowed(url: str, agent: str, fetch: Callable[[str], tuple[int, bytes]]) -> 
     site = f"{parts.scheme}://{parts.netloc}"
     with _lock:
         entry = _rules_by_site.get(site)
-    if entry is not None and monotonic() - entry[0] <= MAX_AGE:
-        return entry[1].can_fetch(agent, url)
+    if entry is not None:
+        since, known_rules = entry
+        if monotonic() - since <= MAX_AGE:
+            return known_rules.can_fetch(agent, url)
     rules = _rules(site, fetch)
     if rules is None:
         return False

@@ -19,7 +19,7 @@ _charset = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})
 def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the page, titled by its <title>, else by its first heading."""
     declared = _charset.search(file.head)
-    text, metadata = file.text(declared[1].decode("ascii") if declared else None)
+    text, metadata = file.text(declared.group(1).decode("ascii") if declared else None)
     yield _document(file, "html", text.encode(), metadata, options)
 
 

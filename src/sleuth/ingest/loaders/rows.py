@@ -197,7 +197,8 @@ def _encoding_from(stream: BinaryIO, line: bytes) -> str:
     stream.seek(place)
     whole = ahead if len(ahead) < _AHEAD else ahead[: ahead.rfind(b"\n") + 1]
     other = [line, *(later for later in whole.splitlines(keepends=True) if not _is_utf8(later))]
-    return decode(b"".join(other))[1].partition(" ")[0]
+    _, encoding = decode(b"".join(other))
+    return encoding.partition(" ")[0]
 
 
 def _is_utf8(line: bytes) -> bool:
@@ -303,7 +304,7 @@ def _row(
     if _surrogate.search(text):
         return _skipped(file, number or 1, "holds a lone surrogate, which is no text")
     if number is not None:
-        lines = {"start_line": span[0], "end_line": span[1]}
+        lines = dict(zip(("start_line", "end_line"), span, strict=True))
         metadata = {"source": f"{file.entry.source}#{number}", "row": number, **lines, **metadata}
     id = None
     if options.id_field is not None:

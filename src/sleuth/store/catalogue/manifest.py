@@ -351,15 +351,16 @@ class Views:
             (first, last),
         ).fetchone()
         where = (leg.name, leg.fingerprint, first, last)
-        kept = self._memory.get(where)
-        if kept is None or kept[0] != (count, total):
+        sums, views = self._memory.get(where, (None, ()))
+        if sums != (count, total):
             built = []
             for rows in rows_between(connection, first, last) if count else ():
                 data = leg.build(rows)
                 name = segments.new_name(f"memory_{leg.name}", int(rows.keys[0]), int(rows.keys[-1]))
                 built.append(SegmentView(name, rows.keys, rows.tie_ranks, None, data.arrays, data.meta))
-            kept = self._memory[where] = ((count, total), tuple(built))
-        return [(int(view.keys[0]), int(view.keys[-1]), view) for view in kept[1]]
+            views = tuple(built)
+            self._memory[where] = ((count, total), views)
+        return [(int(view.keys[0]), int(view.keys[-1]), view) for view in views]
 
 
 def _read_dead(connection: Connection, opened: Opened, entry: SegmentEntry, generation: int) -> _Cached:

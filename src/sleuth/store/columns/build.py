@@ -191,8 +191,9 @@ def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]
         for place, atom in enumerate(map(comparable, atoms)):
             if atom is not None:
                 kind = next(kind for kind in (bool, int, float, str) if isinstance(atom, kind))
-                groups[kind][0].append(place)
-                groups[kind][1].append(atom)
+                places, values = groups[kind]
+                places.append(place)
+                values.append(atom)
     return {kind: (np.array(places, np.int64), values) for kind, (places, values) in groups.items()}
 
 

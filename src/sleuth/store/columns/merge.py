@@ -65,7 +65,8 @@ class _Used:
         codes = kept[present].astype(np.uint32)
         is_used = np.zeros(column.n_codes, np.bool_)
         is_used[codes] = True
-        is_used[_elements(column.lists, np.flatnonzero(is_used[column.first_list :]))[1]] = True
+        _, elements = _elements(column.lists, np.flatnonzero(is_used[column.first_list :]))
+        is_used[elements] = True
         return cls(column, present + offset, codes, is_used)
 
     def integers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -64,7 +64,8 @@ class FilterCache:
             self._kept[key] = bitmap
             self._kept.move_to_end(key)
             while self._size > self.limit and self._kept:
-                self._size -= self._kept.popitem(last=False)[1].nbytes
+                _, oldest = self._kept.popitem(last=False)
+                self._size -= oldest.nbytes
 
 
 class ColumnsSearcher:
@@ -170,7 +171,8 @@ def _interval(values: _Ordered, operator: Operator, value: Scalar) -> Interval:
 
 
 def _moved(interval: Interval, by: int) -> Interval:
-    return interval[0] + by, interval[1] + by
+    low, high = interval
+    return low + by, high + by
 
 
 def _only(value: Scalar | tuple[Scalar, ...]) -> Scalar:

@@ -245,8 +245,9 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         embeddings = record.bad_embeddings(connection)
         for entry in manifest.entries(connection):
             segment = open_segment(connection, views.folder, entry, views.legs, full=True)
-            if wrong := check_segment(entry, segment, full=True)[1]:
-                views.damage[entry.name] = wrong
+            _, wrong = check_segment(entry, segment, full=True)
+        if wrong:
+            views.damage[entry.name] = wrong
     if numbers := writer.repairs.restore_codebooks():
         told.append(Repair("record", f"codebooks {numbers} were damaged: restored from their copies"))
     if bad:

@@ -355,7 +355,8 @@ def select_in(
     Args:
         also: a second column and the value that it must have.
     """
-    condition, more = (f"{also[0]} = ? AND ", (also[1],)) if also else ("", ())
+    second, value = also or ("", None)
+    condition, more = (f"{second} = ? AND ", (value,)) if second else ("", ())
     for at in range(0, len(values), _MANY):
         some = values[at : at + _MANY]
         size = min(_MANY, 1 << (len(some) - 1).bit_length())

@@ -24,9 +24,8 @@ def grouped(skipped: Iterable[Skipped]) -> list[str]:
     groups: dict[tuple[SkipKind, str], list[Skipped]] = defaultdict(list)
     for each in skipped:
         groups[each.kind, _varying.sub("…", each.reason)].append(each)
-    return [
-        _line(kind, members) for (kind, _), members in sorted(groups.items(), key=lambda item: -len(item[1]))
-    ]
+    largest_first = sorted(groups, key=lambda group: -len(groups[group]))
+    return [_line(kind, groups[kind, reason]) for kind, reason in largest_first]
 
 
 def _line(kind: SkipKind, members: Sequence[Skipped]) -> str:

@@ -222,8 +222,8 @@ async def history(
         file = snapshot.file(path)
         lines = None
         if start_line is not None or end_line is not None:
-            lines = (start_line or 1, end_line or file.lines)
-            if not lines[0] <= lines[1] <= file.lines:
+            first, last = lines = (start_line or 1, end_line or file.lines)
+            if not first <= last <= file.lines:
                 raise ArgumentError(f"lines must be from 1 to {file.lines} and in order, got {lines}")
         commits = commits_of(
             Path(snapshot.repository.path),

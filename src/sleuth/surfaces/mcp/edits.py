@@ -110,7 +110,7 @@ def set_json(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:
         text = "{\n}\n"
     node, depth = _Scanner(text).document(), 0
     while node.is_object and depth < len(path) and path[depth] in node.members:
-        node = node.members[path[depth]][1]
+        _, node = node.members[path[depth]]
         depth += 1
     indent = "  "
     if depth == len(path):
