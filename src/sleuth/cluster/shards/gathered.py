@@ -180,7 +180,7 @@ class GatheredSnapshot:
     def by_id(self, after: str = "") -> Iterator[tuple[int, str]]:
         """Keys and ids of documents whose id comes after this one, in order of id."""
         streams = [_global_ids(number, shard.by_id(after)) for number, shard in enumerate(self.shards)]
-        return merge(*streams, key=lambda entry: entry[1])
+        return merge(*streams, key=_id_of)
 
     def notes(self) -> dict[str, str]:
         """What `Writer.note` was told, by name."""
@@ -469,3 +469,8 @@ class GatheredOfNewest:
     def forget(self) -> None:
         """Let go of them."""
         self._searchers = None
+
+
+def _id_of(entry: tuple[int, str]) -> str:
+    _, document_id = entry
+    return document_id

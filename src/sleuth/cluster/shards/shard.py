@@ -140,7 +140,7 @@ class ShardIndex:
         """Serve the shard that an engine has open."""
         self.engine = engine
         self._lock = threading.Lock()
-        self._searchers: tuple[Corpus, Searchers] | None = None
+        self._searchers: tuple[Corpus | None, Searchers | None] = None, None
 
     @contextmanager
     def reader(self) -> Iterator[LocalShard]:
@@ -150,12 +150,13 @@ class ShardIndex:
 
     def searchers(self, snapshot: IndexSnapshot, corpus: Corpus) -> Searchers:
         """Return the searchers that score with the statistics of a corpus."""
-        current = self._searchers
-        if current is None or current[0] is not corpus or not current[1].show(snapshot):
+        cached_corpus, searchers = self._searchers
+        if searchers is None or cached_corpus is not corpus or not searchers.show(snapshot):
             own = self.engine.searchers_of(snapshot)
             with self._lock:
-                current = self._searchers = corpus, own.within(corpus, snapshot)
-        return current[1]
+                searchers = own.within(corpus, snapshot)
+                self._searchers = corpus, searchers
+        return searchers
 
 
 @dataclass(frozen=True, slots=True)
