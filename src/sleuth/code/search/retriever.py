@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.search.context import RetrievedContext, piece_id
+from sleuth.code.search.exact import spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.query import Query, parts_of, read_query
 from sleuth.code.search.ranking import RankedFiles, rank_files
@@ -20,6 +22,7 @@ from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
+    from sleuth.code.parsing.chunks import Chunk
     from sleuth.code.search.vectors import EmbeddingProvider
     from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo
     from sleuth.code.snapshots.snapshot import Definition, Snapshot
@@ -242,8 +245,29 @@ def search(
             context={"query": query, "pool": pool, "strategy": strategy},
         ) from failure
     if len(answers) == 1:
-        return next(iter(answers.values())), report
-    return fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}), report
+        pieces = next(iter(answers.values()))
+    else:
+        pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()})
+    return (pieces if strategy == "vector" else _exact_first(snapshot, query, allowed, pieces)), report
+
+
+def _exact_first(snapshot: Snapshot, query: str, allowed: CodeFilter, pieces: list[Piece]) -> list[Piece]:
+    """Put what the whole query names before all else."""
+    spots = [
+        spot
+        for spot in spots_of(snapshot, query)
+        if (allowed.files is None or allowed.files[spot.file]) and allowed.allows(*spot)
+    ]
+    if not spots:
+        return pieces
+    floor = max((piece.score for piece in pieces), default=0.0)
+    scores = [floor + (1.0 - floor) * (len(spots) - rank) / len(spots) for rank in range(len(spots))]
+    formula = "above all others: the query is a name or a place"
+    exact = [
+        Piece(*spot, score, Explanation("exact", score, formula, {"rank": rank}))
+        for rank, (spot, score) in enumerate(zip(spots, scores, strict=True), 1)
+    ]
+    return exact + [piece for piece in pieces if (piece.file, piece.chunk) not in set(spots)]
 
 
 def _similar(
@@ -367,13 +391,25 @@ def _best_chunks(
     if not kept:
         kept = [(p, peak / 10) for p in range(len(detail.chunks)) if allowed.allows(file, p)]
     kept.sort(key=lambda item: (-item[1], item[0]))
-    best = kept[0][1] if kept else 1.0
+    kept = _fragments_last(detail.chunks, kept)
+    best = max((score for _, score in kept), default=1.0)
     base = float(ranked.scores[file])
     why = _explain(ranked, file)
     return [
         Piece(file, place, base * (0.5 + 0.5 * score / best), _scaled(why, score / best))
         for place, score in kept[:CHUNKS_PER_FILE]
     ]
+
+
+def _fragments_last(chunks: Sequence[Chunk], scored: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Put single lines between the members of a container after all else, none with a better score than those."""
+
+    def is_fragment(place: int) -> bool:
+        return chunks[place].kind == "outline" and chunks[place].start == chunks[place].end
+
+    whole = [item for item in scored if not is_fragment(item[0])]
+    least = whole[-1][1] if whole else math.inf
+    return whole + [(place, min(score, least)) for place, score in scored if is_fragment(place)]
 
 
 def _first_definition(chunks: Sequence[Any]) -> int:

@@ -1,0 +1,123 @@
+"""Definitions and lines that a whole query names: a qualified name, a path, or a path with a line.
+
+A question is ranked by what speaks for it. A name is not a question: whoever types `Model.save` or `app/views.py:40`
+wants that definition or that line first, whatever else mentions it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from sleuth.code.graph.places import module_steps
+from sleuth.code.parsing.kinds import CONTAINERS
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+
+MOST = 10
+"""Pieces that a query can name."""
+_MOST_OF_A_WORD = 4
+"""A word in lower case that more definitions are called is a word of a question rather than a name."""
+_NAME = re.compile(r"[^\W\d][\w$]*[?!=]?(?:(?:\.|::|#|->|\\|/)~?[^\W\d][\w$]*[?!=]?)*")
+_STEP = re.compile(r"\.|::|#|->|\\|/")
+_PLACE = re.compile(r"(?P<path>[^\s:]+?)(?:(?::|#L|\()(?P<line>\d+)(?:(?:-|:|, ?)L?\d+)?\)?)?")
+_CALL = re.compile(r"\([^()]*\)$")
+
+
+class Spot(NamedTuple):
+    """A chunk: position of its file, and its place there."""
+
+    file: int
+    chunk: int
+
+
+def spots_of(snapshot: Snapshot, query: str) -> list[Spot]:
+    """Return the chunks that the query as a whole names, the likeliest first; none where it is a question."""
+    text = query.strip().strip("`'\"").strip()
+    if not text or len(text) > 300 or "\n" in text:
+        return []
+    return (_spots_at(snapshot, text) or _spots_named(snapshot, text))[:MOST]
+
+
+def _spots_at(snapshot: Snapshot, text: str) -> list[Spot]:
+    """Return the chunk at a path with a line, or the first chunks of the files that a path means."""
+    place = _PLACE.fullmatch(text)
+    if place is None:
+        return []
+    steps = [step for step in re.split(r"[\\/]", place["path"]) if step not in ("", ".")]
+    path = "/".join(steps)
+    if path in snapshot.by_path:
+        files = [snapshot.by_path[path]]
+    elif "." in path:
+        files = snapshot.endings.get(path, [])
+    else:
+        files = []
+    spots = []
+    for file in files:
+        chunks = snapshot.detail(snapshot.files[file]).chunks
+        line = int(place["line"] or 0)
+        if line:
+            spots += [Spot(file, i) for i, chunk in enumerate(chunks) if chunk.start <= line <= chunk.end][:1]
+        elif chunks:
+            spots.append(Spot(file, next((i for i, chunk in enumerate(chunks) if chunk.symbol >= 0), 0)))
+    return spots
+
+
+def _spots_named(snapshot: Snapshot, text: str) -> list[Spot]:
+    """Return the chunks of the definitions that a name means."""
+    name = _CALL.sub("", text)
+    if _NAME.fullmatch(name) is None:
+        return []
+    steps = [step for step in _STEP.split(name) if step]
+    definitions = definitions_named(snapshot, steps)
+    if name.isalpha() and name.islower() and len(definitions) > _MOST_OF_A_WORD:
+        return []
+    spots = dict.fromkeys(
+        spot for definition in definitions[: 4 * MOST] for spot in [_spot_of(snapshot, definition)] if spot
+    )
+    return list(spots)
+
+
+def definitions_named(snapshot: Snapshot, steps: list[str]) -> list[Definition]:
+    """Return the definitions that the steps of a name mean, the likeliest first.
+
+    The last steps are the name and its containers; those before may name the module, package or folder.
+    """
+    for outside in range(len(steps)):
+        definitions = [
+            definition
+            for definition in snapshot.definitions(".".join(steps[outside:]))
+            if _stands_in(definition.file.path, steps[:outside])
+        ]
+        if definitions:
+            return sorted(definitions, key=lambda d: _rank(d, ".".join(steps[outside:])))
+    return []
+
+
+def _stands_in(path: str, steps: list[str]) -> bool:
+    """Whether the module, its package or its folder ends with these steps."""
+    if not steps:
+        return True
+    module = module_steps(path)
+    return any(module[: len(module) - up][-len(steps) :] == steps for up in (0, 1))
+
+
+def _rank(definition: Definition, name: str) -> tuple[bool, bool, int, int, str, int]:
+    """Return what is compared: the whole name, code before tests, containers before members, then the place."""
+    symbol, file = definition.symbol, definition.file
+    kind = 0 if symbol.kind in CONTAINERS else 1 if symbol.kind not in ("constant", "attribute") else 2
+    if symbol.kind in ("impl", "module"):
+        kind = 1
+    depth = symbol.qualified.count(".")
+    return symbol.qualified != name, file.category != "code", kind, depth, file.path, symbol.line
+
+
+def _spot_of(snapshot: Snapshot, definition: Definition) -> Spot | None:
+    """Return the chunk that holds the line where the name of a definition stands."""
+    line = definition.symbol.line
+    chunks = snapshot.detail(definition.file).chunks
+    for place, chunk in enumerate(chunks):
+        if chunk.start <= line <= chunk.end:
+            return Spot(snapshot.by_path[definition.file.path], place)
+    return None

@@ -1,0 +1,121 @@
+"""Queries that are a name or a place put it first."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - sources, a line each
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeRetriever, index_path
+from sleuth.engine import open_code
+from tests.code.conftest import write
+from tests.code.test_parse import SOURCES
+
+ENDINGS = {
+    "python": "py", "javascript": "js", "typescript": "ts", "tsx": "tsx", "go": "go", "rust": "rs", "java": "java",
+    "c": "c", "cpp": "cc", "csharp": "cs", "ruby": "rb", "php": "php", "kotlin": "kt", "scala": "scala", "bash": "sh",
+}  # fmt: skip
+
+MODELS = '''class Model:
+    """A row."""
+
+    def clean(self):
+        """Check it."""
+        return self.fields
+
+    def save(self, force=False):
+        """Write the row."""
+        for field in self.fields:
+            field.save(force)
+
+    save.alters_data = True
+
+    def delete(self):
+        """Remove the row."""
+        self.database.delete(self)
+        self.saved = False
+        self.deleted = True
+
+    delete.alters_data = True
+
+    def check(self):
+        """Say what is wrong."""
+        problems = []
+        for field in self.fields:
+            problems += field.check()
+        return problems
+'''
+FILES = {
+    "app/models.py": MODELS + "\n\n" + "\n".join(f"def helper_{i}():\n    return save(Model, {i})\n" for i in range(30)),
+    "app/forms.py": '"""Model.save, Model.save and Model.save."""\n\n\ndef save_form(form):\n    return Model.save(form)\n',
+    "tests/test_models.py": "class Model:\n    def save(self):\n        return None\n",
+}  # fmt: skip
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Callable[..., list[str]]:
+    """Search of `FILES`: path and first lines of the hits."""
+    write(tmp_path / "app", FILES)
+    storage = open_code(tmp_path / "index", create=True)
+    report = index_path(storage, tmp_path / "app")
+    retriever = CodeRetriever(storage, None)
+
+    def ask(query: str, **options: object) -> list[str]:
+        hits = retriever.retrieve(query, report.repository, strategy="keyword", **options)  # type: ignore[arg-type]
+        assert [hit.score for hit in hits] == sorted([hit.score for hit in hits], reverse=True)
+        return [f"{hit.file_path}:{hit.start_line} {hit.symbol}" for hit in hits]
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["Model.save", "Model::save", "Model#save", "Model.save()", "`Model.save`", "app.models.Model.save", "models.Model.save"],
+)  # fmt: skip
+def test_a_qualified_name_is_first(ask: Callable[..., list[str]], query: str) -> None:
+    """Each spelling of a qualified name puts its definition first, in code before tests."""
+    assert ask(query)[0] == "app/models.py:8 Model.save"
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("app/models.py", "app/models.py:1 Model"),
+        ("models.py", "app/models.py:1 Model"),
+        ("app/models.py:18", "app/models.py:15 Model.delete"),
+        ("models.py:10-12", "app/models.py:8 Model.save"),
+        ("helper_7", "app/models.py"),
+    ],
+)
+def test_a_place_is_first(ask: Callable[..., list[str]], query: str, first: str) -> None:
+    """A path puts its file first, a path with a line the code around it, a unique name its definition."""
+    assert ask(query)[0].startswith(first)
+
+
+def test_a_question_is_no_name(ask: Callable[..., list[str]]) -> None:
+    """Words that no definition is called are ranked as ever, and filters hold for names too."""
+    assert ask("write the row")[0].startswith("app/models.py")
+    assert ask("Model.save", filters={"category": "test"})[0].startswith("tests/test_models.py")
+
+
+def test_a_line_between_members_follows_them(ask: Callable[..., list[str]]) -> None:
+    """A single line between two methods does not outrank the methods."""
+    hits = ask("save alters data of the row", limit=5)
+    places = [hit for hit in hits if hit.startswith("app/models.py")]
+    assert not places[0].endswith(" Model") or places[0].startswith("app/models.py:1 ")
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_names_are_first_in_every_language(tmp_path: Path, language: str) -> None:
+    """The qualified name of a sample's definition finds it, in each language that is parsed."""
+    source, symbol, _ = SOURCES[language]
+    name = symbol.split()[0]
+    path = f"src/sample.{ENDINGS[language]}"
+    mentions = "\n".join([f"About {name}."] * 9)
+    write(tmp_path / "sources", {path: source, "src/notes.md": mentions, "README.md": mentions})
+    with open_code(tmp_path / "index", create=True) as storage:
+        report = index_path(storage, tmp_path / "sources")
+        hits = CodeRetriever(storage, None).retrieve(name, report.repository, strategy="keyword")
+    assert hits[0].file_path == path
