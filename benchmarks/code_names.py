@@ -90,7 +90,7 @@ def sampled(snapshot: Snapshot, size: int) -> list[tuple[str, int, str, str]]:
     """Path, line, name and qualified name of some definitions, always the same."""
     chooser = random.Random(SEED)
     files = chooser.sample(snapshot.files, min(len(snapshot.files), 4 * size))
-    definitions = []
+    definitions: list[tuple[str, int, str, str]] = []
     for file in files:
         if len(definitions) >= size:
             break

@@ -1,6 +1,8 @@
 from sleuth.code.repository.git import GONE as GONE
+from sleuth.code.repository.git import common_folder as common_folder
 from sleuth.code.repository.git import ignored as ignored
 from sleuth.code.repository.git import tracks as tracks
+from sleuth.code.repository.git import worktree_of as worktree_of
 from sleuth.code.repository.objects import Objects as Objects
 from sleuth.code.repository.sources import CommitSource as CommitSource
 from sleuth.code.repository.sources import DiskSource as DiskSource

@@ -51,6 +51,14 @@ def root_of(path: Path) -> Path | None:
     return root
 
 
+def worktree_of(folder: Path) -> Path | None:
+    """Return the top of the worktree around a folder; None outside git, and where git refuses to say."""
+    try:
+        return root_of(folder)
+    except CodeError:
+        return None
+
+
 def _top(path: Path) -> Path | None:
     # One call for all three: the last fails in a bare repository, after the others have been answered.
     asked = ("rev-parse", "--is-bare-repository", "--absolute-git-dir", "--show-toplevel")
@@ -211,13 +219,8 @@ def _untracked(process: subprocess.Popen[bytes], root: Path, index: Index) -> It
 
 def stamp_of(root: Path) -> Stamp | None:
     """Changes whenever git writes its index, checks something else out, commits, or is told to ignore other files."""
-    folder = root / ".git"
     try:
-        if folder.is_file():
-            folder = root / folder.read_text("utf-8").partition("gitdir:")[2].strip()
-        common = folder
-        if (folder / "commondir").exists():
-            common = folder / (folder / "commondir").read_text("utf-8").strip()
+        folder, common = _git_folders(root)
         head = (folder / "HEAD").read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return None
@@ -225,6 +228,26 @@ def stamp_of(root: Path) -> Stamp | None:
     if head.startswith("ref: "):
         places.append(common / head[5:])
     return (head, *map(_written, places))
+
+
+def _git_folders(root: Path) -> tuple[Path, Path]:
+    """Return where git keeps what it knows of a worktree, and of the whole repository."""
+    folder = root / ".git"
+    if folder.is_file():
+        folder = root / folder.read_text("utf-8").partition("gitdir:")[2].strip()
+    common = folder
+    if (folder / "commondir").exists():
+        common = folder / (folder / "commondir").read_text("utf-8").strip()
+    return folder, common
+
+
+def common_folder(root: Path) -> Path | None:
+    """Return where git keeps what the worktrees of a repository share; None outside git."""
+    try:
+        common = _git_folders(root)[1].resolve()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return common if common.is_dir() else None
 
 
 def _written(path: Path) -> tuple[int, ...]:

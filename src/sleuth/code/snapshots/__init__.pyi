@@ -6,6 +6,9 @@ from sleuth.code.snapshots.memory import read_times as read_times
 from sleuth.code.snapshots.record import FileRow as FileRow
 from sleuth.code.snapshots.record import Repository as Repository
 from sleuth.code.snapshots.record import SnapshotInfo as SnapshotInfo
+from sleuth.code.snapshots.refreshing import Current as Current
+from sleuth.code.snapshots.refreshing import current_snapshot as current_snapshot
+from sleuth.code.snapshots.refreshing import snapshot_at as snapshot_at
 from sleuth.code.snapshots.shelf import Shelf as Shelf
 
 __all__: list[str]

@@ -102,13 +102,7 @@ def index_source(
     with storage.writing(timeout):
         root = str(source.root)
         repository = storage.repository_at(root) or storage.add_repository(root, source.url)
-        before: Times = {}
-        if isinstance(source, DiskSource):
-            with storage.reading() as connection:
-                before = source.remembered = read_times(connection, repository.id)
-            source.known = storage.known_files(repository.id)
-            source.without = storage.path.resolve()
-        source.recall = storage.memory.recall(repository.id)
+        before = prepare(storage, repository.id, source)
         version, listed = _listing(source, changed)
         report = IndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
         storage.begin(repository.id, version.id, version.commit, version.names)
@@ -127,6 +121,18 @@ def index_source(
         storage.merge()
     report.seconds = time.perf_counter() - began
     return report
+
+
+def prepare(storage: CodeStorage, repository: str, source: Source) -> Times:
+    """Tell a source what earlier runs know of its repository; return the times that they saw."""
+    before: Times = {}
+    if isinstance(source, DiskSource):
+        with storage.reading() as connection:
+            before = source.remembered = read_times(connection, repository)
+        source.known = storage.known_files(repository)
+        source.without = storage.path.resolve()
+    source.recall = storage.memory.recall(repository)
+    return before
 
 
 def _listing(source: Source, changed: Collection[str | Path] | None) -> tuple[Version, list[Listed]]:

@@ -307,13 +307,13 @@ class CodeStorage:
         return record.read_members(row[0], id) if row else record.NOTHING
 
     def known_files(self, repository: str) -> Mapping[tuple[str, str], int]:
-        """Keys of the file versions that are here, by path and hash; for those who write."""
+        """Keys of the file versions that are here, by path and hash."""
         writer = self._writer()
         if writer is not None:
             return self.memory.known(writer, repository)
         with self.database.connection(
-            write=True
-        ) as connection:  # of runs: only that one tells what others changed
+            write=self.writable
+        ) as connection:  # that of runs tells what others changed
             return self.memory.known(connection, repository)
 
     def file_rows(self, keys: NDArray[np.int64]) -> list[FileRow]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,11 +14,19 @@ from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
 from sleuth.surfaces.cli.places import index_folder
+from sleuth.surfaces.cli.snapshots import (
+    MOST_REFRESHED,
+    NoRefreshOption,
+    RefreshOption,
+    RepoOption,
+    SnapshotOption,
+    opened,
+    repository_here,
+)
 from sleuth.surfaces.cli.terminal import console, say, say_row
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage, IndexReport, RetrievedContext, Snapshot
-    from sleuth.code.snapshots import Repository
+    from sleuth.code import CodeStorage, IndexReport, RetrievedContext
     from sleuth.types import PartReport
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -37,37 +44,6 @@ code = typer.Typer(
     name="code", help="Index, search and walk source code.", epilog=EXAMPLES, no_args_is_help=True
 )
 app.add_typer(code)
-
-RepoOption = Annotated[
-    str | None, typer.Option("--repo", "-r", help="Repository: id, path or URL. Default: the one here.")
-]
-SnapshotOption = Annotated[
-    str | None, typer.Option("--at", help="Snapshot: commit, branch, tag or content id. Default: the newest.")
-]
-
-
-@contextmanager
-def _opened(index: Path | None, repo: str | None, at: str | None) -> Iterator[tuple[CodeStorage, Snapshot]]:
-    from sleuth.engine import open_code
-
-    with open_code(index_folder(index)) as storage:
-        repository = _repository(storage, repo)
-        yield storage, storage.open_snapshot(repository, storage.snapshot(repository, at))
-
-
-def _repository(storage: CodeStorage, repo: str | None) -> Repository:
-    """The repository named, or the one around the current folder, or the only one."""
-    if repo is not None:
-        return storage.repository(repo)
-    known = storage.repositories()
-    here = Path.cwd().resolve()
-    around = [r for r in known if here.is_relative_to(r.path)]
-    if around:
-        return max(around, key=lambda r: len(r.path))
-    if len(known) == 1:
-        return known[0]
-    listed = "; ".join(r.path for r in known) or "none yet: `sleuth code index PATH` adds one"
-    raise ArgumentError(f"--repo must name one of the repositories: {listed}")
 
 
 @code.command("index")
@@ -200,6 +176,8 @@ def search(
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,
+    max_refresh: RefreshOption = MOST_REFRESHED,
+    no_refresh: NoRefreshOption = False,
     index: IndexOption = None,
 ) -> None:
     """Find the code that answers a question."""
@@ -215,9 +193,10 @@ def search(
         "labels": label,
         "exclude_category": ["test"] if no_tests else None,
     }
-    with _opened(index, repo, at) as (storage, snapshot):
+    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
         embedder = default_embedder() if strategy in ("hybrid", "vector") else None
-        retriever = CodeRetriever(storage, embedder)
+        snapshot = place.snapshot
+        retriever = CodeRetriever(place.storage, embedder)
         hits = retriever.retrieve(
             text,
             snapshot.repository.id,
@@ -230,7 +209,9 @@ def search(
     if json:
         parts = [part.to_dict() for part in retriever.last_report]
         found = [hit.to_dict() for hit in hits]
-        print_json({"query": text, "snapshot": snapshot.info.id, "hits": found, "parts": parts})
+        print_json(
+            {"query": text, "snapshot": snapshot.info.id, "stale": place.stale, "hits": found, "parts": parts}
+        )
     elif budget is not None:
         say(render_context(hits, budget))
     else:
@@ -296,15 +277,18 @@ def repo_map(
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,
+    max_refresh: RefreshOption = MOST_REFRESHED,
+    no_refresh: NoRefreshOption = False,
     index: IndexOption = None,
 ) -> None:
     """Draw the definitions that matter most, within a token budget."""
     from sleuth.code import repository_map
 
-    with _opened(index, repo, at) as (_, snapshot):
+    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+        snapshot = place.snapshot
         drawn = repository_map(snapshot, budget, focus=focus or (), query=query)
     if json:
-        print_json({"snapshot": snapshot.info.id, "map": drawn})
+        print_json({"snapshot": snapshot.info.id, "stale": place.stale, "map": drawn})
     else:
         say(drawn)
 
@@ -316,17 +300,27 @@ def refs(
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,
+    max_refresh: RefreshOption = MOST_REFRESHED,
+    no_refresh: NoRefreshOption = False,
     index: IndexOption = None,
 ) -> None:
     """Where a name is defined, and every use of it."""
     from sleuth.code import Navigator
 
-    with _opened(index, repo, at) as (_, snapshot):
+    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+        snapshot = place.snapshot
         navigator = Navigator(snapshot)
         definitions = navigator.find_definition(name)
         uses = navigator.callers(name) if callers else navigator.find_references(name)
     if json:
-        print_json({"name": name, "definitions": definitions, "callers" if callers else "references": uses})
+        print_json(
+            {
+                "name": name,
+                "stale": place.stale,
+                "definitions": definitions,
+                "callers" if callers else "references": uses,
+            }
+        )
     else:
         for d in definitions:
             say_row(f"{d['file_path']}:{d['line']}", d["type"], d["signature"])
@@ -345,15 +339,20 @@ def impact(
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,
+    max_refresh: RefreshOption = MOST_REFRESHED,
+    no_refresh: NoRefreshOption = False,
     index: IndexOption = None,
 ) -> None:
     """What a change of this definition may touch, nearest first."""
     from sleuth.code import Navigator
 
-    with _opened(index, repo, at) as (_, snapshot):
+    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+        snapshot = place.snapshot
         touched = Navigator(snapshot).impact(name, hops)
     if json:
-        print_json({"name": name, "hops": hops, "touched": [t.to_dict() for t in touched]})
+        print_json(
+            {"name": name, "stale": place.stale, "hops": hops, "touched": [t.to_dict() for t in touched]}
+        )
     else:
         for t in touched:
             where, sure = f"{t.file_path}:{t.line}", f"{t.confidence:.2f}"
@@ -370,6 +369,8 @@ def show(
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,
+    max_refresh: RefreshOption = MOST_REFRESHED,
+    no_refresh: NoRefreshOption = False,
     index: IndexOption = None,
 ) -> None:
     """A file or a folder as it was at the snapshot."""
@@ -378,7 +379,8 @@ def show(
     from sleuth.code import Navigator
 
     name, first, last = _place(path)
-    with _opened(index, repo, at) as (_, snapshot):
+    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+        snapshot = place.snapshot
         navigator = Navigator(snapshot)
         name = _inside(name, Path(snapshot.repository.path))
         if reason := next((row.skip for row in snapshot.skipped if row.path == name), ""):
@@ -447,7 +449,7 @@ def snapshots(
     from sleuth.engine import open_code
 
     with open_code(index_folder(index)) as storage:
-        repository = _repository(storage, repo)
+        repository = repository_here(storage, repo)
         if diff is not None:
             old, new = (
                 storage.open_snapshot(repository, storage.snapshot(repository, name)) for name in diff

@@ -1,0 +1,132 @@
+"""The snapshot of what a worktree holds now: taken where little changed, else the newest one and how much it lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sleuth.code.repository.sources import Listed, Source, Version, source_at
+from sleuth.code.snapshots.indexing import index_source, prepare
+from sleuth.errors import ArgumentError, CodeError, StoreError, UnknownSnapshotError
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.record import Repository, SnapshotInfo
+    from sleuth.code.snapshots.storage import CodeStorage
+
+MOST = 500
+"""Files that are new to the index and still indexed before an answer: about a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """The snapshot to answer from.
+
+    Attributes:
+        stale: files of the worktree that it lacks or has with another content, and files that are gone; 0 where it is
+            what the worktree holds.
+        reason: why those were not indexed; "" where `stale` is 0.
+        indexed: files that were indexed now.
+    """
+
+    snapshot: SnapshotInfo
+    stale: int = 0
+    reason: str = ""
+    indexed: int = 0
+
+
+def current_snapshot(
+    storage: CodeStorage, repository: Repository, *, most: int = MOST, timeout: float = 1.0
+) -> Current:
+    """Return the snapshot of what the repository's folder holds now; of a bare repository, of its HEAD.
+
+    Args:
+        most: index at most so many new files; 0 only looks.
+        timeout: seconds to wait for another run that indexes.
+
+    Raises:
+        UnknownSnapshotError: nothing can be indexed now, and there is no completed snapshot.
+    """
+    try:
+        source = source_at(repository.path)
+        version, files = _listed(storage, repository, source)
+    except (ArgumentError, CodeError, OSError):  # the folder is gone, or is not readable as it was
+        return Current(storage.snapshot(repository))
+    known = _completed(storage, repository, version.id)
+    if known is not None:
+        return Current(known)
+    new = _new_files(storage, repository, files)
+    reason = f"more than {most} files are new"
+    if new <= most and most:
+        if not storage.writable:
+            reason = "the index cannot be written"
+        else:
+            try:
+                report = index_source(storage, source_at(repository.path), timeout=timeout)
+            except StoreError as error:
+                reason = str(error)
+            else:
+                taken = _completed(storage, repository, report.snapshot)
+                if taken is not None:
+                    return Current(taken, indexed=report.added)
+    elif not most:
+        reason = "it was not to be refreshed"
+    newest = storage.snapshot(repository)
+    return Current(newest, _difference(storage, repository, newest, files), reason)
+
+
+def snapshot_at(
+    storage: CodeStorage, repository: Repository, name: str, *, most: int = MOST, timeout: float = 1.0
+) -> SnapshotInfo:
+    """Return the snapshot of a commit, branch, tag or content id; a commit that is not indexed is, where little is new.
+
+    Args:
+        most: as for `current_snapshot`.
+
+    Raises:
+        UnknownSnapshotError: git does not know the name, or too many files are new.
+    """
+    try:
+        return storage.snapshot(repository, name)
+    except UnknownSnapshotError as unknown:
+        try:
+            source = source_at(repository.path, name)
+            version, files = _listed(storage, repository, source)
+        except (ArgumentError, CodeError, OSError):
+            raise unknown from None
+        new = _new_files(storage, repository, files)
+        if new > most or not storage.writable:
+            raise UnknownSnapshotError(
+                f"{name!r} of {repository.path} is not indexed, and {new} of its files are new; "
+                f"run `sleuth code index {repository.path} --rev {name}`"
+            ) from None
+        index_source(storage, source, timeout=timeout)
+        taken = _completed(storage, repository, version.id)
+        if taken is None:
+            raise
+        return taken
+
+
+def _listed(storage: CodeStorage, repository: Repository, source: Source) -> tuple[Version, list[Listed]]:
+    prepare(storage, repository.id, source)
+    return source.listing()
+
+
+def _completed(storage: CodeStorage, repository: Repository, id: str) -> SnapshotInfo | None:
+    snapshots = storage.snapshots(repository.id)
+    return next((s for s in snapshots if s.id == id and s.status == "completed"), None)
+
+
+def _new_files(storage: CodeStorage, repository: Repository, files: list[Listed]) -> int:
+    """Return how many files would have to be read and parsed."""
+    known = storage.known_files(repository.id)
+    return sum(not file.skip and (file.path, file.hash) not in known for file in files)
+
+
+def _difference(
+    storage: CodeStorage, repository: Repository, newest: SnapshotInfo, files: list[Listed]
+) -> int:
+    """Return how many paths differ between a snapshot and a listing."""
+    rows = storage.file_rows(storage.members(repository.id, newest.id))
+    before = {row.path: row.hash for row in rows if not row.skip}
+    now = {file.path: file.hash for file in files if not file.skip}
+    return len({path for path in before.keys() | now.keys() if before.get(path) != now.get(path)})

@@ -1,0 +1,131 @@
+"""Which repository and snapshot a `sleuth code` command is about, and whether it is what the worktree holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.cli.places import index_folder
+from sleuth.surfaces.cli.terminal import console
+
+if TYPE_CHECKING:
+    from sleuth.code import CodeStorage, Current, Snapshot
+    from sleuth.code.snapshots import Repository
+
+RepoOption = Annotated[
+    str | None, typer.Option("--repo", "-r", help="Repository: id, path or URL. Default: the one here.")
+]
+SnapshotOption = Annotated[
+    str | None,
+    typer.Option("--at", help="Snapshot: commit, branch, tag or content id. Default: the worktree as it is."),
+]
+RefreshOption = Annotated[
+    int,
+    typer.Option(
+        "--max-refresh",
+        min=0,
+        help="Index at most this many changed files first; with more, say how stale it is.",
+    ),
+]
+NoRefreshOption = Annotated[
+    bool, typer.Option("--no-refresh", help="Answer from the newest snapshot without looking at the files.")
+]
+MOST_REFRESHED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open index and the snapshot to answer from.
+
+    Attributes:
+        stale: files of the worktree that the snapshot does not have as they are.
+    """
+
+    storage: CodeStorage
+    snapshot: Snapshot
+    stale: int
+
+
+@contextmanager
+def opened(
+    index: Path | None,
+    repo: str | None,
+    at: str | None,
+    most: int = MOST_REFRESHED,
+    *,
+    no_refresh: bool = False,
+) -> Iterator[Opened]:
+    """Open the snapshot that a command is about, taken anew where few files changed.
+
+    Args:
+        at: a snapshot by name; None for what the worktree holds.
+        most: changed files that are indexed first.
+    """
+    from sleuth.code import Current, current_snapshot, snapshot_at
+    from sleuth.engine import open_code
+
+    with open_code(index_folder(index)) as storage:
+        repository = repository_here(storage, repo)
+        if no_refresh:
+            current = Current(storage.snapshot(repository, at))
+        elif at is not None:
+            current = Current(snapshot_at(storage, repository, at, most=most))
+        else:
+            current = current_snapshot(storage, repository, most=most)
+        if current.stale:
+            _say_stale(current, repository)
+        yield Opened(storage, storage.open_snapshot(repository, current.snapshot), current.stale)
+
+
+def _say_stale(current: Current, repository: Repository) -> None:
+    console(stderr=True).print(
+        f"sleuth: stale: {current.stale} files differ from snapshot {current.snapshot.id[:20]} ({current.reason}); "
+        f"run `sleuth code index {repository.path}`",
+        markup=False, highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
+    """Return the repository of that name, or the one around the current folder, or the only one.
+
+    Raises:
+        ArgumentError: there are several, or the current folder is in a worktree that is not indexed: another worktree
+            of the same repository, or a repository inside an indexed one, must not answer for it.
+    """
+    if repo is not None:
+        return storage.repository(repo)
+    known = storage.repositories()
+    here = Path.cwd().resolve()
+    around = [r for r in known if here.is_relative_to(r.path)]
+    nearest = max(around, key=lambda r: len(r.path)) if around else None
+    if nearest is None or here != Path(nearest.path):
+        _check_worktree(here, nearest, known)
+    if nearest is not None:
+        return nearest
+    if len(known) == 1:
+        return known[0]
+    listed = "; ".join(r.path for r in known) or "none yet: `sleuth code index PATH` adds one"
+    raise ArgumentError(f"--repo must name one of the repositories: {listed}")
+
+
+def _check_worktree(here: Path, nearest: Repository | None, known: list[Repository]) -> None:
+    from sleuth.code.repository import common_folder, worktree_of
+
+    top = worktree_of(here)
+    if top is None:
+        return
+    if nearest is not None:
+        misled = top != Path(nearest.path) and top.is_relative_to(nearest.path)
+    else:
+        own = common_folder(top)
+        misled = own is not None and any(common_folder(Path(r.path)) == own for r in known)
+    if misled:
+        raise ArgumentError(
+            f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"
+        )

@@ -1,0 +1,220 @@
+"""Answers are of what the worktree holds now, or say how much they lack."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.code import CodeStorage, index_path
+from sleuth.code.snapshots import Current, Repository, current_snapshot, snapshot_at
+from sleuth.errors import UnknownSnapshotError
+from tests.code.conftest import SHOP, Git, write
+
+
+def indexed(storage: CodeStorage, git: Git) -> Repository:
+    """The repository, its worktree indexed."""
+    return storage.repository(index_path(storage, git.root, workers=1).repository)
+
+
+def paths_of(storage: CodeStorage, repository: Repository, current: Current) -> set[str]:
+    """What a snapshot lists."""
+    snapshot = storage.open_snapshot(repository, current.snapshot)
+    return set(snapshot.by_path)
+
+
+def test_a_change_is_indexed_before_the_answer(storage: CodeStorage, git: Git) -> None:
+    """A new, a changed and a removed file show at once; a second look indexes nothing."""
+    git.commit(dict(SHOP))
+    repository = indexed(storage, git)
+    write(git.root, {"shop/new.py": "def brand_new(): ...\n", "shop/ledger.py": "def changed(): ...\n"})
+    (git.root / "shop/latest.py").unlink()
+    current = current_snapshot(storage, repository)
+    assert (current.indexed, current.stale) == (2, 0)
+    opened = storage.open_snapshot(repository, current.snapshot)
+    assert {"brand_new", "changed"} <= {
+        d.symbol.name for n in ("brand_new", "changed") for d in opened.definitions(n)
+    }
+    assert "shop/latest.py" not in opened.by_path
+    assert current_snapshot(storage, repository) == Current(current.snapshot)
+
+
+def test_the_branch_that_is_checked_out_answers(storage: CodeStorage, git: Git) -> None:
+    """After each checkout the snapshot is that of the branch, taken once."""
+    first = git.commit(dict(SHOP))
+    repository = indexed(storage, git)
+    git("checkout", "-q", "-b", "other")
+    second = git.commit({"other.py": "other = 1\n"})
+    assert current_snapshot(storage, repository).snapshot.id == second
+    for branch, commit in (("-", first), ("-", second)):
+        git("checkout", "-q", branch)
+        current = current_snapshot(storage, repository)
+        assert (current.snapshot.id, current.indexed, current.stale) == (commit, 0, 0)
+
+
+def test_many_changes_make_an_answer_stale(storage: CodeStorage, git: Git) -> None:
+    """With more new files than allowed the newest snapshot answers, with the number of files that differ."""
+    git.commit(dict(SHOP))
+    repository = indexed(storage, git)
+    newest = storage.snapshot(repository)
+    write(git.root, {f"new{i}.py": f"a = {i}\n" for i in range(4)})
+    (git.root / "README.md").unlink()
+    current = current_snapshot(storage, repository, most=3)
+    assert (current.snapshot, current.stale) == (newest, 5)
+    assert "3 files" in current.reason
+    assert current_snapshot(storage, repository, most=0).stale == 5
+    assert current_snapshot(storage, repository, most=4).stale == 0
+
+
+def test_another_run_makes_an_answer_stale(storage: CodeStorage, git: Git) -> None:
+    """While another run indexes, the newest snapshot answers and says so."""
+    git.commit(dict(SHOP))
+    repository = indexed(storage, git)
+    write(git.root, {"new.py": "a = 1\n"})
+    code = (
+        "import sys, time; from sleuth.engine import open_code\n"
+        f"with open_code({str(storage.path)!r}) as s, s.writing(): print('held', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+    try:
+        current = current_snapshot(storage, repository, timeout=0.1)
+    finally:
+        holder.communicate("")
+    assert current.stale == 1
+    assert current.reason
+
+
+def test_any_commit_can_be_named(storage: CodeStorage, git: Git) -> None:
+    """A commit that was never indexed answers; a name that git does not know, or one that is too much, is refused."""
+    first = git.commit(dict(SHOP))
+    git.commit({"shop/new.py": "new = 1\n", "shop/ledger.py": "def changed(): ...\n"})
+    repository = indexed(storage, git)
+    assert snapshot_at(storage, repository, first[:10]).id == first
+    assert snapshot_at(storage, repository, "HEAD~1").id == first
+    with pytest.raises(UnknownSnapshotError, match="nowhere"):
+        snapshot_at(storage, repository, "nowhere")
+    third = git.commit({f"{i}.py": f"a = {i}\n" for i in range(5)})
+    with pytest.raises(
+        UnknownSnapshotError, match=f"5 of its files are new; run `sleuth code index .* --rev {third}`"
+    ):
+        snapshot_at(storage, repository, third, most=4)
+
+
+def renamed(git: Git, tmp_path: Path) -> set[str]:
+    git("mv", "shop/ledger.py", "shop/book.py")
+    return {"shop/book.py"}
+
+
+def case_renamed(git: Git, tmp_path: Path) -> set[str]:
+    git("mv", "shop/ledger.py", "shop/Ledger.py")
+    return {"shop/Ledger.py"}
+
+
+def with_submodule(git: Git, tmp_path: Path) -> set[str]:
+    other = Git(tmp_path / "other")
+    other.commit({"inside.py": "inside = 1\n"})
+    git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.root), "lib")
+    return {"shop/ledger.py"}
+
+
+def with_pointer(git: Git, tmp_path: Path) -> set[str]:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12\n"
+    git.commit({".gitattributes": "*.big filter=lfs diff=lfs merge=lfs -text\n", "model.big": pointer})
+    return {"model.big"}
+
+
+def sparse(git: Git, tmp_path: Path) -> set[str]:
+    git("sparse-checkout", "set", "shop")
+    assert not (git.root / "server").exists()
+    return {"shop/ledger.py"}
+
+
+def with_line_ends(git: Git, tmp_path: Path) -> set[str]:
+    git.commit({".gitattributes": "*.py text eol=crlf\n"})
+    git("rm", "-q", "--cached", "-r", ".")
+    git("reset", "-q", "--hard")
+    assert b"\r\n" in (git.root / "shop/ledger.py").read_bytes()
+    return {"shop/ledger.py"}
+
+
+@pytest.mark.parametrize(
+    "change", [renamed, case_renamed, with_submodule, with_pointer, sparse, with_line_ends]
+)
+def test_what_git_can_do_to_a_worktree(
+    storage: CodeStorage, git: Git, tmp_path: Path, change: Callable[[Git, Path], set[str]]
+) -> None:
+    """Renames, submodules, LFS pointers, sparse checkouts and line ends leave nothing stale and settle at once."""
+    git.commit(dict(SHOP))
+    repository = indexed(storage, git)
+    expected = change(git, tmp_path)
+    current = current_snapshot(storage, repository)
+    assert current.stale == 0
+    listed = paths_of(storage, repository, current)
+    assert expected <= listed
+    here = {path for path in listed if os.path.lexists(git.root / path)}
+    assert listed - here <= (set(SHOP) if change is sparse else set())
+    again = current_snapshot(storage, repository)
+    assert (again.snapshot.id, again.indexed) == (current.snapshot.id, 0)
+
+
+def test_a_shallow_clone(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
+    """A clone without history is indexed and refreshed as any other."""
+    git.commit(dict(SHOP))
+    git.commit({"later.py": "later = 1\n"})
+    shallow = tmp_path / "shallow"
+    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{git.root}", str(shallow)], check=True)
+    repository = storage.repository(index_path(storage, shallow, workers=1).repository)
+    write(shallow, {"new.py": "new = 1\n"})
+    assert "new.py" in paths_of(storage, repository, current_snapshot(storage, repository))
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`sleuth code` in a folder."""
+    command = [sys.executable, "-m", "sleuth", "code", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def answer(folder: Path, *arguments: str) -> Any:
+    """What `sleuth code` says as JSON."""
+    done = run(folder, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_commands_look_first(git: Git) -> None:
+    """`search` finds a function written a moment ago; without refreshing, it says how stale it is or does not look."""
+    git.commit(dict(SHOP))
+    assert run(git.root, "index", ".").returncode == 0
+    write(git.root, {"shop/new.py": "def brand_new():\n    return 1\n"})
+    stale = run(git.root, "search", "ledger", "--max-refresh", "0")
+    assert "sleuth: stale: 1 files differ" in stale.stderr
+    assert answer(git.root, "search", "ledger", "--max-refresh", "0")["stale"] == 1
+    assert "stale:" not in run(git.root, "search", "ledger", "--no-refresh").stderr
+    fresh = answer(git.root, "search", "brand_new")
+    assert (fresh["hits"][0]["file_path"], fresh["stale"]) == ("shop/new.py", 0)
+    assert answer(git.root, "refs", "brand_new")["definitions"]
+
+
+def test_worktrees_do_not_answer_for_each_other(git: Git, tmp_path: Path) -> None:
+    """In a second worktree of an indexed repository, inside it or beside it, a command says what to index."""
+    git.commit(dict(SHOP))
+    assert run(git.root, "index", ".").returncode == 0
+    for place in (git.root / "inner", tmp_path / "beside"):
+        git("worktree", "add", "-q", str(place), "-b", place.name)
+        done = run(place, "search", "ledger", "--index", str(git.root / ".sleuth"))
+        assert done.returncode == 2
+        assert f"sleuth code index {place}" in " ".join(done.stderr.split())
+        assert run(place, "index", ".", "--index", str(git.root / ".sleuth")).returncode == 0
+        write(place, {"only.py": f"def only_{place.name}(): ...\n"})
+        found = answer(place, "search", f"only_{place.name}", "--index", str(git.root / ".sleuth"))
+        assert found["hits"][0]["file_path"] == "only.py"
+    assert answer(git.root, "refs", "record")["definitions"]
