@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from .conftest import Server, running
+from .conftest import Local, serving
 
 
 class Model(ThreadingHTTPServer):
@@ -74,7 +74,7 @@ def events(text: str) -> list[tuple[str, Any]]:
     ]
 
 
-def test_an_answer_cites_its_sources(server: Server) -> None:
+def test_an_answer_cites_its_sources(server: Local) -> None:
     """Without a model, sentences of the passages answer, with numbered citations."""
     answer = server.client.post("/v1/ask", json={"query": "How often are tokens refilled?"}).json()
     assert answer["status"] == "success"
@@ -87,7 +87,7 @@ def test_an_answer_cites_its_sources(server: Server) -> None:
     assert (empty["status"], empty["detail"]["code"]) == ("error", "empty")
 
 
-def test_a_stream_ends_with_what_the_whole_answer_is(server: Server) -> None:
+def test_a_stream_ends_with_what_the_whole_answer_is(server: Local) -> None:
     """The pieces are the response, and the last event is the whole answer with its citations."""
     body = {"query": "How often are tokens refilled?"}
     whole = server.client.post("/v1/ask", json=body).json()
@@ -99,9 +99,12 @@ def test_a_stream_ends_with_what_the_whole_answer_is(server: Server) -> None:
     assert "".join(piece["text"] for _, piece in pieces) == whole["response"]
 
 
-def test_pieces_come_while_the_model_writes_and_leaving_stops_it(index: Path, model: Model) -> None:
+def test_pieces_come_while_the_model_writes_and_leaving_stops_it(
+    index: Path, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first piece arrives long before the last is written; a reader that leaves ends the model's request."""
-    with running(index, "--model", "llama3.1", "--quiet", OLLAMA_HOST=model.url) as started:
+    monkeypatch.setenv("OLLAMA_HOST", model.url)
+    with serving(index, model="llama3.1") as started:
         body = {"query": "How often are tokens refilled?", "stream": True}
         with started.client.stream("POST", "/v1/ask", json=body) as answer:
             text = next(answer.iter_text())
@@ -114,18 +117,21 @@ def test_pieces_come_while_the_model_writes_and_leaving_stops_it(index: Path, mo
         assert model.left.wait(5)
 
 
-def test_a_model_that_fails_is_a_problem(index: Path) -> None:
+def test_a_model_that_fails_is_a_problem(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that cannot be reached is a 502 with the code of its error, also for a stream."""
-    with running(index, "--model", "llama3.1", "--quiet", OLLAMA_HOST="http://127.0.0.1:9") as started:
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    with serving(index, model="llama3.1") as started:
         for stream in (False, True):
             answer = started.client.post("/v1/ask", json={"query": "tokens refilled?", "stream": stream})
             assert (answer.status_code, answer.json()["code"]) == (502, "GenerationError")
 
 
-def test_the_deadline_ends_a_model_that_is_slow(index: Path, model: Model) -> None:
+def test_the_deadline_ends_a_model_that_is_slow(
+    index: Path, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A whole answer is a 504, a stream ends with an error event; the model stops."""
-    options = ("--model", "llama3.1", "--quiet", "--answer-deadline", "1")
-    with running(index, *options, OLLAMA_HOST=model.url) as started:
+    monkeypatch.setenv("OLLAMA_HOST", model.url)
+    with serving(index, model="llama3.1", answer_deadline=1) as started:
         late = started.client.post("/v1/ask", json={"query": "tokens refilled?"})
         assert (late.status_code, late.json()["code"]) == (504, "DeadlineError")
         assert model.left.wait(5)

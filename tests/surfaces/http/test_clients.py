@@ -14,20 +14,20 @@ import pytest
 from sleuth import Engine
 from sleuth.surfaces.http import add_key, unit_score
 
-from .conftest import Server, make_index, running
+from .conftest import Local, make_index, serving
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, str]]:
     """A server with one key."""
     folder = tmp_path_factory.mktemp("clients")
     key = add_key(folder / "keys.json", "client")
-    with running(make_index(folder / ".sleuth"), "--keys", str(folder / "keys.json"), "--quiet") as started:
+    with serving(make_index(folder / ".sleuth"), keys=folder / "keys.json") as started:
         yield started, key
 
 
 @pytest.fixture
-def client(served: tuple[Server, str]) -> Iterator[openai.OpenAI]:
+def client(served: tuple[Local, str]) -> Iterator[openai.OpenAI]:
     server, key = served
     with openai.OpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0) as made:
         yield made
@@ -87,7 +87,7 @@ def test_openai_thresholds_errors_and_lists(client: openai.OpenAI) -> None:
 
 
 def test_openai_embeds_with_the_embedder_of_the_index(
-    client: openai.OpenAI, served: tuple[Server, str]
+    client: openai.OpenAI, served: tuple[Local, str]
 ) -> None:
     """Vectors are those of the index's embedder, as numbers and in base64, in the order of the texts."""
     texts = ["tokens are refilled", "cats sleep"]
@@ -107,7 +107,7 @@ def test_openai_embeds_with_the_embedder_of_the_index(
 DOCUMENTS = ["Cats sleep most of the day.", "", "Tokens are refilled every second.", "A bucket holds tokens."]
 
 
-def test_cohere_reranks(served: tuple[Server, str]) -> None:
+def test_cohere_reranks(served: tuple[Local, str]) -> None:
     """Both of Cohere's clients get the places of their documents, most relevant first, with scores from 0 to 1."""
     server, key = served
     answer = cohere.ClientV2(api_key=key, base_url=server.url).rerank(
@@ -124,7 +124,7 @@ def test_cohere_reranks(served: tuple[Server, str]) -> None:
     assert old.results[3].relevance_score == 0
 
 
-def test_relevance_depends_on_the_document_alone(served: tuple[Server, str]) -> None:
+def test_relevance_depends_on_the_document_alone(served: tuple[Local, str]) -> None:
     """A document's score is the same whatever others are sent with it."""
     server, key = served
     headers = {"authorization": f"Bearer {key}"}
@@ -137,7 +137,7 @@ def test_relevance_depends_on_the_document_alone(served: tuple[Server, str]) -> 
     assert scores(DOCUMENTS)[2] == scores(DOCUMENTS[2:3])[0]
 
 
-def test_open_webui_reranks(served: tuple[Server, str]) -> None:
+def test_open_webui_reranks(served: tuple[Local, str]) -> None:
     """Open WebUI's request, `{model, query, documents, top_n}`, gets `results` with `index` and `relevance_score`."""
     server, key = served
     for path in ("/v1/rerank", "/v2/rerank"):

@@ -10,11 +10,11 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.surfaces.http import add_key
 
-from .conftest import Server, running
+from .conftest import Local, serving
 
 
 @pytest.fixture(scope="module")
-def dify(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
+def dify(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, str]]:
     folder = tmp_path_factory.mktemp("dify")
     metadata: list[dict[str, Any]] = [
         {"source": "a", "name": "alpha.pdf", "year": 2019, "tags": ["red", "blue"], "title": "First"},
@@ -24,11 +24,11 @@ def dify(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str
     with Engine.open(folder / "docs", create=True) as engine:
         engine.add(Document(f"The word of {m['name']} is here.", m) for m in metadata)
     key = add_key(folder / "keys.json", "dify")
-    with running(folder / "docs", "--keys", str(folder / "keys.json"), "--quiet") as started:
+    with serving(folder / "docs", keys=folder / "keys.json") as started:
         yield started, key
 
 
-def retrieve(dify: tuple[Server, str], **changes: Any) -> Any:
+def retrieve(dify: tuple[Local, str], **changes: Any) -> Any:
     server, key = dify
     body = {
         "knowledge_id": "docs",
@@ -41,7 +41,7 @@ def retrieve(dify: tuple[Server, str], **changes: Any) -> Any:
     return answer.json()["records"]
 
 
-def test_records_have_the_shape_that_dify_reads(dify: tuple[Server, str]) -> None:
+def test_records_have_the_shape_that_dify_reads(dify: tuple[Local, str]) -> None:
     """Content, a score from 0 to 1, a title, and metadata that is never null; none found is an empty list."""
     records = retrieve(dify, metadata_condition=None)
     assert len(records) == 3
@@ -85,7 +85,7 @@ def test_records_have_the_shape_that_dify_reads(dify: tuple[Server, str]) -> Non
     ],
 )
 def test_each_operator_selects(
-    dify: tuple[Server, str], operator: str, name: Any, value: Any, expected: str
+    dify: tuple[Local, str], operator: str, name: Any, value: Any, expected: str
 ) -> None:
     """Every operator of Dify selects the documents that it names; a list of keys holds where one does."""
     condition = {"name": name, "comparison_operator": operator, "value": value}
@@ -93,7 +93,7 @@ def test_each_operator_selects(
     assert "".join(sorted(record["metadata"]["source"] for record in records)) == expected
 
 
-def test_conditions_are_joined(dify: tuple[Server, str]) -> None:
+def test_conditions_are_joined(dify: tuple[Local, str]) -> None:
     """`and` needs all conditions, `or` any."""
     conditions = [
         {"name": "year", "comparison_operator": ">", "value": 2019},
@@ -115,7 +115,7 @@ def test_conditions_are_joined(dify: tuple[Server, str]) -> None:
     ],
 )
 def test_errors_have_dify_s_codes(
-    dify: tuple[Server, str], header: str | None, knowledge: str, status: int, code: int
+    dify: tuple[Local, str], header: str | None, knowledge: str, status: int, code: int
 ) -> None:
     """1001 for a header that is no bearer key, 1002 for an unknown key, 2001 for an unknown knowledge base."""
     server, key = dify

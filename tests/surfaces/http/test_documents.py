@@ -10,16 +10,16 @@ import pytest
 
 from sleuth import Engine
 
-from .conftest import Server, make_index, running
+from .conftest import Local, make_index, running, serving
 
 
 @pytest.fixture(scope="module")
-def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(make_index(tmp_path_factory.mktemp("writable") / "index"), "--quiet") as started:
+def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    with serving(make_index(tmp_path_factory.mktemp("writable") / "index")) as started:
         yield started
 
 
-def test_what_is_added_is_found_at_once(writable: Server) -> None:
+def test_what_is_added_is_found_at_once(writable: Local) -> None:
     """Adding answers when it is committed; the next search finds it, another process too."""
     body = {"documents": [{"text": "Otters hold hands.", "id": "a/b #1?.md", "metadata": {"kind": "otter"}}]}
     report = writable.client.post("/v1/documents", json=body).json()
@@ -33,7 +33,7 @@ def test_what_is_added_is_found_at_once(writable: Server) -> None:
     assert writable.client.get("/v1/documents/a%2Fb%20%231%3F.md").status_code == 404
 
 
-def test_files_are_read_as_index_reads_them(writable: Server) -> None:
+def test_files_are_read_as_index_reads_them(writable: Local) -> None:
     """Markdown and CSV become documents named as they were sent; a file that cannot be read is named."""
     files = [
         ("files", ("../../notes.md", b"# Bees\n\nBees dance to tell of flowers.\n")),
@@ -57,7 +57,7 @@ def test_files_are_read_as_index_reads_them(writable: Server) -> None:
     assert (only.status_code, only.json()["code"]) == (422, "LoadError")
 
 
-def test_listing_facets_and_updates(writable: Server) -> None:
+def test_listing_facets_and_updates(writable: Local) -> None:
     """Pages hold each document once; facets and counts follow query, filter and changed metadata."""
     client = writable.client
     ids, cursor = [], None
@@ -77,7 +77,7 @@ def test_listing_facets_and_updates(writable: Server) -> None:
     client.post("/v1/documents/update", json={"ids": ["cats.md"], "changes": {"mood": None}})
 
 
-def test_wrong_changes_are_refused(writable: Server, server: Server) -> None:
+def test_wrong_changes_are_refused(writable: Local, server: Local) -> None:
     """Neither ids nor filter deletes nothing; a read-only server changes nothing; metadata must be an object."""
     assert writable.client.post("/v1/documents/delete", json={}).status_code == 422
     refused = server.client.post("/v1/documents", json={"documents": [{"text": "a"}]})

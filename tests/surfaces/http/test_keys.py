@@ -14,11 +14,11 @@ import pytest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http import add_key, read_entries, remove_key
 
-from .conftest import Server, make_index, running
+from .conftest import Local, make_index, serving
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, dict[str, str]]]:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, dict[str, str]]]:
     """A server, and keys by name: `all`, `reader`, and `acme`, who sees the documents of that tenant."""
     folder = tmp_path_factory.mktemp("guarded")
     file = folder / "keys.json"
@@ -27,12 +27,12 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
         "reader": add_key(file, "reader", ("read",)),
         "acme": add_key(file, "acme", filter="tenant:acme"),
     }
-    with running(make_index(folder / "index"), "--keys", str(file), "--quiet") as started:
+    with serving(make_index(folder / "index"), keys=file) as started:
         yield started, keys
 
 
 def ask(
-    guarded: tuple[Server, dict[str, str]], key: str, method: str, path: str, body: Any = None
+    guarded: tuple[Local, dict[str, str]], key: str, method: str, path: str, body: Any = None
 ) -> httpx.Response:
     server, keys = guarded
     headers = {"authorization": f"Bearer {keys.get(key, key)}"} if key else {}
@@ -105,10 +105,9 @@ def test_a_removed_key_is_refused_within_seconds(tmp_path: Path) -> None:
     """The file is read again when it changes; a running server needs no restart."""
     file = tmp_path / "keys.json"
     token = add_key(file, "a")
-    with running(make_index(tmp_path / "index"), "--keys", str(file)) as started:
+    with serving(make_index(tmp_path / "index"), keys=file) as started:
         headers = {"authorization": f"Bearer {token}"}
         assert started.client.get("/v1/status", headers=headers).status_code == 200
         remove_key(file, "a")
         time.sleep(1.2)
         assert started.client.get("/v1/status", headers=headers).status_code == 401
-        assert token not in started.stop()

@@ -8,17 +8,17 @@ import pytest
 
 from sleuth import Engine
 
-from .conftest import Server
+from .conftest import Local
 
 
-def search(server: Server, **body: Any) -> dict[str, Any]:
+def search(server: Local, **body: Any) -> dict[str, Any]:
     answer = server.client.post("/v1/search", json=body)
     assert answer.status_code == 200, answer.text
     values: dict[str, Any] = answer.json()
     return values
 
 
-def test_hits_are_those_of_the_engine(server: Server, index: Any) -> None:
+def test_hits_are_those_of_the_engine(server: Local, index: Any) -> None:
     """Ids, scores and metadata are what `Engine.retrieve` gives, in its order."""
     with Engine.open(index) as engine:
         expected = engine.retrieve("how often are tokens refilled", k=3, filter="year>=2020")
@@ -28,7 +28,7 @@ def test_hits_are_those_of_the_engine(server: Server, index: Any) -> None:
     ]
 
 
-def test_options_reach_the_engine(server: Server) -> None:
+def test_options_reach_the_engine(server: Local) -> None:
     """Legs, fusion, explanation and snippets do what they do in Python."""
     hits = search(server, query="tokens", legs=["lexical"], explain=True, snippets=True)
     assert [part["name"] for part in search(server, query="tokens")["parts"]] == ["lexical", "dense"]
@@ -39,7 +39,7 @@ def test_options_reach_the_engine(server: Server) -> None:
     assert best["snippet"]["text"][start:end].lower() == "tokens"
 
 
-def test_pages_make_the_whole_ranking(server: Server) -> None:
+def test_pages_make_the_whole_ranking(server: Local) -> None:
     """Page after page gives each hit once, in the order of one long page."""
     whole = [hit["id"] for hit in search(server, query="tokens cats", k=10)["items"]]
     pages, cursor = [], None
@@ -63,7 +63,7 @@ def test_pages_make_the_whole_ranking(server: Server) -> None:
         ({"query": 3}, "SchemaError", "body.query"),
     ],
 )
-def test_wrong_arguments_are_problems(server: Server, body: Any, code: str, words: str) -> None:
+def test_wrong_arguments_are_problems(server: Local, body: Any, code: str, words: str) -> None:
     """The answer is a problem document with the code of the error tree, and says what to mend."""
     answer = server.client.post("/v1/search", json=body)
     assert answer.status_code == 422

@@ -10,10 +10,14 @@ import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, open_index
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say, say_row
 
 if TYPE_CHECKING:
-    from sleuth.surfaces.http.app import Extension
+    import socket
+
+    from sleuth.engine import Engine
+    from sleuth.surfaces.http import Extension, ServerSettings
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -119,17 +123,46 @@ def run(
         log_queries=log_queries,
         **{name: value for name, value in given.items() if value is not None},
     )
-    listener = socket.socket(fileno=socket_number) if socket_number is not None else server.bind(settings)
-    if socket_number is None:
-        say(f"Sleuth answers on {server.address_of(listener)}", err=True)
-    if workers > 1 and socket_number is None:
-        command = [sys.executable, "-m", "sleuth", *sys.argv[1:]]
-        server.supervise(command, workers, listener, lambda text: say(f"sleuth: {text}", err=True))
+    if socket_number is not None:
+        _answer(socket.socket(fileno=socket_number), settings, index, create=create, quiet=quiet)
         return
-    server.log_lines(quiet=quiet)
-    with open_index(index) as engine:
-        engine.use_model(model)
-        server.serve(engine, settings, listener, extensions=extensions())
+    listener = server.bind(settings)
+    url = server.address_of(listener)
+    if workers == 1:
+        _answer(listener, settings, index, create=create, quiet=quiet, url=url)
+        return
+    with _opened(index, create=create):
+        say(f"Sleuth answers on {url} with {workers} workers", err=True)
+    command = [sys.executable, "-m", "sleuth", *sys.argv[1:]]
+    server.supervise(command, workers, listener, lambda text: say(f"sleuth: {text}", err=True))
+
+
+def _opened(index: Path | None, *, create: bool) -> Engine:
+    """The engine over an index that exists, or a new one."""
+    from sleuth.engine import Engine
+
+    return Engine.open(index_folder(index), create=True) if create else open_index(index)
+
+
+def _answer(
+    listener: socket.socket,
+    settings: ServerSettings,
+    index: Path | None,
+    *,
+    create: bool,
+    quiet: bool,
+    url: str = "",
+) -> None:
+    """Answer from this process until it is told to end, then close the index."""
+    from sleuth.surfaces.http.server import build_server, log_lines
+
+    log_lines(quiet=quiet)
+    with _opened(index, create=create) as engine:
+        engine.use_model(settings.model)
+        running = build_server(engine, settings, extensions=extensions())
+        if url:
+            say(f"Sleuth answers on {url}", err=True)
+        running.run(sockets=[listener])
 
 
 def extensions() -> list[Extension]:

@@ -6,6 +6,9 @@ from sleuth.surfaces.http.keys import read_entries as read_entries
 from sleuth.surfaces.http.keys import remove_key as remove_key
 from sleuth.surfaces.http.problems import Refusal as Refusal
 from sleuth.surfaces.http.scores import unit_score as unit_score
+from sleuth.surfaces.http.server import bind as bind
+from sleuth.surfaces.http.server import build_server as build_server
+from sleuth.surfaces.http.server import log_formatter as log_formatter
 from sleuth.surfaces.http.service import Call as Call
 from sleuth.surfaces.http.service import Service as Service
 from sleuth.surfaces.http.service import call_of as call_of

@@ -27,6 +27,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     403: _problem("The key, the host or the origin does not allow this."),
     408: _problem("The request did not arrive before its deadline."),
     413: _problem("The body is too large."),
+    415: _problem("The body has another media type."),
     422: _problem("An argument breaks its rule; `detail` says which."),
     500: _problem("The server failed."),
     502: _problem("A service that the server asks failed."),

@@ -7,6 +7,7 @@ app = create_app(Engine.open(".sleuth"), ServerSettings())  # any ASGI server ru
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -62,11 +63,15 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        warming = asyncio.create_task(
+            service.reads.run(engine.retrieve, "warm", 1)
+        )  # loads what a search needs
         async with AsyncExitStack() as stack:
             for extension in extensions:
                 if extension.lifespan is not None:
                     await stack.enter_async_context(extension.lifespan())
             yield
+        warming.cancel()
         service.close()
 
     app = FastAPI(

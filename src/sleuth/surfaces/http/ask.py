@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
@@ -14,15 +14,16 @@ from starlette.responses import Response, StreamingResponse
 from sleuth.errors import SleuthError
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal, problem, refusal_of
+from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import MOST_QUERY, FilterField
-from sleuth.surfaces.http.service import Call, call_of
+from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.tracing import retrieval_span
 
 if TYPE_CHECKING:
     from sleuth.manager import SearchStream
     from sleuth.results import SearchResult
 
-router = APIRouter(tags=["ask"])
+router = APIRouter(tags=["ask"], route_class=JsonRoute)
 
 
 class AskRequest(Strict):
@@ -71,7 +72,7 @@ _EVENTS = {
 
 
 @router.post("/v1/ask", response_model=AskResponse, responses=PROBLEMS | MISSING | {200: _EVENTS})
-async def ask(body: AskRequest, request: Request, call: Annotated[Call, Depends(call_of)]) -> Response:
+async def ask(body: AskRequest, request: Request, call: CurrentCall) -> Response:
     """Answer a question from the passages that are found for it."""
     call.require("read")
     writing = Writing(body, call)

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import MOST_QUERY, Part
-from sleuth.surfaces.http.service import Call, Service, call_of
+from sleuth.surfaces.http.service import Call, CurrentCall, Service
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
 
-router = APIRouter(tags=["code"])
+router = APIRouter(tags=["code"], route_class=JsonRoute)
 
-CallOf = Annotated[Call, Depends(call_of)]
 NameParam = Annotated[
     str, Query(min_length=1, max_length=1000, description="A name, or a dotted name such as Class.method.")
 ]
@@ -112,7 +112,7 @@ class CodeSearchResponse(AtSnapshot):
 
 
 @router.post("/v1/code/search", response_model=CodeSearchResponse, responses=PROBLEMS | MISSING)
-async def search(body: CodeSearchRequest, call: CallOf) -> Response:
+async def search(body: CodeSearchRequest, call: CurrentCall) -> Response:
     """Find the code that answers a question."""
     stated = {
         "path_prefix": body.paths,
@@ -156,7 +156,7 @@ class NamesResponse(AtSnapshot):
 
 @router.get("/v1/code/definitions", response_model=NamesResponse, responses=PROBLEMS | MISSING)
 async def definitions(
-    call: CallOf, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
+    call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
 ) -> Response:
     """Where a name is defined."""
 
@@ -170,7 +170,7 @@ async def definitions(
 
 @router.get("/v1/code/references", response_model=NamesResponse, responses=PROBLEMS | MISSING)
 async def references(
-    call: CallOf, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
+    call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
 ) -> Response:
     """Where a name is defined, and every use of it."""
 
@@ -206,7 +206,7 @@ class HistoryResponse(AtSnapshot):
 
 @router.get("/v1/code/history", response_model=HistoryResponse, responses=PROBLEMS | MISSING)
 async def history(
-    call: CallOf,
+    call: CurrentCall,
     path: Annotated[str, Query(min_length=1, max_length=4096, description="A file of the snapshot.")],
     start_line: Annotated[int | None, Query(ge=1)] = None,
     end_line: Annotated[int | None, Query(ge=1)] = None,
@@ -245,7 +245,7 @@ class MapResponse(AtSnapshot):
 
 @router.get("/v1/code/map", response_model=MapResponse, responses=PROBLEMS | MISSING)
 async def repository_map(
-    call: CallOf,
+    call: CurrentCall,
     budget: Annotated[int, Query(ge=0, le=100_000, description="Tokens.")] = 1000,
     query: Annotated[str, Query(max_length=MOST_QUERY, description="Words that matter most.")] = "",
     focus: Annotated[
@@ -281,7 +281,7 @@ class RepositoriesResponse(BaseModel):
 
 
 @router.get("/v1/code/repositories", response_model=RepositoriesResponse, responses=PROBLEMS | MISSING)
-async def repositories(call: CallOf) -> Response:
+async def repositories(call: CurrentCall) -> Response:
     """List the repositories."""
     _allowed(call)
 

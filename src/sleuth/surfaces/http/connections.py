@@ -16,11 +16,17 @@ MOST_HEADERS = 200
 """Headers of a request at most."""
 
 HEAD_SECONDS = 10.0
-"""Time in which the head of a connection's first request must arrive."""
+"""Time in which the head of a request must arrive."""
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """HTTP/1.1 as uvicorn speaks it, without endless heads and without connections that never ask."""
+    """HTTP/1.1 as uvicorn speaks it, without endless heads and without connections that never ask.
+
+    Attributes:
+        head_seconds: in which the head of a request must arrive, the first one counted from the connection.
+    """
+
+    head_seconds = HEAD_SECONDS
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock of the first head."""
@@ -73,7 +79,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return self._head_size > MOST_HEAD or self._head_count > MOST_HEADERS
 
     def _start_timer(self) -> None:
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._late)
+        self._head_timer = self.loop.call_later(self.head_seconds, self._late)
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:

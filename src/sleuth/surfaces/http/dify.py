@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -14,11 +14,12 @@ from sleuth.filters import Compare, Filter, Not, Operator, any_of
 from sleuth.filters import all_of as every
 from sleuth.surfaces.http.answers import json_response
 from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.scores import unit_score
 from sleuth.surfaces.http.search import MOST_QUERY, SearchRequest, retrieve
-from sleuth.surfaces.http.service import Call, call_of
+from sleuth.surfaces.http.service import Call, CurrentCall
 
-router = APIRouter(tags=["Dify"])
+router = APIRouter(tags=["Dify"], route_class=JsonRoute)
 
 PATH = "/retrieval"
 
@@ -102,7 +103,7 @@ class RetrievalResponse(BaseModel):
 
 
 @router.post(PATH, response_model=RetrievalResponse, responses=_ERRORS)
-async def retrieval(body: RetrievalRequest, call: Annotated[Call, Depends(call_of)]) -> Response:
+async def retrieval(body: RetrievalRequest, call: CurrentCall) -> Response:
     """Search the index as an external knowledge base; it has the name of its folder."""
     if body.knowledge_id != call.service.name:
         raise Refusal(404, "UnknownKnowledgeError", f"the knowledge base must be {call.service.name!r}")

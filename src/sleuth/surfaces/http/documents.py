@@ -8,22 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
-from fastapi import APIRouter, Depends, File, Form, Query, UploadFile
+from fastapi import APIRouter, File, Form, Query, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import MOST_QUERY, FilterField
-from sleuth.surfaces.http.service import Call, call_of
+from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
     from sleuth.ingest import AddReport
 
-router = APIRouter(tags=["documents"])
-
-CallOf = Annotated[Call, Depends(call_of)]
+router = APIRouter(tags=["documents"], route_class=JsonRoute)
 
 
 class NewDocument(Strict):
@@ -63,7 +62,7 @@ class UploadResponse(AddResponse):
 
 
 @router.post("/v1/documents", response_model=AddResponse, responses=PROBLEMS)
-async def add(body: AddRequest, call: CallOf) -> Response:
+async def add(body: AddRequest, call: CurrentCall) -> Response:
     """Add documents; those whose id is there are replaced. Answers when they are committed."""
     from sleuth.types import Document
 
@@ -74,7 +73,7 @@ async def add(body: AddRequest, call: CallOf) -> Response:
 
 @router.post("/v1/documents/upload", response_model=UploadResponse, responses=PROBLEMS)
 async def upload(
-    call: CallOf,
+    call: CurrentCall,
     files: Annotated[list[UploadFile], File(description="Files of any kind that `sleuth index` reads.")],
     metadata: Annotated[
         str, Form(description="A JSON object; every document gets its values.", max_length=1_000_000)
@@ -172,7 +171,7 @@ class ListResponse(BaseModel):
 
 @router.get("/v1/documents", response_model=ListResponse, responses=PROBLEMS)
 async def list_documents(
-    call: CallOf,
+    call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=4096)] = None,
     filter: Annotated[str | None, Query(max_length=MOST_QUERY, examples=["year>=2020"])] = None,
@@ -208,7 +207,7 @@ class DocumentResponse(BaseModel):
 
 
 @router.get("/v1/documents/{id:path}", response_model=DocumentResponse, responses=PROBLEMS | MISSING)
-async def get(id: str, call: CallOf) -> Response:
+async def get(id: str, call: CurrentCall) -> Response:
     """Read a document, or one passage, by id."""
     items = await call.read(call.engine.get, id)
     if not items:
@@ -231,7 +230,7 @@ class IdsResponse(BaseModel):
 
 
 @router.delete("/v1/documents/{id:path}", response_model=IdsResponse, responses=PROBLEMS | MISSING)
-async def delete(id: str, call: CallOf) -> Response:
+async def delete(id: str, call: CurrentCall) -> Response:
     """Delete a document; its text leaves the disk."""
     ids = await call.write(call.engine.delete, [id], timeout=call.remaining)
     if not ids:
@@ -240,7 +239,7 @@ async def delete(id: str, call: CallOf) -> Response:
 
 
 @router.post("/v1/documents/delete", response_model=IdsResponse, responses=PROBLEMS)
-async def delete_many(body: DeleteRequest, call: CallOf) -> Response:
+async def delete_many(body: DeleteRequest, call: CurrentCall) -> Response:
     """Delete documents by id or by filter; ids that are not there are left out of the answer."""
     ids = await call.write(call.engine.delete, body.ids, filter=body.filter, timeout=call.remaining)
     return json_response({"ids": ids})
@@ -253,7 +252,7 @@ class UpdateRequest(DeleteRequest):
 
 
 @router.post("/v1/documents/update", response_model=IdsResponse, responses=PROBLEMS)
-async def update(body: UpdateRequest, call: CallOf) -> Response:
+async def update(body: UpdateRequest, call: CurrentCall) -> Response:
     """Change metadata of documents; their text is neither read nor embedded again."""
     ids = await call.write(
         call.engine.update, body.changes, body.ids, filter=body.filter, timeout=call.remaining
@@ -286,7 +285,7 @@ class FacetsResponse(BaseModel):
 
 
 @router.post("/v1/facets", response_model=FacetsResponse, responses=PROBLEMS)
-async def facets(body: FacetsRequest, call: CallOf) -> Response:
+async def facets(body: FacetsRequest, call: CurrentCall) -> Response:
     """Count, for each value of metadata keys, the documents that match a query and a filter."""
     counts = await call.read(
         call.engine.facets, body.keys, query=body.query, filter=body.filter, limit=body.limit
@@ -310,6 +309,6 @@ class CountResponse(BaseModel):
 
 
 @router.post("/v1/count", response_model=CountResponse, responses=PROBLEMS)
-async def count(body: CountRequest, call: CallOf) -> Response:
+async def count(body: CountRequest, call: CurrentCall) -> Response:
     """Count the documents and passages that match a filter."""
     return json_response((await call.read(call.engine.count, body.filter))._asdict())

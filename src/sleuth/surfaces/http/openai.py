@@ -6,7 +6,7 @@ import base64
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -14,16 +14,16 @@ from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.scores import unit_score
 from sleuth.surfaces.http.search import MOST_QUERY, SearchRequest, retrieve
-from sleuth.surfaces.http.service import Call, call_of
+from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
     from sleuth.types import RetrievedItem
 
-router = APIRouter(tags=["OpenAI"])
+router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
 
-CallOf = Annotated[Call, Depends(call_of)]
 QueryText = Annotated[str, Field(max_length=MOST_QUERY)]
 
 
@@ -103,7 +103,9 @@ class VectorStorePage(BaseModel):
 @router.post(
     "/v1/vector_stores/{vector_store_id}/search", response_model=VectorStorePage, responses=PROBLEMS | MISSING
 )
-async def search_vector_store(vector_store_id: str, body: VectorStoreSearchRequest, call: CallOf) -> Response:
+async def search_vector_store(
+    vector_store_id: str, body: VectorStoreSearchRequest, call: CurrentCall
+) -> Response:
     """Search the index as a vector store; it has the name of its folder."""
     if vector_store_id != call.service.name:
         raise Refusal(
@@ -176,7 +178,7 @@ class EmbeddingsResponse(BaseModel):
 
 
 @router.post("/v1/embeddings", response_model=EmbeddingsResponse, responses=PROBLEMS | MISSING)
-async def embeddings(body: EmbeddingsRequest, call: CallOf) -> Response:
+async def embeddings(body: EmbeddingsRequest, call: CurrentCall) -> Response:
     """Embed texts with the embedder of the index."""
     return json_response(await call.read(_embed, body, call))
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.surfaces.http.answers import PROBLEMS, json_response
 from sleuth.surfaces.http.openai import Usage
+from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import MOST_QUERY
-from sleuth.surfaces.http.service import Call, call_of
+from sleuth.surfaces.http.service import Call, CurrentCall
 
-router = APIRouter(tags=["rerank"])
+router = APIRouter(tags=["rerank"], route_class=JsonRoute)
 
-CallOf = Annotated[Call, Depends(call_of)]
 
 MOST_DOCUMENTS = 1000
 """Documents of one request at most, as Cohere's API has it."""
@@ -89,7 +89,7 @@ class RerankV2Response(BaseModel):
 
 
 @router.post("/v1/rerank", response_model=RerankV1Response, responses=PROBLEMS)
-async def rerank_v1(body: RerankV1Request, call: CallOf) -> Response:
+async def rerank_v1(body: RerankV1Request, call: CurrentCall) -> Response:
     """Order documents by their relevance to a query, as Jina's clients and Open WebUI ask."""
     from sleuth.text import count_tokens
 
@@ -104,7 +104,7 @@ async def rerank_v1(body: RerankV1Request, call: CallOf) -> Response:
 
 
 @router.post("/v2/rerank", response_model=RerankV2Response, responses=PROBLEMS)
-async def rerank_v2(body: RerankV2Request, call: CallOf) -> Response:
+async def rerank_v2(body: RerankV2Request, call: CurrentCall) -> Response:
     """Order documents by their relevance to a query, as Cohere's clients ask."""
     results = await _ranked(body, body.documents, call)
     return json_response({"id": call.id, "results": results, "meta": {"api_version": {"version": "2"}}})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -13,13 +13,14 @@ from sleuth.engine import Engine
 from sleuth.filters import Filter, all_of
 from sleuth.surfaces.http import cursors
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict
-from sleuth.surfaces.http.service import Call, call_of
+from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.tracing import retrieval_span
 
 if TYPE_CHECKING:
     from sleuth.types import Ranking, RetrievedItem
 
-router = APIRouter(tags=["search"])
+router = APIRouter(tags=["search"], route_class=JsonRoute)
 
 MOST_HITS = 1000
 """Hits of one page at most."""
@@ -107,7 +108,7 @@ class SearchResponse(BaseModel):
 
 
 @router.post("/v1/search", response_model=SearchResponse, responses=PROBLEMS | MISSING)
-async def search(body: SearchRequest, call: Annotated[Call, Depends(call_of)]) -> Response:
+async def search(body: SearchRequest, call: CurrentCall) -> Response:
     """Find the passages that answer a query."""
     return Response(await call.read(_search, body, call), media_type="application/json")
 

@@ -10,12 +10,18 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import uvicorn
+
 from sleuth.errors import ArgumentError
+from sleuth.surfaces.http.connections import HEAD_SECONDS, LimitedProtocol
+from sleuth.surfaces.http.keys import KeyFile
 from sleuth.surfaces.http.metrics import WORKERS_VARIABLE
 from sleuth.surfaces.http.settings import ServerSettings, is_loopback
 
@@ -31,18 +37,23 @@ GRACE = 30
 
 _RESTART_SECONDS = 1.0
 
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+
 
 def bind(settings: ServerSettings, *, open_to_all: bool = False) -> socket.socket:
     """Return a socket that listens where the settings say.
 
     Raises:
-        ArgumentError: others could reach a server without keys; an address that is taken or is none of ours.
+        ArgumentError: others could reach a server without keys; an address that is taken or is none of ours;
+            a keys file that is missing or malformed.
     """
     if settings.keys is None and not open_to_all and not is_loopback(settings.host):
         raise ArgumentError(
             f"host must be 127.0.0.1 for a server without keys, got {settings.host!r}: others could read the index. "
             "`sleuth serve keys add NAME --keys keys.json` makes a key; then add `--keys keys.json`"
         )
+    if settings.keys is not None:
+        KeyFile(settings.keys)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -63,19 +74,16 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(
-    engine: Engine, settings: ServerSettings, listener: socket.socket, *, extensions: Sequence[Extension] = ()
-) -> None:
-    """Answer requests until SIGTERM or Ctrl-C; requests that were accepted by then are answered."""
-    import uvicorn
-
+def build_server(engine: Engine, settings: ServerSettings, *, extensions: Sequence[Extension] = ()) -> Server:
+    """The server over an open engine, not yet running."""
     from sleuth.surfaces.http.app import create_app
-    from sleuth.surfaces.http.connections import LimitedProtocol
 
-    app = create_app(engine, settings, extensions=extensions)
+    class Protocol(LimitedProtocol):
+        head_seconds = min(HEAD_SECONDS, settings.deadline)
+
     config = uvicorn.Config(
-        app,
-        http=LimitedProtocol,
+        create_app(engine, settings, extensions=extensions),
+        http=Protocol,
         ws="none",
         log_config=None,
         access_log=False,
@@ -85,7 +93,24 @@ def serve(
         timeout_graceful_shutdown=GRACE,
         lifespan="on",
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    return Server(config)
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which returns when it was told to end, so that its caller can close the index."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Let SIGTERM and Ctrl-C end the server; a second Ctrl-C ends it without waiting for requests."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        previous = {number: signal.signal(number, self.handle_exit) for number in _ENDING}
+        try:
+            yield
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
 
 
 def supervise(
@@ -103,7 +128,7 @@ def supervise(
         nonlocal stopping
         stopping = True
 
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    previous = {number: signal.signal(number, stop) for number in _ENDING}
     with tempfile.TemporaryDirectory(prefix="sleuth-metrics-") as folder:
         environment = {**os.environ, WORKERS_VARIABLE: folder}
         processes = [_start(command, listener, environment) for _ in range(workers)]
@@ -148,10 +173,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def log_lines(*, quiet: bool = False) -> None:
     """Write the log of this process to standard error, one JSON object a line."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Lines())
+    handler.setFormatter(log_formatter())
     root = logging.getLogger()
     root.addHandler(handler)
     logging.getLogger("sleuth").setLevel(logging.WARNING if quiet else logging.INFO)
+
+
+def log_formatter() -> logging.Formatter:
+    """What writes a record as one line of JSON."""
+    return _Lines()
 
 
 class _Lines(logging.Formatter):

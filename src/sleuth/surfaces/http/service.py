@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar
 
-from starlette.requests import Request
+from fastapi import Depends, Request
 
 from sleuth.engine import open_code, open_sources
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
@@ -184,6 +184,14 @@ class Call:
 
 
 def call_of(request: Request) -> Call:
-    """The call that a request is; a dependency of handlers."""
+    """The call that a request is."""
     call: Call = request.scope["sleuth.call"]
     return call
+
+
+async def _current(request: Request) -> Call:
+    return call_of(request)  # awaited in the event loop; FastAPI would run a plain function in a thread
+
+
+CurrentCall: TypeAlias = Annotated[Call, Depends(_current)]
+"""What a handler declares to get its call."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
@@ -12,7 +12,7 @@ from sleuth.errors import SleuthError
 from sleuth.surfaces.http.answers import PROBLEMS, json_response
 from sleuth.surfaces.http.metrics import CONTENT_TYPE
 from sleuth.surfaces.http.problems import Refusal
-from sleuth.surfaces.http.service import Call, call_of
+from sleuth.surfaces.http.service import CurrentCall
 
 router = APIRouter(tags=["status"])
 
@@ -46,7 +46,7 @@ async def livez() -> Response:
 
 
 @router.get("/readyz", response_model=Health, responses={503: PROBLEMS[503]})
-async def readyz(call: Annotated[Call, Depends(call_of)]) -> Response:
+async def readyz(call: CurrentCall) -> Response:
     """Searches are answered: the newest version of the index opens."""
     try:
         await call.service.reads.run(call.service.engine.refresh)
@@ -56,7 +56,7 @@ async def readyz(call: Annotated[Call, Depends(call_of)]) -> Response:
 
 
 @router.get("/metrics", response_class=Response, responses=PROBLEMS)
-async def metrics(call: Annotated[Call, Depends(call_of)]) -> Response:
+async def metrics(call: CurrentCall) -> Response:
     """Counts and times, as Prometheus reads them."""
     call.require("read")
     service = call.service
@@ -68,7 +68,7 @@ async def metrics(call: Annotated[Call, Depends(call_of)]) -> Response:
 
 
 @router.get("/v1/status", response_model=StatusResponse, responses=PROBLEMS)
-async def status(call: Annotated[Call, Depends(call_of)]) -> Response:
+async def status(call: CurrentCall) -> Response:
     """What the index holds. A key with a filter does not see it, since it counts everybody's documents."""
     if call.key.filter is not None:
         raise Refusal(403, "ScopeError", f"the key {call.key.name!r} is limited to a part of the index")

@@ -1,0 +1,253 @@
+"""Requests that are broken, slow, huge or from somebody else's page: each is refused, and the server goes on."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from .conftest import Local, serving
+
+
+@pytest.fixture(scope="module")
+def tight(index: Any) -> Iterator[Local]:
+    """A server with short deadlines and small bodies."""
+    with serving(index, deadline=1, max_body=10_000) as started:
+        yield started
+
+
+def exchange(server: Local, *pieces: bytes, pause: float = 0.0, wait: float = 10.0) -> bytes:
+    """Send raw bytes; what comes back until the server closes or says nothing more."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=wait) as connection:
+        received = b""
+        try:
+            for piece in pieces:
+                connection.sendall(piece)
+                time.sleep(pause)
+            while data := connection.recv(65536):
+                received += data
+        except (TimeoutError, ConnectionError):
+            pass
+        return received
+
+
+def post(body: bytes, *headers: str, path: str = "/v1/search") -> bytes:
+    head = [
+        f"POST {path} HTTP/1.1",
+        "host: localhost",
+        "content-type: application/json",
+        f"content-length: {len(body)}",
+        "connection: close",
+        *headers,
+    ]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1]) if answer else 0
+
+
+def problem_of(answer: bytes) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(answer.partition(b"\r\n\r\n")[2])
+    return values
+
+
+BROKEN: dict[str, bytes] = {
+    "cut": b'{"query": ',
+    "latin": '{"query": "café"}'.encode("latin-1"),
+    "utf-16": '{"query": "a"}'.encode("utf-16"),
+    "surrogate": b'{"query": "\\ud800"}',
+    "nan": b'{"query": "a", "k": NaN}',
+    "huge number": b'{"query": "a", "k": 1e999}',
+    "long number": b'{"query": "a", "k": ' + b"9" * 5000 + b"}",
+    "deep": b"[" * 4900 + b"]" * 4900,
+    "deep filter": b'{"query": "a", "filter": ' + b'{"$not":' * 600 + b"{}" + b"}" * 600 + b"}",
+    "null": b"null",
+    "nothing": b"",
+    "zero byte": b'{"query": "a\\u0000"}',
+    "twice": b'{"query": "a", "query": 3}',
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_bodies_are_refused_or_answered(tight: Local, name: str) -> None:
+    """No body makes the server fail: a problem document, or an answer where the body is JSON after all."""
+    answer = exchange(tight, post(BROKEN[name]))
+    assert status_of(answer) in {200, 400, 422}, answer
+    if status_of(answer) != 200:
+        assert problem_of(answer)["code"]
+        assert b"application/problem+json" in answer
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/xml"]
+)
+def test_only_json_is_read_as_json(tight: Local, kind: str) -> None:
+    """A page of another site can send these without asking the browser: they are no search."""
+    answer = tight.client.post("/v1/search", content=b'{"query": "a"}', headers={"content-type": kind})
+    assert answer.status_code in {415, 422}
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("LOCALHOST:80", 200),
+        ("127.0.0.1:8321", 200),
+        ("[::1]:8321", 200),
+        ("evil.example", 403),
+        ("localhost.evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("", 403),
+    ],
+)
+def test_a_rebound_name_is_refused(tight: Local, host: str, status: int) -> None:
+    """A page whose name resolves to this machine sends that name as Host, and gets nothing."""
+    request = f"GET /v1/status HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n".encode()
+    assert status_of(exchange(tight, request)) == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "http://localhost:1"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 403),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
+    ],
+)
+def test_cross_site_requests_are_refused(tight: Local, headers: dict[str, str], status: int) -> None:
+    """Neither scripts nor images of another site reach the API; the server's own page does."""
+    assert tight.client.get("/v1/status", headers=headers).status_code == status
+    own = {"origin": f"http://127.0.0.1:{tight.port}"}
+    assert tight.client.get("/v1/status", headers=own).status_code == 200
+    assert "access-control-allow-origin" not in tight.client.get("/v1/status", headers=own).headers
+
+
+def test_sites_that_are_allowed_get_cors(index: Any) -> None:
+    """With --cors a site's preflight and requests are answered, another's are not; --allow-host adds a name."""
+    sites, names = ("https://app.example",), ("search.example",)
+    with serving(index, cors_origins=sites, allowed_hosts=names) as started:
+        asked = {"origin": "https://app.example", "access-control-request-method": "POST"}
+        preflight = started.client.options("/v1/search", headers=asked)
+        assert preflight.headers["access-control-allow-origin"] == "https://app.example"
+        answer = started.client.get("/v1/status", headers={"origin": "https://app.example"})
+        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (
+            200,
+            "https://app.example",
+        )
+        assert started.client.get("/v1/status", headers={"origin": "https://evil.example"}).status_code == 403
+        assert started.client.get("/v1/status", headers={"host": "search.example"}).status_code == 200
+
+
+def test_large_bodies_are_refused_before_they_are_read(tight: Local) -> None:
+    """100 MB are refused by their declared length at once, and in pieces as soon as they pass the limit."""
+    head = post(b"").replace(b"content-length: 0", b"content-length: 100000000")
+    started = time.monotonic()
+    answer = exchange(tight, head)
+    assert (status_of(answer), problem_of(answer)["code"]) == (413, "TooLargeError")
+    assert time.monotonic() - started < 1
+    chunked = post(b"").replace(b"content-length: 0", b"transfer-encoding: chunked")
+    piece = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    answer = exchange(tight, chunked, *[piece] * 1600)
+    assert status_of(answer) in {0, 413}  # 0: the connection was closed while we were sending
+    assert tight.client.get("/livez").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        lambda: b"".join(b"x-%d: y\r\n" % n for n in range(100_000)),
+        lambda: b"x: " + b"y" * 1_000_000 + b"\r\n",
+    ],
+    ids=["many", "long"],
+)
+def test_endless_headers_are_refused(tight: Local, head: Callable[[], bytes]) -> None:
+    """10^5 headers, or one of a megabyte, end the connection."""
+    answer = exchange(tight, b"GET /livez HTTP/1.1\r\nhost: localhost\r\n" + head() + b"\r\n")
+    assert status_of(answer) in {0, 431}
+    assert tight.client.get("/livez").status_code == 200
+
+
+def test_a_head_over_the_limit_is_told(tight: Local) -> None:
+    """201 headers get the answer 431."""
+    head = b"".join(b"x-%d: y\r\n" % n for n in range(201))
+    answer = exchange(tight, b"GET /livez HTTP/1.1\r\nhost: localhost\r\n" + head + b"\r\n")
+    assert (status_of(answer), problem_of(answer)["code"]) == (431, "HeadersError")
+
+
+def test_what_is_not_http_is_refused(tight: Local) -> None:
+    """Bytes that are no request get 400 and the end of the connection; so does a request with two lengths."""
+    assert status_of(exchange(tight, b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")) == 400
+    twice = post(b"{}", "content-length: 3")
+    assert status_of(exchange(tight, twice)) == 400
+    smuggled = post(b"{}", "transfer-encoding: chunked")
+    assert status_of(exchange(tight, smuggled)) == 400
+
+
+def test_slow_clients_are_given_up(tight: Local) -> None:
+    """A body that does not end gets 408 at its deadline; others are answered meanwhile."""
+    slow = post(b'{"query": "a"}')[:-5]
+    started = time.monotonic()
+    with socket.create_connection(("127.0.0.1", tight.port), timeout=10) as connection:
+        connection.sendall(slow)
+        assert tight.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
+        answer = connection.recv(65536)
+    assert (status_of(answer), problem_of(answer)["code"]) == (408, "SlowRequestError")
+    assert time.monotonic() - started < 5
+
+
+def test_half_open_connections_do_not_hold_the_server(tight: Local) -> None:
+    """200 connections that never ask are closed in time; others are answered meanwhile."""
+    idle = [socket.create_connection(("127.0.0.1", tight.port), timeout=15) for _ in range(200)]
+    for connection in idle[::2]:
+        connection.sendall(b"POST /v1/search HTTP/1.1\r\nhost: loc")
+    assert tight.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
+    for connection in idle:
+        received = b""
+        while data := connection.recv(65536):
+            received += data
+        assert received == b"" or status_of(received) == 408
+        connection.close()
+
+
+def test_a_reader_that_does_not_read_is_given_up(tight: Local) -> None:
+    """Answers that nobody reads hold no thread: searches go on."""
+    body = json.dumps({"query": "tokens", "explain": True}).encode()
+    request = post(body).replace(b"connection: close\r\n", b"")
+    connection = socket.create_connection(("127.0.0.1", tight.port), timeout=10)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    connection.settimeout(0.5)
+    try:
+        for _ in range(2000):
+            connection.sendall(request)
+    except (TimeoutError, ConnectionError):
+        pass
+    assert tight.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
+    connection.close()
+
+
+def test_paths_and_methods_that_are_none_are_problems(tight: Local) -> None:
+    """404 and 405 are problem documents; websockets are refused."""
+    for method, path, status in (
+        ("GET", "/nothing", 404),
+        ("PUT", "/v1/search", 405),
+        ("GET", "/%ff%00", 404),
+    ):
+        answer = tight.client.request(method, path)
+        assert answer.status_code == status
+        assert answer.json()["status"] == status
+    upgrade = {
+        "connection": "upgrade",
+        "upgrade": "websocket",
+        "sec-websocket-key": "a",
+        "sec-websocket-version": "13",
+    }
+    assert tight.client.get("/v1/search", headers=upgrade).status_code in {400, 404, 405, 426}

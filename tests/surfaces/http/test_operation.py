@@ -1,0 +1,213 @@
+"""Queues, deadlines, logs, metrics, spans, workers, and how a server ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sleuth import Engine
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.http import ServerSettings, bind, log_formatter
+
+from .conftest import make_index, running, serving
+
+
+def add(url: str, n: int) -> httpx.Response:
+    body = {"documents": [{"text": f"Report number {n} about newts.", "id": f"n{n}"}]}
+    return httpx.post(f"{url}/v1/documents", json=body, timeout=30)
+
+
+def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    """kill -9 in the middle of adds: each add that was answered is in the index, and the index is sound."""
+    path = make_index(tmp_path / "index")
+    acknowledged: list[int] = []
+    with running(path, "--quiet") as started:
+
+        def client(first: int) -> None:
+            for n in range(first, first + 1000):
+                try:
+                    if add(started.url, n).status_code == 200:
+                        acknowledged.append(n)
+                except httpx.TransportError:
+                    return
+
+        with ThreadPoolExecutor(4) as pool:
+            work = [pool.submit(client, 1000 * i) for i in range(4)]
+            while len(acknowledged) < 12:
+                time.sleep(0.02)
+            started.process.send_signal(signal.SIGKILL)
+            started.process.wait(10)
+            for client_of in work:
+                client_of.result()
+    with Engine.open(path) as engine:
+        assert [n for n in acknowledged if not engine.get(f"n{n}")] == []
+        assert all(finding.level != "error" for finding in engine.check(full=True))
+
+
+def test_what_was_accepted_is_answered_when_the_server_ends(tmp_path: Path) -> None:
+    """SIGTERM: requests in the queue are answered, then the process ends with 0 and the index is closed."""
+    path = make_index(tmp_path / "index")
+    with running(path, "--quiet") as started, ThreadPoolExecutor(20) as pool:
+        answers = [pool.submit(add, started.url, n) for n in range(20)]
+        while started.client.get("/metrics").text.find('sleuth_queue_waiting{lane="writes"} 0.0') >= 0:
+            if all(answer.done() for answer in answers):
+                break
+        started.process.send_signal(signal.SIGTERM)
+        statuses = []
+        for answer in answers:
+            try:
+                statuses.append(answer.result(timeout=30).status_code)
+            except httpx.TransportError:
+                statuses.append(0)  # was not accepted before the end
+        assert started.process.wait(30) == 0
+    with Engine.open(path) as engine:
+        held = [n for n in range(20) if engine.get(f"n{n}")]
+    assert [n for n, status in enumerate(statuses) if status == 200] == held
+    assert held
+
+
+def test_a_full_queue_is_told_at_once(index: Path) -> None:
+    """With one thread and no room to wait, searches at the same time get 503 with Retry-After instead of waiting."""
+    with serving(index, threads=1, queue=0) as started, ThreadPoolExecutor(8) as pool:
+        body = {"query": "tokens " * 500, "explain": True, "snippets": True}
+
+        def search(_: int) -> httpx.Response:
+            return httpx.post(f"{started.url}/v1/search", json=body, timeout=30)
+
+        answers = list(pool.map(search, range(16)))
+    assert {answer.status_code for answer in answers} == {200, 503}
+    refusals = [answer for answer in answers if answer.status_code == 503]
+    assert {(answer.headers["retry-after"], answer.json()["code"]) for answer in refusals} == {
+        ("1", "QueueFullError")
+    }
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_logs_tell_ids_and_never_queries(index: Path, shown: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Each request is logged with its id; the text of a query only where it is asked for."""
+    caplog.set_level("INFO", "sleuth")
+    with serving(index, log_queries=shown) as started:
+        headers = {"x-request-id": "my-id.7"}
+        answer = started.client.post("/v1/search", json={"query": "xylophone"}, headers=headers)
+        assert answer.headers["x-request-id"] == "my-id.7"
+        started.client.post("/v1/ask", json={"query": "xylophone"})
+        started.client.post("/v1/search", json={"query": "xylophone", "filter": "("})
+        bad = started.client.get("/livez", headers={"x-request-id": "a b"})
+        assert bad.headers["x-request-id"] != "a b"
+    entries = [json.loads(log_formatter().format(record)) for record in caplog.records]
+    entry = next(entry for entry in entries if entry.get("request_id") == "my-id.7")
+    assert (entry["route"], entry["status"], entry["k"]) == ("/v1/search", 200, 10)
+    assert ("xylophone" in json.dumps(entries)) == shown
+
+
+def test_metrics_count_requests_legs_and_the_version(tmp_path: Path) -> None:
+    """Prometheus reads requests by route and status, seconds per leg, the queues and the version of the index."""
+    with serving(make_index(tmp_path / "index")) as started:
+        started.client.post("/v1/search", json={"query": "tokens"})
+        started.client.post("/v1/search", json={"query": 3})
+        before = started.client.get("/metrics").text
+        add(started.url, 1)
+        after = started.client.get("/metrics").text
+    for line in (
+        'sleuth_requests_total{route="/v1/search",status="200"} 1.0',
+        'sleuth_requests_total{route="/v1/search",status="422"} 1.0',
+        'sleuth_leg_seconds_count{leg="lexical",status="ok"}',
+        'sleuth_leg_seconds_count{leg="dense",status="ok"}',
+        'sleuth_queue_waiting{lane="reads"} 0.0',
+    ):
+        assert line in before
+    version = [
+        float(text.rpartition("sleuth_index_version ")[2].partition("\n")[0]) for text in (before, after)
+    ]
+    assert version[1] == version[0] + 1
+
+
+def test_spans_follow_the_conventions() -> None:
+    """A search makes a server span and below it a retrieval span; neither tells the query's text."""
+    import asyncio
+    import tempfile
+
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    from sleuth.surfaces.http import create_app
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    async def ask(engine: Engine) -> int:
+        transport = httpx.ASGITransport(create_app(engine, ServerSettings()))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            headers = {"traceparent": parent}
+            return (await client.post("/v1/search", json={"query": "secret"}, headers=headers)).status_code
+
+    with Engine.open(make_index(Path(tempfile.mkdtemp()) / "notes")) as engine:
+        assert asyncio.run(ask(engine)) == 200
+    inner, outer = exporter.get_finished_spans()
+    assert (outer.name, inner.name) == ("POST /v1/search", "retrieval notes")
+    assert outer.parent is not None
+    assert format(outer.parent.span_id, "x") == "b7ad6b7169203331"
+    assert inner.parent is not None
+    assert outer.context is not None
+    assert inner.parent.span_id == outer.context.span_id
+    assert dict(inner.attributes or {}) == {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.data_source.id": "notes",
+        "gen_ai.request.top_k": 10,
+    }
+    assert "secret" not in str([span.to_json() for span in (inner, outer)])
+
+
+@pytest.mark.slow
+def test_workers_share_the_index_and_their_counts(tmp_path: Path) -> None:
+    """Two processes answer on one port, see each other's additions, and one that dies is replaced."""
+    with running(make_index(tmp_path / "index"), "--workers", "2", "--quiet") as started:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                started.client.get("/livez")
+                break
+            except httpx.TransportError:
+                time.sleep(0.1)
+        assert add(started.url, 5).status_code == 200
+        for _ in range(20):  # connections of their own: either process may answer
+            answer = httpx.get(f"{started.url}/v1/documents/n5")
+            assert answer.status_code == 200
+        counted = httpx.get(f"{started.url}/metrics").text
+        assert 'sleuth_requests_total{route="/v1/documents/{id}",status="200"} 20.0' in counted
+        started.process.send_signal(signal.SIGTERM)
+        assert started.process.wait(30) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"host": "::"}, "--keys keys.json"),
+        ({"host": "203.0.113.1"}, "host must be 127.0.0.1"),
+        ({"keys": Path("nothing.json")}, "sleuth serve keys add"),
+        ({"deadline": 0}, "deadline must be"),
+        ({"queue": -1}, "queue must be 0 or more"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why(options: dict[str, Any], words: str) -> None:
+    """Wrong settings are refused before the index is opened, with the command that mends them."""
+    with pytest.raises(ArgumentError, match=words):
+        bind(ServerSettings(**{"port": 0, **options}))
+
+
+def test_a_port_that_is_taken_is_named(index: Path) -> None:
+    """A second server on a port ends with one line that says so."""
+    with serving(index) as started, pytest.raises(ArgumentError, match=f"127.0.0.1:{started.port}"):
+        bind(ServerSettings(port=started.port))
