@@ -72,6 +72,31 @@ def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
             assert len(contents(snapshot)) == 5000
 
 
+def test_a_record_that_is_cut_off_under_a_reader(path: Path) -> None:
+    """The next read says so, where reading what SQLite has mapped of the lost end would kill the process."""
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            put(writer, "b", *(["more text"] * 5000))
+        assert store._database.checkpoint(force=True)
+        with store.reader() as snapshot:
+            assert len(contents(snapshot)) == 10_000
+        whole = (path / "record.sqlite").read_bytes()
+        for length in (len(whole) // 2, 8192, 0):
+            os.truncate(path / "record.sqlite", length)
+            with pytest.raises(IndexDamagedError, match="was cut off while it was open"), store.reader():
+                pass
+        (path / "record.sqlite").write_bytes(whole)
+        with store.reader() as snapshot:
+            assert len(contents(snapshot)) == 10_000
+        with store.writer() as writer:
+            writer.delete(["b"])
+        store.compact()
+        assert (path / "record.sqlite").stat().st_size < len(whole)
+        with store.reader() as snapshot:
+            assert len(contents(snapshot)) == 5_000
+
+
 def _change(statement: str, *values: Any) -> Callable[[sqlite3.Connection], None]:
     def change(connection: sqlite3.Connection) -> None:
         connection.execute(statement, values)

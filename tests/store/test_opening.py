@@ -10,7 +10,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from sleuth.errors import FormatVersionError, IndexNotFoundError, StoreError
+from sleuth.engine import Engine, open_code
+from sleuth.errors import FormatVersionError, IndexNotFoundError, IndexUnsafeError, StoreError
 from sleuth.store import Store
 from sleuth.store.catalogue import schema
 from sleuth.store.health import opening
@@ -52,3 +53,26 @@ def test_a_record_that_is_for_nobody_to_make(store: Store, monkeypatch: pytest.M
     assert Store.is_at(store.path)
     with Store.open(store.path, create=True) as reader:
         assert not reader.writable
+
+
+@pytest.mark.parametrize("record", ["record.sqlite", "code.db"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER own AFTER INSERT ON segments BEGIN DELETE FROM segments; END",
+        "CREATE VIEW own AS SELECT 1 AS key",
+        "CREATE TABLE own(key INTEGER PRIMARY KEY)",
+        "CREATE INDEX own ON segments(abs(first))",
+        "CREATE VIRTUAL TABLE own USING fts5(text)",
+    ],
+)
+def test_a_schema_that_sleuth_did_not_make(tmp_path: Path, record: str, statement: str) -> None:
+    """Triggers, views and other objects in a database are refused by name before anything is read or written."""
+    with Engine.open(tmp_path, create=True, embedder=""), open_code(tmp_path, create=True):
+        pass
+    with sqlite3.connect(tmp_path / record) as connection:
+        connection.execute(statement)
+    connection.close()
+    with pytest.raises(IndexUnsafeError, match="'own' that Sleuth did not make") as raised:
+        Engine.open(tmp_path) if record == "record.sqlite" else open_code(tmp_path)
+    assert raised.value.part == record

@@ -244,7 +244,7 @@ class Store:
     def _merge_leg(self, name: str, *, whole: bool = False) -> merging.Merged | None:
         """Merge what the plan says, or all of it; None where there is nothing to merge."""
         leg = self._views.legs[name]
-        connection = self._database.readers.acquire()
+        connection = self._database.reader()
         with self._database.given_back(connection) as done, record.translated(self.path):
 
             def rank(keys: NDArray[np.int64]) -> NDArray[np.uint32] | None:
@@ -415,7 +415,7 @@ class _Reading:
 
     def __enter__(self) -> IndexSnapshot:
         store = self._store
-        self._connection = connection = store._database.readers.acquire()
+        self._connection = connection = store._database.reader()
         try:
             loaded, version = store._begin(connection)
             return IndexSnapshot(connection, version, loaded)

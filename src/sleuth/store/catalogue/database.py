@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sleuth.errors import StoreError
+from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.pool import ConnectionPool
@@ -22,6 +22,7 @@ from sleuth.store.record.layout import Connection
 _LOG_BYTES = 4 << 20
 """A log larger than this is copied into the database, in the background."""
 _BUSY_MS = 20
+_HEADER_BYTES = 100
 
 
 class Database:
@@ -52,6 +53,7 @@ class Database:
         self.writers = ConnectionPool(lambda: record.connect(file, books, write=True), str(path))
         self._locks: list[WriterLock] = []
         self._swept = False
+        self._length = 0  # of the record's file, when it was last looked at
         _DATABASES.add(self)
 
     # --- connections
@@ -65,9 +67,33 @@ class Database:
         """
         pool = self.writers if write else self.readers
         with record.translated(self.path):
-            connection = pool.acquire()
+            connection = self.writers.acquire() if write else self.reader()
             with self.given_back(connection, pool):
                 yield connection
+
+    def reader(self) -> Connection:
+        """A connection of `readers`, for the caller to give back.
+
+        The length of the file is looked at first: to read what SQLite has mapped of a lost end kills the process.
+
+        Raises:
+            IndexDamagedError: the file is shorter than it says itself.
+        """
+        self._check_length()
+        return self.readers.acquire()
+
+    def _check_length(self) -> None:
+        file = self.path / self.names.record
+        try:
+            length = os.stat(file).st_size  # noqa: PTH116 - for every query
+            if length < self._length and _is_cut_off(file):
+                raise IndexDamagedError(
+                    f"{file} was cut off while it was open: close the index and run `sleuth doctor --repair`",
+                    path=str(self.path),
+                )
+        except OSError:  # SQLite says what is wrong
+            return
+        self._length = length
 
     @contextmanager
     def given_back(
@@ -186,6 +212,19 @@ def _checkpoint(connection: Connection) -> bool:
         return not busy and pages == copied
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(record.BUSY_SECONDS * 1000)}")
+
+
+def _is_cut_off(file: Path) -> bool:
+    """Whether a database is shorter than its header says, by more pages than its log can hold."""
+    for _ in range(2):  # a log may be copied into it meanwhile
+        length = file.stat().st_size
+        with file.open("rb") as stream:
+            header = stream.read(_HEADER_BYTES)
+        page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+        logged = log_bytes(file) // (page + 1)
+        if len(header) == _HEADER_BYTES and length >= page * (pages - logged):
+            return False
+    return True
 
 
 _DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import Codebooks
 
 _CREATION_SECONDS = 10.0
+_OWN = re.compile(r"CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)")
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 
 
 class Schema(NamedTuple):
@@ -125,6 +128,7 @@ def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> b
     """Whether the tables were made: False for what a crash left of a creation."""
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found == schema.format:
+        _refuse_others(connection, path, schema)
         return True
     if not found and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         return False
@@ -132,6 +136,23 @@ def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> b
         f"{path} has format {found}, this version of Sleuth reads format {schema.format}: {schema.again}",
         path=str(path.parent),
     )
+
+
+def _refuse_others(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
+    """Refuse triggers, views and tables that Sleuth does not make: they could change what a statement does.
+
+    Raises:
+        IndexUnsafeError: there is one; names it.
+    """
+    own = {(kind.lower(), name) for kind, name in _OWN.findall(schema.statements)}
+    for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_schema"):
+        is_automatic = statement is None and kind == "index"
+        if not (is_automatic or (str(kind), str(name)) in own) or _VIRTUAL.match(str(statement)):
+            raise IndexUnsafeError(
+                f"{path} holds a {kind} {name!r} that Sleuth did not make: index the documents again in another folder",
+                path=str(path.parent),
+                part=path.name,
+            )
 
 
 @contextmanager
