@@ -103,8 +103,16 @@ def test_code_is_no_sentence() -> None:
 def test_repeats_are_passed_over() -> None:
     """A chosen sentence is not said again in the same words."""
     items = [item("a", "Ice melts in warm water."), item("b", "In warm water ice melts. Ice floats.")]
-    chosen = extract.choose(score_sentences("ice melts water", items), 3)
+    chosen = extract.choose(score_sentences("does ice float or melt", items), 3)
     assert [one.sentence.text for one in chosen] == ["Ice melts in warm water.", "Ice floats."]
+
+
+def test_parts_far_below_the_best_are_left_out() -> None:
+    """What scores below .7 of the best part is not quoted, though there is room."""
+    items = [item("a", "Ice melts in warm water.", 3.0), item("b", "Warm coats are sold here.", 1.0)]
+    ranked = score_sentences("does ice melt in warm water", items)
+    assert len(ranked) == 2
+    assert [one.sentence.text for one in extract.choose(ranked, 3)] == ["Ice melts in warm water."]
 
 
 def test_scripts_without_spaces() -> None:

@@ -193,6 +193,12 @@ def passage_priors(items: Sequence[RetrievedItem]) -> list[float]:
     return [1 - place / len(items) for place in range(len(items))]
 
 
+SHARE = 0.7
+"""Of the best part's score that a further part needs to be quoted. On the questions about Python's reference, no answer
+is lost from .6 to .9, and quotes get an eighth shorter at .7.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A chosen part, and the parts that say the same or contradict it.
@@ -209,11 +215,12 @@ class Statement:
 
 
 def choose(sentences: Sequence[Sentence], count: int, *, analyze: Analyze = plain_words) -> list[Statement]:
-    """Return the best `count` parts as statements; a part that repeats most words of a better one joins it.
+    """Return up to `count` of the best parts as statements; a part that repeats most words of a better one joins it.
 
     Args:
-        sentences: best first.
+        sentences: best first. Those below `SHARE` of the best score are no statements of their own.
     """
+    least = SHARE * sentences[0].score if sentences else 0.0
     chosen: list[Statement] = []
     seen: list[frozenset[str]] = []
     for sentence in sentences:
@@ -221,7 +228,7 @@ def choose(sentences: Sequence[Sentence], count: int, *, analyze: Analyze = plai
         twin = next((i for i, other in enumerate(seen) if _is_repeat(own, other)), None)
         if twin is not None:
             chosen[twin] = _joined(chosen[twin], sentence)
-        elif len(chosen) < count:
+        elif len(chosen) < count and sentence.score >= least:
             chosen.append(Statement(sentence))
             seen.append(own)
     return chosen
