@@ -160,3 +160,26 @@ def test_show_says_why_a_file_is_not_there(tmp_path: Path) -> None:
         done = run(tmp_path, "show", name)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert reason in done.stderr
+
+
+def test_uses_that_nobody_can_tell(place: Path) -> None:
+    """`refs` shows the line of a use and names near unknown ones; `impact` counts uses that may mean another."""
+    uses = answer(place, "refs", "record")["references"]
+    assert {"ledger.record(order)", "return [record(o) for o in ()]"} <= {use["text"] for use in uses}
+    assert "ledger.record(order)" in run(place, "refs", "record").stdout
+    unknown = run(place, "refs", "recrod")
+    assert unknown.returncode == 1
+    assert "nothing is called 'recrod'; near it: record" in unknown.stderr
+    charge = answer(place, "impact", "PaymentProcessor.charge")
+    assert {use["text"] for use in charge["uncertain"]} >= {"if stripe.charge(self.key, order.total):"}
+    listed = run(place, "impact", "PaymentProcessor.charge")
+    assert f"{len(charge['uncertain'])} uses of charge may mean it too" in listed.stderr
+    assert "stripe.charge" in listed.stdout
+
+
+def test_a_budget_is_not_capped_by_the_number_of_hits(place: Path) -> None:
+    """With a budget, as many pieces are shown as fit, however small -k is."""
+    small = run(place, "search", "order", "payment", "-k", "1", "--budget", "60").stdout
+    large = run(place, "search", "order", "payment", "-k", "1", "--budget", "2000").stdout
+    assert large.count("### File") > 3
+    assert len(small) <= 4 * 60 + 1

@@ -303,3 +303,25 @@ def test_damaged_tables_are_refused(at: int, instead: bytes) -> None:
         assert [table.shape[1] for table in tables[:4]] == [15, 7, 4, 4]
     with pytest.raises(CodeError, match="index again"):
         unpack_tables(bytes(packed[: len(packed) // 2]))
+
+
+@pytest.mark.parametrize(
+    ("line", "use"),
+    [
+        ("a = Base", "Base"),
+        ("b = Color.RED", "Color"),
+        ("with lock: pass", "lock"),
+        ("with lock as held: pass", "lock"),
+        ("with self.guard: pass", "guard"),
+        ("@register\ndef f(): ...", "register"),
+        ("@app.route('/')\ndef f(): ...", "route"),
+        ('def f(x: "Node"): ...', "Node"),
+        ('def f() -> list["Node"]: ...', "Node"),
+        ("def f(): return handler", "handler"),
+        ("table = {'a': handler}", "handler"),
+        ("pair = (first, second)", "second"),
+    ],
+)
+def test_plain_uses_of_python(line: str, use: str) -> None:
+    """Context managers, decorators, annotations in quotes and names that are only mentioned are references."""
+    assert use in {reference.name for reference in parse_source(line.encode(), "python", "x.py").references}

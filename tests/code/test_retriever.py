@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, render_context
-from sleuth.code.search import best_of, rank_files, ranking, read_query
+from sleuth.code.search import best_of, count_tokens, rank_files, ranking, read_query
 from sleuth.errors import ArgumentError, EmbeddingError, RetrievalError
 from sleuth.types import Explanation
 
@@ -184,6 +184,27 @@ def test_context_fits_the_budget() -> None:
     assert render_context(hits, 0) == ""
     with pytest.raises(ArgumentError, match="budget"):
         render_context(hits, -1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 60), max_size=12), st.integers(0, 600))
+def test_context_is_spent_by_rank(lengths: list[int], budget: int) -> None:
+    """No hit is shown in more detail than one above it, and what is left out would not have fitted as a place."""
+    hits = [
+        RetrievedContext(
+            f"m{i}.py", "def f():" + "\n    x = 1" * n, 1, n + 1, 1.0, symbol=f"f{i}", signature="def f()"
+        )
+        for i, n in enumerate(lengths)
+    ]
+    text = render_context(hits, budget)
+    assert count_tokens(text) <= budget
+    detail = [
+        3 if hit.render() in text else 2 if hit.outline() in text else 1 if hit.place() in text else 0
+        for hit in hits
+    ]
+    assert detail == sorted(detail, reverse=True)
+    if 0 in detail:
+        assert count_tokens(f"{text}\n\n{hits[detail.index(0)].place()}") > budget
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -134,11 +134,33 @@ class Navigator:
                         "line": reference.line,
                         "role": reference.role,
                         "inside": inside,
+                        "text": self._snapshot.lines(file, reference.line, reference.line).strip(),
                         "definition": describe(target.file, target.symbol) if target is not None else None,
                         "confidence": resolved.confidence if resolved is not None else 0.0,
                     }
                 )
         return sorted(found, key=lambda r: (r["file_path"], r["line"]))
+
+    def uncertain_uses(self, name: str) -> list[dict[str, Any]]:
+        """Return the uses of the bare name that may mean this definition or something else, as `find_references` does.
+
+        Nothing says what they mean, so `impact` leaves them out.
+        """
+        uses = self.find_references(name.rpartition(".")[2])
+        return [use for use in uses if use["definition"] is None and use["role"] != "import"]
+
+    def near(self, name: str) -> list[str]:
+        """Return names of definitions that are spelled like this one, at most three."""
+        import difflib
+
+        last = name.rpartition(".")[2]
+        names = {
+            symbol.name
+            for row in self._snapshot.files[:2_000]
+            for symbol in self._snapshot.detail(row).symbols
+            if symbol.name[:1].lower() == last[:1].lower()
+        }
+        return difflib.get_close_matches(last, sorted(names), 3, 0.6)
 
     def callers(self, name: str) -> list[dict[str, Any]]:
         """Definitions that call or instantiate what the name means."""
@@ -191,17 +213,6 @@ class Navigator:
     def _known(self, name: str) -> list[Definition]:
         found = self._snapshot.definitions(name)
         if not found:
-            import difflib
-
-            last = name.rpartition(".")[2].lower()
-            names = {
-                s.name
-                for row in self._snapshot.files[:2_000]
-                for s in self._snapshot.detail(row).symbols
-                if s.name[:1].lower() == last[:1]
-            }
-            near = difflib.get_close_matches(name.rpartition(".")[2], sorted(names), 3, 0.6)
-            raise ArgumentError(
-                f"name must be defined in the snapshot, got {name!r}; near it: {', '.join(near) or 'nothing'}"
-            )
+            near = ", ".join(self.near(name)) or "nothing"
+            raise ArgumentError(f"name must be defined in the snapshot, got {name!r}; near it: {near}")
         return found

@@ -1,3 +1,4 @@
+from sleuth.code.search.context import count_tokens as count_tokens
 from sleuth.code.search.phrases import pairs_of as pairs_of
 from sleuth.code.search.phrases import phrase_scores as phrase_scores
 from sleuth.code.search.query import read_query as read_query

@@ -66,6 +66,10 @@ class RetrievedContext:
         """`render` with the signature in place of the code."""
         return "\n".join([*self._head(), "[OUTLINE]", self.signature or self.content.split("\n", 1)[0]])
 
+    def place(self) -> str:
+        """Return its path, lines and name, on one line."""
+        return f"- {self.file_path}:{self.start_line}-{self.end_line} {self.symbol}".rstrip()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "explanation"}
@@ -101,17 +105,27 @@ def count_tokens(text: str) -> int:
 def render_context(
     hits: Sequence[RetrievedContext], budget: int = 4000, *, count: Callable[[str], int] = count_tokens
 ) -> str:
-    """The best set of hits that fits a prompt, in order of score; outlines where a body does not fit.
+    """Render the hits in order of score: bodies of the best, then signatures of the next, then their places.
+
+    No hit is shown in more detail than one that is ranked above it.
 
     Args:
         budget: tokens, as `count` counts them; never exceeded.
     """
     check_count(budget, "budget")
-    text = ""
+    forms = iter((RetrievedContext.render, RetrievedContext.outline, RetrievedContext.place))
+    form = next(forms)
+    text, last = "", ""
     for hit in hits:
-        for piece in (hit.render(), hit.outline()):
-            longer = f"{text}\n\n{piece}" if text else piece
+        while True:
+            piece = form(hit)
+            between = "\n" if last.startswith("- ") and piece.startswith("- ") else "\n\n"
+            longer = f"{text}{between}{piece}" if text else piece
             if count(longer) <= budget:
-                text = longer
+                text, last = longer, piece
                 break
+            shorter = next(forms, None)
+            if shorter is None:
+                return text
+            form = shorter
     return text

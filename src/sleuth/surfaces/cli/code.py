@@ -150,6 +150,11 @@ def _report(report: IndexReport, *, json: bool) -> None:
     )
 
 
+_LEAST_TOKENS = 20
+"""What a hit takes at least of a budget."""
+_MOST_HITS = 200
+
+
 @code.command("search")
 def search(
     query: Annotated[
@@ -201,7 +206,7 @@ def search(
             text,
             snapshot.repository.id,
             snapshot.info.id,
-            k,
+            k if budget is None else max(k, min(budget // _LEAST_TOKENS, _MOST_HITS)),
             strategy or "keyword",
             {key: value for key, value in given.items() if value},
             expand=expand or (),
@@ -312,6 +317,7 @@ def refs(
         navigator = Navigator(snapshot)
         definitions = navigator.find_definition(name)
         uses = navigator.callers(name) if callers else navigator.find_references(name)
+        near = [] if definitions or uses else navigator.near(name)
     if json:
         print_json(
             {
@@ -327,9 +333,18 @@ def refs(
         for use in uses:
             sure = f"{use['confidence']:.2f}"
             role, inside = use.get("role", "call"), use.get("inside") or use.get("name") or ""
-            say_row(f"{use['file_path']}:{use.get('at', use['line'])}", role, inside, sure)
+            say_row(
+                f"{use['file_path']}:{use.get('at', use['line'])}", role, inside, sure, use.get("text", "")
+            )
     if not definitions and not uses:
+        console(stderr=True).print(
+            f"sleuth: nothing is called {name!r}; near it: {', '.join(near) or 'nothing'}", markup=False
+        )
         raise typer.Exit(1)
+
+
+_SHOWN = 20
+"""Uncertain uses that are listed."""
 
 
 @code.command("impact")
@@ -347,17 +362,25 @@ def impact(
     from sleuth.code import Navigator
 
     with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
-        snapshot = place.snapshot
-        touched = Navigator(snapshot).impact(name, hops)
+        navigator = Navigator(place.snapshot)
+        touched = navigator.impact(name, hops)
+        uncertain = navigator.uncertain_uses(name)
     if json:
-        print_json(
-            {"name": name, "stale": place.stale, "hops": hops, "touched": [t.to_dict() for t in touched]}
-        )
+        facts = {"name": name, "stale": place.stale, "hops": hops}
+        print_json(facts | {"touched": [t.to_dict() for t in touched], "uncertain": uncertain})
     else:
         for t in touched:
             where, sure = f"{t.file_path}:{t.line}", f"{t.confidence:.2f}"
             say_row(t.hops, where, t.name or "(module)", sure, f"through {t.through}")
-    if not touched:
+        for use in uncertain[:_SHOWN]:
+            say_row(
+                "?", f"{use['file_path']}:{use['line']}", use["inside"] or "(module)", "0.00", use["text"]
+            )
+        if uncertain:
+            console(stderr=True).print(
+                f"sleuth: {len(uncertain)} uses of {name.rpartition('.')[2]} may mean it too", markup=False
+            )
+    if not touched and not uncertain:
         raise typer.Exit(1)
 
 

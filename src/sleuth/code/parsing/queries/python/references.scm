@@ -13,6 +13,15 @@
 (argument_list (identifier) @name) @reference.value
 (keyword_argument value: (identifier) @name) @reference.value
 (list (identifier) @name) @reference.value
+(tuple (identifier) @name) @reference.value
+(pair value: (identifier) @name) @reference.value
+(return_statement (identifier) @name) @reference.value
+(with_item value: (identifier) @name) @reference.value
+(with_item value: (as_pattern . (identifier) @name)) @reference.value
+(with_item value: (attribute object: (_) @qualifier attribute: (_) @name)) @reference.value
+; `a = Base` and `Color.RED`: of other names nearly all are variables.
+((assignment right: (identifier) @name) @reference.value (#match? @name "^_?[A-Z]"))
+((attribute object: (identifier) @name) @reference.value (#match? @name "^_?[A-Z]"))
 
 (type [
   (identifier) @name
@@ -20,6 +29,8 @@
   (generic_type (identifier) @name)
   (subscript value: (attribute object: (_) @qualifier attribute: (_) @name))
 ]) @reference.type
+; A name in quotes, since it is defined further down: `def parent(self) -> "Node"`.
+((type (string (string_content) @name)) @reference.type (#match? @name "^[A-Za-z_][A-Za-z_0-9]*$"))
 ; Unions of two to four types: `A | B`, `A | B | C`, …
 (type (binary_operator [
   (identifier) @name
