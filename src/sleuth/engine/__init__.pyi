@@ -24,6 +24,7 @@ from sleuth.engine.doctor import Diagnosis as Diagnosis
 from sleuth.engine.doctor import examine as examine
 from sleuth.engine.doctor import mend as mend
 from sleuth.engine.doctor import try_plugins as try_plugins
+from sleuth.engine.elsewhere import SCHEMES as SCHEMES
 from sleuth.engine.elsewhere import SHARDS as SHARDS
 from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.fusion import LEGS as LEGS

@@ -14,12 +14,25 @@ if TYPE_CHECKING:
 SHARDS = "cluster.json"
 """In the folder of an index of several shards, the file that describes them."""
 
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "file")
+"""Of addresses in object storage."""
+
+_ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):/(/?)(?=[^/]|/)", re.IGNORECASE)
 
 
-def is_address(path: object) -> bool:
-    """Return whether this names an index in object storage, as `s3://bucket/name` does."""
-    return isinstance(path, str) and _ADDRESS.match(path) is not None
+def address_of(path: str | Path) -> str | None:
+    """Return the address in object storage that this is, such as `s3://bucket/name`; None for a folder.
+
+    A `Path` that was made of an address has lost a slash, which is put back.
+    """
+    text = str(path)
+    match = _ADDRESS.match(text)
+    if match is None:
+        return None
+    if isinstance(path, str):
+        return text if match[2] else None
+    scheme, rest = match[1].lower(), text[match.end() :]
+    return f"{scheme}:///{rest}" if scheme == "file" else f"{scheme}://{rest}"
 
 
 def opener_of(path: str | Path) -> Callable[..., Engine] | None:
@@ -27,9 +40,9 @@ def opener_of(path: str | Path) -> Callable[..., Engine] | None:
 
     The room that knows both is above this one, so it is named here and imported when it is needed.
     """
-    if is_address(path):
-        opener: Any = import_module("sleuth.cluster.published").open_published
-        return opener  # type: ignore[no-any-return]
+    if (address := address_of(path)) is not None:
+        published: Any = import_module("sleuth.cluster.published").open_published
+        return lambda _, **options: published(address, **options)
     try:
         is_sharded = (Path(path) / SHARDS).is_file()
     except (TypeError, ValueError, OSError):

@@ -8,7 +8,7 @@ with Engine.open("index", create=True) as engine:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +50,8 @@ class Engine(Contents, Answering):
         repairs: what was mended on opening; empty for a healthy index.
         scope: the filter that everything is limited to, None for no limit.
     """
+
+    _after_close: Callable[[], object] = staticmethod(lambda: None)
 
     def __init__(
         self, store: Store, embedder: Embedder | None = None, *, scope: Filter | None = None
@@ -318,6 +320,10 @@ class Engine(Contents, Answering):
             store.close()
             raise
 
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Call this when the engine has let go of the index."""
+        self._after_close = callback
+
     @property
     def store(self) -> Store:
         """Where the index lives: for what is built over several engines."""
@@ -426,6 +432,7 @@ class Engine(Contents, Answering):
             if not self._is_view:
                 self._searchers.forget()
                 self._store.close(finish=finish)
+                self._after_close()
 
     def __enter__(self) -> Engine:
         return self

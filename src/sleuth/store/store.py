@@ -79,15 +79,26 @@ class Store:
         """Whether there is an index at `path`; raises as `open` does for one that does not open."""
         return not opening.is_missing(schema.folder_at(path))
 
+    @staticmethod
+    def note_version(folder: Path, version: int) -> None:
+        """Note beside a copy of a record that it is complete up to this version."""
+        mark.write(folder, version)
+
     @classmethod
     def open(
-        cls, path: str | Path, *, create: bool = False, settings: Mapping[str, Any] | None = None
+        cls,
+        path: str | Path,
+        *,
+        create: bool = False,
+        settings: Mapping[str, Any] | None = None,
+        immutable: bool = False,
     ) -> Store:
         """Open the index at `path`.
 
         Args:
             create: make it where there is none; an index that is there is opened as it is.
             settings: JSON values kept with a new index; not compared with those of an old one.
+            immutable: read it as files that nobody changes, this process included.
 
         Raises:
             ArgumentError: a path that can be none.
@@ -100,6 +111,8 @@ class Store:
             opening.create(folder, settings or {})
         noted = mark.read(folder)
         access = opening.probe(folder)
+        if immutable:
+            access = access._replace(writable=False, immutable=True)
         store = cls(folder, writable=access.writable, immutable=access.immutable)
         try:
             store._introduce(noted)

@@ -48,6 +48,9 @@ COMMANDS = {
     "web": "web",
     "kb": "kb",
     "code": "code",
+    "publish": "publish",
+    "versions": "publish",
+    "fetch": "publish",
     "serve": "serve",
     "mcp": "mcp",
 }

@@ -1,0 +1,85 @@
+"""Opens a published index read-only: fetches a version into the cache, and serves it from there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sleuth.cluster.engine import ShardedEngine
+from sleuth.cluster.shards.store import ShardedStore
+from sleuth.cluster.storage import versions
+from sleuth.cluster.storage.address import Address
+from sleuth.cluster.storage.cache import Cache
+from sleuth.cluster.storage.objects import ObjectFolder
+from sleuth.engine import Engine, open_embedder
+from sleuth.errors import ArgumentError, StoreError
+from sleuth.filters import as_filter
+from sleuth.store import Store
+
+if TYPE_CHECKING:
+    from sleuth.cluster.storage.manifest import Manifest
+    from sleuth.filters import Filter
+    from sleuth.protocols import Embedder
+    from sleuth.settings import IndexSettings
+
+
+def open_published(
+    address: str | Path,
+    *,
+    create: bool = False,
+    settings: IndexSettings | Mapping[str, Any] | None = None,
+    embedder: Embedder | str | None = None,
+    re_embed: bool = False,
+    scope: Filter | Mapping[str, Any] | str | None = None,
+    cache: Cache | None = None,
+) -> Engine:
+    """Open a version of a published index, as `Engine.open` does for a folder; it is read-only.
+
+    Args:
+        address: `s3://bucket/name`, the newest version, or `s3://bucket/name@7`.
+        create, re_embed: must be left out.
+        cache: where its files come to; the user's own where None.
+
+    Raises:
+        ArgumentError: an address that is none, or an option that would change the index.
+        IndexNotFoundError: no such version; lists those there are.
+        IndexDamagedError: an object is missing or damaged; names it.
+        StoreError: the storage cannot be reached, or the version does not fit the cache.
+    """
+    source = Address.parse(str(address))
+    if create or re_embed:
+        raise StoreError(
+            f"{source} is read-only: change the index that was published, then `sleuth publish` it again",
+            path=str(source),
+        )
+    objects = ObjectFolder(source.url)
+    manifest = versions.find(source, objects)
+    _check_settings(settings, manifest, source)
+    with ExitStack() as stack:
+        view = stack.enter_context((cache or Cache()).view(manifest, objects))
+        model = open_embedder(str(manifest.settings["embedder"]), embedder, path=str(source))
+        engines = []
+        for part in manifest.parts:
+            store = Store.open(view / part.folder, immutable=True)
+            stack.callback(store.close)
+            engines.append(Engine(store, model, scope=None if manifest.shards else as_filter(scope)))
+        if manifest.shards:
+            names = [part.folder for part in manifest.parts]
+            engine: Engine = ShardedEngine(ShardedStore(view, engines, names), scope=as_filter(scope))
+        else:
+            (engine,) = engines
+        engine.on_close(stack.pop_all().close)
+    return engine
+
+
+def _check_settings(
+    settings: IndexSettings | Mapping[str, Any] | None, manifest: Manifest, source: Address
+) -> None:
+    wanted = settings if isinstance(settings, Mapping) or settings is None else settings.to_dict()
+    for name, value in (wanted or {}).items():
+        if manifest.settings.get(name) != value:
+            raise ArgumentError(
+                f"{name} must be {manifest.settings.get(name)!r} as in the index at {source}, got {value!r}"
+            )

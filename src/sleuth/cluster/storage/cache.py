@@ -1,0 +1,182 @@
+"""A cache of published indexes on this machine: bounded, checksummed, and shared between processes.
+
+Contents are kept once, by their digest; a view of a version is a folder of hard links to them, which opens as an index.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from sleuth.cluster.storage.manifest import Manifest, PublishedFile, digest_of, object_name
+from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
+from sleuth.cluster.storage.publishing import blocks_of
+from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
+from sleuth.store import Store
+
+FOLDER_VARIABLE = "SLEUTH_CACHE"
+BYTES_VARIABLE = "SLEUTH_CACHE_BYTES"
+DEFAULT_BYTES = 50_000_000_000
+_AT_ONCE = 4
+"""Files that are fetched at the same time."""
+
+Fetched = Callable[[int], None]
+"""Told the size of each block that was fetched."""
+
+
+class Cache:
+    """Versions of published indexes, as folders of this machine.
+
+    Attributes:
+        folder: of the cache.
+        limit: bytes that it may hold.
+    """
+
+    def __init__(self, folder: Path | None = None, limit: int | None = None) -> None:
+        """The cache in a folder: where None, $SLEUTH_CACHE or the user's own, of $SLEUTH_CACHE_BYTES."""
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        self.folder = folder or Path(os.environ.get(FOLDER_VARIABLE) or home / "sleuth" / "published")
+        self.limit = _limit() if limit is None else limit
+        self._files, self._views = self.folder / "files", self.folder / "views"
+
+    @contextmanager
+    def view(self, manifest: Manifest, objects: ObjectFolder) -> Iterator[Path]:
+        """The folder of a version, whole, which stays while the block lasts.
+
+        Raises:
+            StoreError: the version does not fit the cache, or an object cannot be fetched.
+            IndexDamagedError: an object is missing or damaged; names it.
+        """
+        if manifest.size > self.limit:
+            raise StoreError(
+                f"{BYTES_VARIABLE} must be at least {manifest.size}, the size of the index, got {self.limit}",
+                path=str(self.folder),
+            )
+        name = digest_of(manifest.encode())
+        for folder in (self._files, self._views):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self._views / f"{name}.lock").open("a+b") as lock:
+            os.utime(lock.fileno())
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one process fetches, the others wait for it
+            self._fill(self._views / name, manifest, objects)
+            fcntl.flock(lock, fcntl.LOCK_SH)  # nobody evicts what is open
+            yield self._views / name
+
+    def _fill(self, view: Path, manifest: Manifest, objects: ObjectFolder) -> None:
+        """Make the folder of a version, unless it is whole."""
+        files = [(view / part.folder / file.path, file) for part in manifest.parts for file in part.files]
+        missing = [(path, file) for path, file in files if not _is_whole(path, file.size)]
+        if not missing:
+            return
+        with (self.folder / "lock").open("a+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # what is fetched and not linked yet is not swept
+            self._evict(sum(file.size for _, file in missing), view.name)
+            contents = {
+                file.name: file for _, file in missing
+            }  # small segments of several shards may be equal
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                list(pool.map(lambda file: self._fetch(file, objects), contents.values()))
+            for path, file in missing:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                path.unlink(missing_ok=True)
+                os.link(self._files / file.name, path)
+            for part in manifest.parts:
+                Store.note_version(view / part.folder, part.version)
+
+    def _fetch(self, file: PublishedFile, objects: ObjectFolder) -> None:
+        """Fetch the content of a file, unless the cache has it."""
+        content = self._files / file.name
+        if not _is_whole(content, file.size):
+            fetch_file(file, content, objects)
+
+    def size(self) -> int:
+        """Bytes of all contents."""
+        return sum(entry.stat().st_size for entry in os.scandir(self._files)) if self._files.is_dir() else 0
+
+    def _evict(self, needed: int, keep: str) -> None:
+        """Remove the views that were opened longest ago until there is room; those that are open stay.
+
+        Raises:
+            StoreError: not enough can be removed.
+        """
+        locks = sorted(self._views.glob("*.lock"), key=lambda lock: lock.stat().st_mtime)
+        for path in locks:
+            if self.size() + needed <= self.limit:
+                return
+            if path.stem != keep:
+                with suppress(BlockingIOError, FileNotFoundError), path.open("rb") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(self._views / path.stem, ignore_errors=True)
+                    path.unlink()
+                    self._sweep()
+        self._sweep()
+        if self.size() + needed > self.limit:
+            raise StoreError(
+                f"the cache {self.folder} holds {self.size()} bytes that are in use and {needed} more are needed: "
+                f"raise {BYTES_VARIABLE}, which is {self.limit}",
+                path=str(self.folder),
+            )
+
+    def _sweep(self) -> None:
+        """Remove contents that no view links to."""
+        for entry in os.scandir(self._files):
+            if entry.stat().st_nlink == 1 and not entry.name.endswith(".part"):
+                Path(entry.path).unlink(missing_ok=True)
+
+
+def fetch_file(
+    file: PublishedFile, path: Path, objects: ObjectFolder, fetched: Fetched | None = None
+) -> None:
+    """Fetch a file to a path, whole or not at all.
+
+    Raises:
+        IndexDamagedError: an object is missing or damaged; names it.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+            for digest, size in blocks_of(file):
+                _write_block(digest, size, file, objects, out)
+                if fetched:
+                    fetched(size)
+            out.flush()
+            os.fsync(out.fileno())
+        partial.rename(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write_block(digest: str, size: int, file: PublishedFile, objects: ObjectFolder, out: IO[bytes]) -> None:
+    where = f"{objects.url}/{object_name(digest)}"
+    try:
+        data = objects.get(object_name(digest))
+    except ObjectMissingError as error:
+        raise IndexDamagedError(
+            f"{where}, a part of {file.path}, is missing: publish again", path=where
+        ) from error
+    if len(data) != size or digest_of(data) != digest:
+        raise IndexDamagedError(
+            f"{where}, a part of {file.path}, is damaged: delete it and publish again", path=where
+        )
+    out.write(data)
+
+
+def _is_whole(path: Path, size: int) -> bool:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return path.stat().st_size == size
+    return False
+
+
+def _limit() -> int:
+    text = os.environ.get(BYTES_VARIABLE) or str(DEFAULT_BYTES)
+    if not text.isascii() or not text.isdigit():
+        raise ArgumentError(f"{BYTES_VARIABLE} must be a number of bytes, got {text!r}")
+    return int(text)

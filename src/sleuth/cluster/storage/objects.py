@@ -1,0 +1,132 @@
+"""A folder of object storage: S3, Google Cloud Storage, Azure, or a folder of this machine. One place for all I/O."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sleuth.errors import MissingPackageError, StoreError
+
+_TIMEOUT = "60s"
+_RETRY: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
+
+
+class ObjectFacts(NamedTuple):
+    """What a listing says of an object."""
+
+    size: int
+    modified: datetime
+
+
+class ObjectMissingError(StoreError):
+    """An object that is not there."""
+
+
+class ObjectFolder:
+    """A folder of object storage. Safe to share between threads.
+
+    Credentials and endpoints come from the environment, as the tools of each service read them: `AWS_ACCESS_KEY_ID`,
+    `AWS_ENDPOINT_URL`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_KEY`, ...
+
+    Attributes:
+        url: of the folder.
+    """
+
+    def __init__(self, url: str) -> None:
+        """The folder at a URL; a folder of this machine is made when something is put there.
+
+        Raises:
+            MissingPackageError: obstore is not installed.
+            StoreError: credentials or settings are missing.
+        """
+        try:
+            import obstore
+            from obstore import exceptions, store
+        except ImportError as error:
+            raise MissingPackageError("obstore", "cluster", "an index in object storage") from error
+        self.url = url
+        self._api: Any = obstore
+        self._errors: Any = exceptions
+        with self._named(""):
+            if url.startswith("file://"):
+                self._store: Any = store.LocalStore(Path(url.removeprefix("file://")), mkdir=True)
+            else:
+                insecure = os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
+                options: Any = {"timeout": _TIMEOUT, "allow_http": insecure}
+                self._store = store.from_url(url, client_options=options, retry_config=_RETRY)
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Create an object; False where it is there already, which is then left as it is."""
+        try:
+            with self._named(name):
+                self._api.put(self._store, name, data, mode="create", use_multipart=False)
+        except _ExistsError:
+            return False
+        return True
+
+    def get(self, name: str) -> bytes:
+        """Return the content of an object.
+
+        Raises:
+            ObjectMissingError: it is not there.
+        """
+        with self._named(name):
+            return bytes(self._api.get(self._store, name).bytes())
+
+    def list(self, folder: str) -> Iterator[tuple[str, ObjectFacts]]:
+        """Yield the objects below a folder of this folder, by name."""
+        with self._named(folder):
+            for some in self._api.list(self._store, folder):
+                for entry in some:
+                    yield entry["path"], ObjectFacts(entry["size"], entry["last_modified"])
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete objects; those that are not there are no error."""
+        for name in names:
+            try:
+                with self._named(name):
+                    self._api.delete(self._store, name)
+            except ObjectMissingError:
+                continue
+
+    def check_create_only(self) -> None:
+        """See whether this storage refuses to create an object that is there: without it, versions could be lost.
+
+        Raises:
+            StoreError: it does not.
+        """
+        name = f"probes/{uuid.uuid4().hex}"
+        self.put(name, b"first")
+        try:
+            refused = not self.put(name, b"second") and self.get(name) == b"first"
+        finally:
+            self.delete([name])
+        if not refused:
+            raise StoreError(
+                f"{self.url} ignores put-if-absent, so two publishers could overwrite each other's versions: "
+                "publish to a storage that honours If-None-Match",
+                path=self.url,
+            )
+
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        """Raise what obstore raises as an error of ours that names the object."""
+        where = f"{self.url}/{name}" if name else self.url
+        try:
+            yield
+        except self._errors.AlreadyExistsError as error:
+            raise _ExistsError from error
+        except FileNotFoundError as error:
+            raise ObjectMissingError(f"{where} is not there", path=where) from error
+        except (self._errors.BaseError, OSError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise StoreError(f"{where} cannot be reached: {reason}", path=where) from error
+
+
+class _ExistsError(Exception):
+    """An object is there already."""

@@ -1,0 +1,101 @@
+"""The versions of a published index: listed, read, committed, and pruned."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from sleuth.arguments import check_count
+from sleuth.cluster.storage.address import Address
+from sleuth.cluster.storage.manifest import Manifest, object_name
+from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
+from sleuth.errors import IndexNotFoundError
+
+_FOLDER = "manifests"
+_NAME = re.compile(rf"{_FOLDER}/([0-9]{{10}})")
+
+GRACE = timedelta(days=1)
+"""ObjectFolder younger than this are never pruned: a version that is being published may need them."""
+
+
+class Pruned(NamedTuple):
+    """What pruning removed.
+
+    Attributes:
+        versions: their numbers.
+        objects: how many.
+    """
+
+    versions: tuple[int, ...]
+    objects: int
+
+
+def manifest_name(number: int) -> str:
+    """Return where the manifest of a version is."""
+    return f"{_FOLDER}/{number:010d}"
+
+
+def numbers(objects: ObjectFolder) -> list[int]:
+    """Return the numbers of all versions, ascending."""
+    return sorted(int(match[1]) for name, _ in objects.list(_FOLDER) if (match := _NAME.fullmatch(name)))
+
+
+def read(objects: ObjectFolder, number: int) -> Manifest:
+    """Return the manifest of a version.
+
+    Raises:
+        IndexDamagedError, FormatVersionError: as `Manifest.decode`.
+        ObjectMissingError: there is no such version.
+    """
+    name = manifest_name(number)
+    return Manifest.decode(objects.get(name), f"{objects.url}/{name}")
+
+
+def find(address: Address, objects: ObjectFolder) -> Manifest:
+    """Return the manifest of the version that an address means.
+
+    Raises:
+        IndexNotFoundError: there is none; lists those there are.
+    """
+    if address.version is not None:
+        try:
+            return read(objects, address.version)
+        except ObjectMissingError:
+            listed = ", ".join(map(str, numbers(objects))) or "none"
+            raise IndexNotFoundError(
+                f"{address.url} has no version {address.version}; versions: {listed}", path=str(address)
+            ) from None
+    known = numbers(objects)
+    if not known:
+        raise IndexNotFoundError(
+            f"no index is published at {address.url}: `sleuth publish INDEX {address.url}`", path=address.url
+        )
+    return read(objects, known[-1])
+
+
+def versions(address: str) -> list[Manifest]:
+    """Return the manifests of all versions at an address, the newest first."""
+    objects = ObjectFolder(Address.parse(address).url)
+    return [read(objects, number) for number in reversed(numbers(objects))]
+
+
+def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
+    """Delete all but the newest versions, and the objects that no version needs any more.
+
+    Args:
+        keep: versions that stay, 1 or more.
+        grace: objects younger than this stay.
+    """
+    check_count(keep, "keep", least=1)
+    objects = ObjectFolder(Address.parse(address).url)
+    known = numbers(objects)
+    old, kept = known[:-keep], known[-keep:]
+    objects.delete(map(manifest_name, old))
+    needed = {object_name(digest) for number in kept for digest in read(objects, number).objects()}
+    limit = datetime.now(UTC) - grace
+    orphans = [
+        name for name, facts in objects.list("objects") if name not in needed and facts.modified < limit
+    ]
+    objects.delete(orphans)
+    return Pruned(tuple(old), len(orphans))

@@ -1,0 +1,69 @@
+"""A local S3: moto's server on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Thread
+from typing import Any
+
+import pytest
+
+BUCKET = "indexes"
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """The URL of a server that speaks S3."""
+    moto = pytest.importorskip("moto.server", reason="moto is not installed")
+    pytest.importorskip("obstore", reason="obstore is not installed")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def forgetful_s3(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The same bucket behind a server that ignores If-None-Match, as some storages do."""
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
+
+    backend = DomainDispatcherApplication(create_backend_app)
+
+    def application(environ: dict[str, Any], start_response: Any) -> Any:
+        environ.pop("HTTP_IF_NONE_MATCH", None)
+        return backend(environ, start_response)
+
+    server = make_server("127.0.0.1", 0, application, threaded=True)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+    yield s3
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """An empty bucket, as boto3's client, with the environment that obstore reads."""
+    import boto3
+
+    for name, value in {
+        "AWS_ENDPOINT_URL": s3_endpoint,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.client("s3", endpoint_url=s3_endpoint)
+    client.create_bucket(Bucket=BUCKET)
+    yield client
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET)
+    for page in pages:
+        for entry in page.get("Contents", ()):
+            client.delete_object(Bucket=BUCKET, Key=entry["Key"])
+    client.delete_bucket(Bucket=BUCKET)

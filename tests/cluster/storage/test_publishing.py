@@ -1,0 +1,251 @@
+"""Publishing to object storage and opening from there, over S3 and over a folder."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import ArgumentError, Document, Engine, StoreError
+from sleuth.__main__ import main
+from sleuth.cluster import Cache, ShardedEngine, fetch, open_published, prune, publish, versions
+from sleuth.errors import IndexDamagedError, IndexNotFoundError
+
+SETTINGS = {"embedder": ""}
+ADDRESS = "s3://indexes/docs"
+
+
+def documents(n: int) -> list[Document]:
+    return [Document(f"tide number {i}", {"n": i}, id=f"d{i}") for i in range(n)]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of this test's own."""
+    monkeypatch.setenv("SLEUTH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    with Engine.open(tmp_path / "index", create=True, settings=SETTINGS) as engine:
+        engine.add(documents(40))
+    return tmp_path / "index"
+
+
+def ranking(engine: Engine) -> list[dict[str, Any]]:
+    return [item.to_dict() for item in engine.retrieve("tide number 7", 5, filter="n<30", explain=True)]
+
+
+@pytest.mark.parametrize("address", [ADDRESS, "file://{}/published"])
+@pytest.mark.usefixtures("s3")
+def test_a_published_index_answers_as_the_index_itself(index: Path, tmp_path: Path, address: str) -> None:
+    """Rankings, status and listings are equal; the published index refuses changes."""
+    address = address.format(tmp_path)
+    manifest = publish(index, address)
+    assert (manifest.number, manifest.documents, manifest.shards) == (1, 40, 0)
+    with Engine.open(index) as original, Engine.open(address) as published:
+        assert ranking(published) == ranking(original)
+        assert published.count() == original.count()
+        assert published.documents() == original.documents()
+        assert published.repairs == ()
+        assert [finding for finding in published.check(full=True) if finding.level != "ok"] == []
+        for change in (lambda: published.add(documents(1)), lambda: published.delete(["d1"])):
+            with pytest.raises(StoreError, match="read-only"):
+                change()
+    with pytest.raises(StoreError, match="read-only"):
+        Engine.open(address, create=True)
+
+
+@pytest.mark.usefixtures("s3")
+def test_shards_are_published_and_rank_as_one(tmp_path: Path) -> None:
+    """A published index of shards opens with all of them."""
+    with (
+        Engine.open(tmp_path / "one", create=True, settings=SETTINGS) as one,
+        ShardedEngine.open(tmp_path / "many", create=True, settings=SETTINGS, shards=3) as many,
+    ):
+        one.add(documents(30))
+        many.add(documents(30))
+        assert publish(many.path, ADDRESS).shards == 3
+        with Engine.open(ADDRESS) as published:
+            assert isinstance(published, ShardedEngine)
+            assert ranking(published) == ranking(one)
+
+
+@pytest.mark.usefixtures("s3")
+def test_versions_are_listed_pinned_and_pruned(index: Path, s3: Any) -> None:
+    """Each publishing is a version; an address pins one; pruning keeps the newest and what they need."""
+    publish(index, ADDRESS)
+    with Engine.open(index) as engine:
+        engine.delete(["d0"])
+        engine.add([Document("moon", id="m")])
+    publish(index, ADDRESS)
+    assert [(manifest.number, manifest.documents) for manifest in versions(ADDRESS)] == [(2, 40), (1, 40)]
+    with Engine.open(f"{ADDRESS}@1") as first, Engine.open(ADDRESS) as newest:
+        assert (len(first.get("d0")), len(newest.get("d0"))) == (1, 0)
+        assert (len(first.retrieve("moon")), len(newest.retrieve("moon"))) == (0, 1)
+    with pytest.raises(IndexNotFoundError, match=r"has no version 9; versions: 1, 2"):
+        Engine.open(f"{ADDRESS}@9")
+    assert prune(ADDRESS, keep=1).objects == 0  # they are young
+    assert [manifest.number for manifest in versions(ADDRESS)] == [2]
+    assert publish(index, ADDRESS).number == 3
+    assert prune(ADDRESS, keep=1, grace=timedelta(0)).objects > 0
+    with Engine.open(ADDRESS) as newest:
+        assert len(newest.retrieve("moon")) == 1
+
+
+def test_only_what_changed_is_uploaded(index: Path, s3: Any) -> None:
+    """Publishing twice without a change uploads no object again."""
+    uploads: list[int] = []
+    publish(index, ADDRESS, progress=lambda now: uploads.append(now.uploaded))
+    assert uploads[-1] > 0
+    before = {
+        entry["Key"]: entry["LastModified"] for entry in s3.list_objects_v2(Bucket="indexes")["Contents"]
+    }
+    publish(index, ADDRESS, progress=lambda now: uploads.append(now.uploaded))
+    assert uploads[-1] == 0
+    after = {
+        entry["Key"]: entry["LastModified"] for entry in s3.list_objects_v2(Bucket="indexes")["Contents"]
+    }
+    assert set(after) - set(before) == {"docs/manifests/0000000002"}
+    assert {name: after[name] for name in before} == before
+
+
+@pytest.mark.usefixtures("s3")
+def test_racing_publishers_lose_no_version(index: Path) -> None:
+    """Four threads that publish at once get four numbers, and each version opens."""
+    with ThreadPoolExecutor(4) as pool:
+        numbers = sorted(
+            manifest.number for manifest in pool.map(lambda _: publish(index, ADDRESS), range(4))
+        )
+    assert numbers == [1, 2, 3, 4]
+    assert [manifest.number for manifest in versions(ADDRESS)] == [4, 3, 2, 1]
+
+
+def test_a_storage_that_ignores_put_if_absent_is_refused(index: Path, forgetful_s3: Any) -> None:
+    """Where a second create of one name succeeds, nothing is published."""
+    with pytest.raises(StoreError, match="ignores put-if-absent"):
+        publish(index, ADDRESS)
+    assert "Contents" not in forgetful_s3.list_objects_v2(Bucket="indexes")
+
+
+def test_missing_and_damaged_objects_are_named(index: Path, s3: Any, cache: Path) -> None:
+    """A version that cannot be fetched whole is not opened; the error names the object."""
+    manifest = publish(index, ADDRESS)
+    digest = next(file.blocks[0] for file in manifest.files())
+    key = f"docs/objects/{digest[:2]}/{digest}"
+    content = s3.get_object(Bucket="indexes", Key=key)["Body"].read()
+    s3.put_object(Bucket="indexes", Key=key, Body=content[:-1] + b"?")
+    with pytest.raises(IndexDamagedError, match=f"{digest}, a part of record.sqlite, is damaged"):
+        Engine.open(ADDRESS)
+    s3.delete_object(Bucket="indexes", Key=key)
+    with pytest.raises(IndexDamagedError, match=f"{digest}, a part of record.sqlite, is missing"):
+        fetch(ADDRESS, cache.parent / "copy")
+    assert not (cache.parent / "copy").exists()
+    s3.put_object(Bucket="indexes", Key=key, Body=content)
+    with Engine.open(ADDRESS) as engine:
+        assert engine.count().documents == 40
+    s3.put_object(Bucket="indexes", Key="docs/manifests/0000000001", Body=b"{}")
+    with pytest.raises(IndexDamagedError, match="manifests/0000000001 is damaged"):
+        Engine.open(ADDRESS)
+
+
+def _count(address: str) -> int:
+    with Engine.open(address) as engine:
+        return engine.count().documents
+
+
+def test_the_cache_is_shared_and_needs_the_storage_no_more(index: Path, s3: Any, cache: Path) -> None:
+    """Two processes that open a version at once fetch it once; later ones read the manifest only."""
+    manifest = publish(index, ADDRESS)
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(2) as pool:
+        assert pool.map(_count, [ADDRESS, ADDRESS]) == [40, 40]
+    assert len(list((cache / "views").glob("*.lock"))) == 1
+    for digest in manifest.objects():
+        s3.delete_object(Bucket="indexes", Key=f"docs/objects/{digest[:2]}/{digest}")
+    assert _count(ADDRESS) == 40
+
+
+@pytest.mark.usefixtures("s3")
+def test_the_cache_is_bounded(index: Path, tmp_path: Path) -> None:
+    """Versions that nobody has open make room, an open one stays, and what cannot fit is refused."""
+    size = publish(index, ADDRESS).size
+    with Engine.open(index) as engine:
+        engine.add([Document("moon", id="m")])
+    second = publish(index, ADDRESS).size
+    cache = Cache(tmp_path / "small", limit=second + 1000)
+    with open_published(f"{ADDRESS}@1", cache=cache), pytest.raises(StoreError, match="that are in use"):
+        open_published(ADDRESS, cache=cache)
+    with open_published(ADDRESS, cache=cache):
+        assert cache.size() <= second + 1000
+    with pytest.raises(StoreError, match=f"SLEUTH_CACHE_BYTES must be at least {size}"):
+        open_published(f"{ADDRESS}@1", cache=Cache(tmp_path / "tiny", limit=10))
+
+
+@pytest.mark.usefixtures("s3")
+def test_a_fetched_copy_can_be_changed(index: Path, tmp_path: Path) -> None:
+    """`fetch` gives a folder that is an index like any other, of any published version."""
+    publish(index, ADDRESS)
+    fetch(f"{ADDRESS}@1", tmp_path / "copy")
+    with Engine.open(tmp_path / "copy") as copy:
+        assert copy.repairs == ()
+        copy.add([Document("moon", id="m")])
+        assert copy.count().documents == 41
+    with pytest.raises(ArgumentError, match="folder must be new or empty"):
+        fetch(ADDRESS, tmp_path / "copy")
+    with pytest.raises(IndexNotFoundError, match="no index is published at s3://indexes/none"):
+        fetch("s3://indexes/none", tmp_path / "other")
+
+
+@pytest.mark.parametrize("address", ["s3://", "ftp://a/b", "http://a/b", "s3://user@host/x", "docs"])
+def test_addresses_are_checked(address: str) -> None:
+    """What is no address is refused, with the forms there are."""
+    with pytest.raises(ArgumentError, match="address must"):
+        versions(address)
+
+
+@pytest.mark.usefixtures("s3")
+def test_the_command_line_publishes_searches_and_fetches(index: Path, tmp_path: Path) -> None:
+    """`publish`, `versions`, `fetch`, and verbs that read with `--index s3://…`; verbs that write refuse."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "sleuth", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    published = run("publish", "--index", str(index), "--json", ADDRESS)
+    assert json.loads(published.stdout)["address"] == f"{ADDRESS}@1", published.stderr
+    assert json.loads(run("versions", "--json", ADDRESS).stdout)[0]["documents"] == 40
+    found = run("search", "--index", f"{ADDRESS}@1", "--json", "tide", "number", "7")
+    assert len(json.loads(found.stdout)["items"]) == 5, found.stderr
+    (tmp_path / "a.md").write_text("moon")
+    refused = run("index", "--index", ADDRESS, "a.md")
+    assert (refused.returncode, "read-only" in refused.stderr) == (3, True)
+    assert run("fetch", ADDRESS, "copy").returncode == 0
+    with Engine.open(tmp_path / "copy") as copy:
+        assert copy.count().documents == 40
+
+
+@pytest.mark.usefixtures("s3")
+@pytest.mark.parametrize(
+    "command", [["status"], ["doctor"], ["show", "d7"], ["ask", "tide"], ["delete", "d7"]]
+)
+def test_every_verb_takes_an_address(
+    index: Path, command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Verbs that read answer from a published index; those that write say that it is read-only."""
+    publish(index, ADDRESS)
+    monkeypatch.setattr("sys.argv", ["sleuth", *command, "--index", ADDRESS])
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    printed = capsys.readouterr()
+    writes = command[0] == "delete"
+    assert leaving.value.code in ((3,) if writes else (0, None)), printed
+    assert ("read-only" in printed.err) == writes
