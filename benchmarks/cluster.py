@@ -104,13 +104,12 @@ def measure(options: argparse.Namespace, path: Path, queries: Sequence[str], wor
     with Engine.open(work / "one", create=True) as one:
         seconds = indexed(one, path)
         truth, usual = rankings(one, few, exact=True), rankings(one, few, exact=False)
-        row("one index", one, seconds, queries, options.passages, "", "")
+        row("one index", one, seconds, queries, options.passages)
     for shards in options.shards:
         with ShardedEngine.open(work / f"{shards}", create=True, shards=shards) as many:
             seconds = indexed(many, path)
-            exact = sum(a == b for a, b in zip(truth, rankings(many, few, exact=True), strict=True))
-            default = sum(a == b for a, b in zip(usual, rankings(many, few, exact=False), strict=True))
-            equal = f"{exact} of {len(few)}", f"{default} of {len(few)}"
+            exact, default = rankings(many, few, exact=True), rankings(many, few, exact=False)
+            equal = (same(truth, exact), same(ids(usual), ids(default)), same(usual, default))
             row(f"{shards} shards", many, seconds, queries, options.passages, *equal)
     print("\n| storage | publish s | again s | open, empty cache s | open, filled cache s |")
     print("|---|---|---|---|---|")
@@ -129,15 +128,19 @@ def indexed(engine: Engine, path: Path) -> float:
     return time.perf_counter() - started
 
 
-def row(  # noqa: PLR0917 - the columns
-    name: str, engine: Engine, seconds: float, queries: Sequence[str], n: int, exact: str, default: str
-) -> None:
+def ids(some: Sequence[Sequence[tuple[str, float | None]]]) -> list[list[str]]:
+    return [[name for name, _ in ranking] for ranking in some]
+
+
+def same(ours: Sequence[object], theirs: Sequence[object]) -> str:
+    """How many rankings are equal."""
+    return f"{sum(a == b for a, b in zip(ours, theirs, strict=True))} of {len(ours)}"
+
+
+def row(name: str, engine: Engine, seconds: float, queries: Sequence[str], n: int, *equal: str) -> None:
     median, slow = milliseconds(engine, queries)
-    size = folder_bytes(engine.path) / n
-    print(
-        f"| {name} | {seconds:.1f} | {size:.0f} | {median:.2f} | {slow:.2f} | {exact} | {default} |",
-        flush=True,
-    )
+    columns = [name, f"{seconds:.1f}", f"{folder_bytes(engine.path) / n:.0f}", f"{median:.2f}", f"{slow:.2f}"]
+    print("| " + " | ".join([*columns, *(equal or ("", "", ""))]) + " |", flush=True)
 
 
 def clocked(call: object, *arguments: object) -> float:

@@ -16,7 +16,7 @@ _FOLDER = "manifests"
 _NAME = re.compile(rf"{_FOLDER}/([0-9]{{10}})")
 
 GRACE = timedelta(days=1)
-"""ObjectFolder younger than this are never pruned: a version that is being published may need them."""
+"""Objects younger than this are never pruned: a version that is being published may need them."""
 
 
 class Pruned(NamedTuple):
