@@ -1,4 +1,4 @@
-"""Which passages mean this?"""
+"""Search by meaning: vectors, scanned by binary codes."""
 
 from sleuth.lazy import exports_of
 

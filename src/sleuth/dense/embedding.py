@@ -1,4 +1,4 @@
-"""How do many texts become vectors once, in batches, in parallel, and never a second time?"""
+"""Embeds many texts once, in batches and in parallel, with a cache."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class EmbeddingCache(Protocol):
     """Vectors that were made before, as bytes of float32, by embedder and hash of the text embedded."""
 
     def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """What there is of these; absent where never put."""
+        """Return what there is of these; absent where never put."""
         ...
 
     def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
@@ -117,7 +117,7 @@ def check_embedder(recorded: str, given: str, *, path: str = "") -> None:
 
 
 def mixed(embedder: str, kept: int, given: int) -> EmbeddingError:
-    """An embedder has changed under one name."""
+    """Return an embedder has changed under one name."""
     return EmbeddingError(
         f"vectors must have {kept} dimensions, as others of this index have, got {given} from {embedder!r}; "
         "if that is another model now, embed everything again: sleuth index --re-embed, "

@@ -1,4 +1,4 @@
-"""Does a passage hold, word by word, what the query says, or something near it?
+"""Scores how well a passage matches the words of a query one by one (late interaction).
 
 A mean over a text's tokens blurs what a single token says. This reranker compares tokens: each token of the query is
 matched with the nearest token of the passage (ColBERT's late interaction: Khattab and Zaharia, SIGIR 2020), here over
@@ -42,7 +42,7 @@ class TokenReranker:
         self.depth = check_count(depth, "depth", least=1)
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
-        """All items, best first, ties by id; those without a score are taken to have 0."""
+        """Return all items, best first, ties by id; those without a score are taken to have 0."""
         read, rest = list(items[: self.depth]), list(items[self.depth :])
         matches = match(query, [item.text for item in read])
         scores = lift(np.array([item.score or 0.0 for item in read]), matches, self.weight)
@@ -92,12 +92,12 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """The same for rows whose tokens are kept; None where a key is in no part."""
+    """Return the same for rows whose tokens are kept; None where a key is in no part."""
     vocabulary, _, halves = load_model()
     return matching.match(vocabulary.encode(utf8(query))[:MOST_TOKENS], halves, RARITY, parts, keys)
 
 
 def begins_of(sizes: NDArray[np.uint16]) -> NDArray[np.uint64]:
-    """Where every 64th of sets of these sizes begins, when they lie one after the other."""
+    """Return where every 64th of sets of these sizes begins, when they lie one after the other."""
     ends = np.cumsum(sizes, dtype=np.uint64)
     return np.ascontiguousarray((ends - sizes)[::64])

@@ -1,4 +1,4 @@
-"""How do rows become vectors and codes, and how do those of several segments become one?"""
+"""The dense leg: turns rows into vectors and codes, and merges segments."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class DenseLeg:
 
 
 def dimension_of(segments: Sequence[SegmentView]) -> int:
-    """The length of the vectors of these segments; 0 where there are none.
+    """Return the length of the vectors of these segments; 0 where there are none.
 
     Raises:
         EmbeddingError: there are several; names two.

@@ -1,4 +1,4 @@
-"""Which models can take the default's place, and what does each need?
+"""Embedding models of other packages that can replace the default.
 
 Nothing is downloaded unless the name asks for it: a folder is read from disk, a name is left to the package, which
 keeps what it fetched. No code that comes with a model is ever run.
@@ -102,7 +102,7 @@ class Model2VecEmbedder:
 
 
 def _loaded(model: str, load: Any, **options: Any) -> Any:
-    """The model; EmbeddingError, with the package's own message, where it does not load."""
+    """Return the model; EmbeddingError, with the package's own message, where it does not load."""
     try:
         return load(model, **options)
     except Exception as error:  # whatever the package, its hub and its file formats raise
@@ -114,7 +114,7 @@ def _loaded(model: str, load: Any, **options: Any) -> Any:
 
 
 def _called(fingerprint: str, encode: Any, texts: list[str], **options: Any) -> NDArray[np.float32]:
-    """What the model made of the texts; EmbeddingError, with its own message, where it failed."""
+    """Return what the model made of the texts; EmbeddingError, with its own message, where it failed."""
     try:
         return np.asarray(encode(texts, show_progress_bar=False, **options), np.float32)
     except (RuntimeError, ValueError, OSError) as error:
@@ -122,7 +122,7 @@ def _called(fingerprint: str, encode: Any, texts: list[str], **options: Any) -> 
 
 
 def open_package(package: str, model: str) -> SentenceTransformerEmbedder | Model2VecEmbedder:
-    """The embedder of a model of "sentence-transformers" or "model2vec"."""
+    """Return the embedder of a model of "sentence-transformers" or "model2vec"."""
     if package == "sentence-transformers":
         return SentenceTransformerEmbedder(model)
     if package == "model2vec":

@@ -1,4 +1,4 @@
-"""Which rows of an index mean what a query means, best first, and how sure is that?
+"""Searches an index by the vector of a query.
 
 Codes of one bit per dimension give an estimate for every row that may answer, at a few nanoseconds each, and
 how far the estimate may be off. A row is scored exactly, from its vector, unless its estimate is so far
@@ -116,7 +116,7 @@ class DenseSearcher:
         exact: bool = False,
         ids: Ids | None = None,
     ) -> Hits:
-        """The best `k` rows; none for a query whose vector is zero.
+        """Return the best `k` rows; none for a query whose vector is zero.
 
         Args:
             query: text, or a vector of shape (dimension,) and any length but 0.
@@ -182,7 +182,7 @@ class DenseSearcher:
         return Explanation("dense", score, "cosine of the vectors of query and passage", facts)
 
     def _prepare(self, vector: Vector) -> Vector:
-        """A query of length 1, checked against the index."""
+        """Return a query of length 1, checked against the index."""
         if self._is_mixed:
             dimension_of(self._segments)
         given = np.ascontiguousarray(vector, np.float32)
@@ -205,7 +205,7 @@ class DenseSearcher:
 
     @contextmanager
     def _naming_damage(self) -> Iterator[None]:
-        """What a kernel says of its arrays, with the segments that they are of."""
+        """Provide what a kernel says of its arrays, with the segments that they are of."""
         try:
             yield
         except ValueError as error:
@@ -249,7 +249,7 @@ def _is_sound(leg: DenseLeg, view: SegmentView) -> bool:
 
 
 def margin_of(spread: float, error: float, dimension: int) -> float:
-    """How far below the k-th best score an estimate may lie before its row is given up.
+    """Return how far below the k-th best score an estimate may lie before its row is given up.
 
     The variances of two errors add: what a code leaves out of a row, `spread` for each direction of the query; and what
     rounding leaves out of the query's product with signs, times the code's factor f: |f s| is at most the row's own

@@ -1,4 +1,4 @@
-"""How do texts become vectors with no model to download and nothing to configure?
+"""The default embedder: the table of WordLlama, read without its code.
 
 WordLlama's wheel carries a table of 32,000 token vectors of 256 dimensions, trained so that the mean over a
 text's tokens says what it is about. We read that table and its vocabulary from the installed package,
@@ -80,13 +80,13 @@ class WordLlamaEmbedder:
 
 
 def utf8(text: str) -> bytes:
-    """The bytes of any text."""
+    """Return the bytes of any text."""
     return text.encode("utf-8", "replace")  # a lone surrogate has no UTF-8
 
 
 @cache
 def load_model() -> Model:
-    """What the wheel of WordLlama carries; raises MissingPackageError where that is not installed."""
+    """Return what the wheel of WordLlama carries; raises MissingPackageError where that is not installed."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
         raise MissingPackageError("wordllama", "models", "The default embedder")
@@ -97,12 +97,12 @@ def load_model() -> Model:
 
 @cache
 def _single_precision() -> NDArray[np.float32]:
-    """The table as the pooling kernel reads it: 32 MB, made once and only where documents are embedded."""
+    """Return the table as the pooling kernel reads it: 32 MB, made once and only where documents are embedded."""
     return load_model().table.astype(np.float32)
 
 
 def read_vocabulary(path: Path) -> list[bytes]:
-    """The tokens of a Hugging Face tokenizer file, in order of id."""
+    """Return the tokens of a Hugging Face tokenizer file, in order of id."""
     data = path.read_bytes()
     try:  # a third of the file, found without decoding or parsing the merges
         start = data.index(b"{", data.index(b'"vocab":'))
@@ -117,7 +117,7 @@ def read_vocabulary(path: Path) -> list[bytes]:
 
 
 def read_table(path: Path) -> NDArray[np.float16]:
-    """The one float16 matrix of a safetensors file, memory-mapped.
+    """Return the one float16 matrix of a safetensors file, memory-mapped.
 
     The format is 8 bytes of length, little-endian, that many of JSON, then the tensors.
     """

@@ -1,4 +1,4 @@
-"""What does an engine need beside retrieval to answer: hooks, plugins, and somebody who writes?"""
+"""The part of the engine that writes answers: hooks, plugins and models."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Answering:
         self._model = as_generator(model)
 
     def synthesizer(self, model: Model = None) -> Synthesizer:
-        """What writes an answer with this model; with None, with the engine's own."""
+        """Return what writes an answer with this model; with None, with the engine's own."""
         generator = as_generator(model if model is not None else self._model)
         if generator is not None:
             from sleuth.answer import LLMSynthesizer
@@ -159,7 +159,7 @@ class Answering:
         )
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
-        """The window of at most `width` characters that shows best why a passage matches, with its matches."""
+        """Return the window of at most `width` characters that shows best why a passage matches, with its matches."""
         from sleuth.text import get_analyzer, snippet
 
         return snippet(item.text, query, get_analyzer(self.settings.analyzer), width=width)
@@ -174,7 +174,7 @@ class Answering:
         model: Model = None,
         **options: Any,
     ) -> SearchResult:
-        """An answer to `query` from at most `k` passages, with citations.
+        """Return an answer to `query` from at most `k` passages, with citations.
 
         Args:
             return_mode: "with_items" keeps the passages in the result.
@@ -236,7 +236,7 @@ class _Current:
 
 
 def as_generator(model: Model) -> Generator | None:
-    """A generator, or the one that a name means.
+    """Return a generator, or the one that a name means.
 
     Raises:
         ArgumentError: an empty name.

@@ -1,4 +1,4 @@
-"""How does code search get its words? The lexical family's legs, given to the code family through its seam.
+"""Opens indexes of code with word legs of the lexical family.
 
 from sleuth import CodeRetriever, index_path, open_code
 
@@ -56,7 +56,7 @@ def code_words() -> LexicalWords:
 
 
 def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
-    """The code index in folder `path`.
+    """Return the code index in folder `path`.
 
     Args:
         create: make it where there is none.
@@ -68,7 +68,7 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
 
 
 def has_code(path: Path) -> bool:
-    """Whether there is a code index in folder `path`, sound or not."""
+    """Return whether there is a code index in folder `path`, sound or not."""
     return os.path.lexists(path / CODE.record)
 
 
@@ -106,7 +106,7 @@ def repair_code(path: Path) -> list[Repair]:
 
 
 def code_status(path: Path) -> CodeStatus:
-    """The code index in folder `path` at a glance."""
+    """Return the code index in folder `path` at a glance."""
     from sleuth.code.snapshots import health
 
     with open_code(path) as storage:
@@ -114,7 +114,7 @@ def code_status(path: Path) -> CodeStatus:
 
 
 def default_embedder() -> Embedder:
-    """The embedder that needs no model to download."""
+    """Return the embedder that needs no model to download."""
     from sleuth.dense import WordLlamaEmbedder
 
     return WordLlamaEmbedder()

@@ -265,7 +265,7 @@ class Contents:
         return await in_thread(self.update, changes, ids, **options)
 
     def _named(self, snapshot: IndexSnapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
-        """The ids that a change is about, each once: those named that match, or all that match."""
+        """Return the ids that a change is about, each once: those named that match, or all that match."""
         tree = as_filter(filter)
         if ids is None and tree is None:
             raise ArgumentError("ids or filter must say which documents, got neither")
@@ -286,7 +286,7 @@ class Contents:
     def _within_scope(
         self, snapshot: IndexSnapshot, ids: Iterable[str], tree: Filter | None = None
     ) -> list[str]:
-        """Those of these ids whose documents match the scope and a filter; all of them without either."""
+        """Return those of these ids whose documents match the scope and a filter; all of them without either."""
         if self.scope is None and tree is None:
             return list(ids)
         names = list(ids)
@@ -385,7 +385,7 @@ class Contents:
             return {name: selection.facets(name, limit) for name in names}
 
     def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
-        """The metadata keys of the documents that match a filter, by name, with the types of their values."""
+        """Return the metadata keys of the documents that match a filter, by name, with the types of their values."""
         tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
             return self.searchers_of(snapshot).select(snapshot, tree).metadata_keys()

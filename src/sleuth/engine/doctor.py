@@ -1,4 +1,4 @@
-"""Is everything as it should be, and what mends it if not?"""
+"""Examines environment and indexes, and names the command that mends each fault."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def environment() -> list[Diagnosis]:
 
 
 def optional_packages() -> list[Diagnosis]:
-    """Which extras are there, and the command for those that are not."""
+    """Return which extras are there, and the command for those that are not."""
     found = []
     for package, (extra, purpose) in EXTRAS.items():
         if find_spec(package) is None:
@@ -134,7 +134,7 @@ def optional_packages() -> list[Diagnosis]:
 
 
 def models() -> list[Diagnosis]:
-    """Whether an Ollama answers, and which models it has."""
+    """Return whether an Ollama answers, and which models it has."""
     from sleuth.llm import ollama_status
 
     status = ollama_status()
@@ -145,7 +145,7 @@ def models() -> list[Diagnosis]:
 
 
 def plugins(path: Path) -> list[Diagnosis]:
-    """Which plugins load and start, with the error of each that does not."""
+    """Return which plugins load and start, with the error of each that does not."""
     from sleuth.engine.answering import PLUGINS_VARIABLE
 
     try:

@@ -1,4 +1,4 @@
-"""Which embedder does an index use?
+"""Chooses the embedder of an index.
 
 An index records a *spelling*: "wordllama", the default, offline and without a download; "" for none; "ollama:MODEL" or
 "openai:MODEL"; "sentence-transformers:MODEL" or "model2vec:MODEL"; "custom:FINGERPRINT" for an object that its user
@@ -25,7 +25,7 @@ DEFAULT = "wordllama"
 
 
 def is_cheap(embedder: Embedder | None) -> bool:
-    """Whether an embedder is so fast that commits wait for its vectors, and that they need no cache.
+    """Return whether an embedder is so fast that commits wait for its vectors, and that they need no cache.
 
     An embedder says so by an attribute `cheap` that is True.
     """
@@ -33,7 +33,7 @@ def is_cheap(embedder: Embedder | None) -> bool:
 
 
 def spelling_of(embedder: Embedder | str | None) -> str:
-    """How an embedder is written in the settings of an index."""
+    """Return how an embedder is written in the settings of an index."""
     if embedder is None:
         return DEFAULT
     if isinstance(embedder, str):
@@ -44,7 +44,7 @@ def spelling_of(embedder: Embedder | str | None) -> str:
 
 
 def check_spelling(spelling: str) -> str:
-    """The spelling, if it is one.
+    """Return the spelling, if it is one.
 
     Raises:
         ArgumentError: lists the spellings there are.
@@ -61,7 +61,7 @@ def check_spelling(spelling: str) -> str:
 def open_embedder(
     spelling: str, given: Embedder | str | None = None, *, path: str = "", answers: bool = False
 ) -> Embedder | None:
-    """The embedder of an index; None where it has none.
+    """Return the embedder of an index; None where it has none.
 
     Args:
         spelling: what the index was made with.
@@ -96,7 +96,7 @@ def open_embedder(
 
 
 def _command(given: Embedder | str, path: str) -> str:
-    """What changes the embedder of the index at `path`."""
+    """Return what changes the embedder of the index at `path`."""
     if isinstance(given, str):
         index = ["--index", path] if path else []
         return shlex.join(["sleuth", "index", *index, "--re-embed", "--embedder", given])
@@ -160,7 +160,7 @@ class RecordCache:
         self._store = store
 
     def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """What there is of these."""
+        """Return what there is of these."""
         with self._store.reader() as snapshot:
             return snapshot.embeddings(fingerprint, hashes)
 

@@ -1,4 +1,4 @@
-"""How do the parts work together? The engine opens an index, adds to it, and answers from it.
+"""The engine: opens an index, adds to it, and answers from it.
 
 with Engine.open("index", create=True) as engine:
     engine.add([Document("Tokens are refilled every second.", {"source": "limits.md"})])
@@ -156,7 +156,7 @@ class Engine(Contents, Answering):
         exact: bool = False,
         deadline: float | None = None,
     ) -> Ranking:
-        """The best `k` passages for `query` in the newest committed version, as hooks of plugins leave them.
+        """Return the best `k` passages for `query` in the newest committed version, as hooks of plugins leave them.
 
         A blank query and a `k` of 0 find nothing.
 
@@ -279,7 +279,7 @@ class Engine(Contents, Answering):
         filter: Filter | Mapping[str, Any] | str | None = None,
         exact: bool = False,
     ) -> Ranking:
-        """The best `k` passages by the cosine of their vectors with a given one, as a vector store answers.
+        """Return the best `k` passages by the cosine of their vectors with a given one, as a vector store answers.
 
         Args:
             vector: shape (dimension,), made with the embedder of the index.
@@ -402,7 +402,7 @@ class Engine(Contents, Answering):
         self._store.compact()
 
     def scoped(self, filter: Filter | Mapping[str, Any] | str) -> Engine:
-        """A view of this index that sees only what matches a filter, within the scope of this engine.
+        """Return a view of this index that sees only what matches a filter, within the scope of this engine.
 
         It shares the open index and costs next to nothing, so a server can make one for each user. It has hooks and
         plugins of its own. Closing it leaves this engine open.
@@ -441,19 +441,19 @@ class Engine(Contents, Answering):
         self.close(finish=exc[0] is None)
 
     def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
-        """The searchers of a version, made once and shared by all threads."""
+        """Return the searchers of a version, made once and shared by all threads."""
         return self._searchers.of(snapshot)
 
 
 def lexical_leg(settings: IndexSettings) -> LexicalLeg:
-    """The lexical leg that settings describe: one field, fed by title, heading and text."""
+    """Return the lexical leg that settings describe: one field, fed by title, heading and text."""
     weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
     sources = {name: weight for name, weight in weights.items() if weight}
     return LexicalLeg({"text": FieldSpec(settings.analyzer, sources)}, k1=settings.k1, b=settings.b)
 
 
 def dense_leg(embedder: Embedder, store: Store) -> DenseLeg:
-    """The dense leg of an index; vectors that are expensive are kept in its record."""
+    """Return the dense leg of an index; vectors that are expensive are kept in its record."""
     from sleuth.dense import DenseLeg
 
     return DenseLeg(embedder, cache=None if is_cheap(embedder) else RecordCache(store))

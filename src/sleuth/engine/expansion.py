@@ -1,4 +1,4 @@
-"""What stands around a hit? Passages grown to their neighbours, their section or their document, on request."""
+"""Expands hits to their neighbours, their section or their document."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def grow(
     expand: Expansion,
     scope: Filter | None = None,
 ) -> list[RetrievedItem]:
-    """The items with the text around them; one whose passage a better one holds already is left out.
+    """Return the items with the text around them; one whose passage a better one holds already is left out.
 
     Each keeps its id, score and explanation; `start_line` and `end_line` are those of the grown text, and
     `extra["passages"]` holds the ids of all that it is made of.

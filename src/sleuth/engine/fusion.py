@@ -70,7 +70,7 @@ class Fusion:
 
     @classmethod
     def parse(cls, text: str) -> Fusion:
-        """A fusion from its printed form; what is not named has its default, weights apart: they are 1.
+        """Return a fusion from its printed form; what is not named has its default, weights apart: they are 1.
 
         Raises:
             ArgumentError: shows the form.
@@ -106,7 +106,7 @@ def _check_number(name: str, value: Any) -> None:
 
 
 def _shortest(value: float) -> str:
-    """The shortest text that reads as this number."""
+    """Return the shortest text that reads as this number."""
     return str(int(value)) if value == int(value) else repr(float(value))
 
 
@@ -114,7 +114,7 @@ _DEFAULT = Fusion()
 
 
 def as_fusion(value: Fusion | str | None) -> Fusion:
-    """A fusion from what users give: one, its printed form, or None for the default."""
+    """Return a fusion from what users give: one, its printed form, or None for the default."""
     if value is None:
         return _DEFAULT
     if isinstance(value, str):

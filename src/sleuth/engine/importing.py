@@ -1,4 +1,4 @@
-"""How does what another store holds come into an index, with the vectors it has?"""
+"""Imports the contents of another store, with its vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which legs answer a query, and how do their answers become one ranking?"""
+"""Runs the legs of a query and fuses their hits into one ranking."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Searchers:
         )
 
     def show(self, snapshot: IndexSnapshot) -> bool:
-        """Whether these are the searchers of a snapshot: of its rows, in its segments."""
+        """Return whether these are the searchers of a snapshot: of its rows, in its segments."""
         if self.generation == snapshot.generation:
             return True
         if self.version != snapshot.version or any(
@@ -115,7 +115,7 @@ class Searchers:
         exact: bool = False,
         deadline: Deadline | None = None,
     ) -> RankedRows:
-        """The best `k` rows that match the filter.
+        """Return the best `k` rows that match the filter.
 
         Args:
             snapshot: one that these searchers show: names rows that tie, and gives texts where tokens are matched.
@@ -135,14 +135,14 @@ class Searchers:
         return self.lexical.search(query, MOST, allowed=self.allowed(tree, "lexical"), ordered=False).keys
 
     def select(self, snapshot: IndexSnapshot, tree: Filter | None, *, query: str | None = None) -> Selection:
-        """The rows that match a filter and hold a word of the query, to be counted."""
+        """Return the rows that match a filter and hold a word of the query, to be counted."""
         from sleuth.engine.selection import Selection
 
         among = None if query is None else self.matching(query, tree)
         return Selection(snapshot, self, tree, among=among)
 
     def key_names(self, snapshot: IndexSnapshot, scope: Filter | None) -> frozenset[str]:
-        """The metadata keys of what a filter lets through."""
+        """Return the metadata keys of what a filter lets through."""
         names = self._key_names.get(scope)
         if names is None:
             if scope is None:
@@ -161,11 +161,11 @@ class Searchers:
         snapshot: IndexSnapshot,
         exact: bool = False,
     ) -> Hits:
-        """The best `k` rows by the cosine with a vector."""
+        """Return the best `k` rows by the cosine with a vector."""
         return self.search_leg("dense", vector, PoolRequest(k, tree, False, True, exact), snapshot)
 
     def match(self, query: str, keys: NDArray[np.int64], snapshot: IndexSnapshot) -> NDArray[np.float64]:
-        """How well rows match the tokens of the query, shape (len(keys),)."""
+        """Return how well rows match the tokens of the query, shape (len(keys),)."""
         values = None if self.dense is None else self.dense.match(query, keys)
         if values is None:
             values = late.match(query, list(map(embedded_row, snapshot.rows(keys.tolist()))))
@@ -182,7 +182,7 @@ class Searchers:
         return snapshot.order(keys.tolist())
 
     def allowed(self, tree: Filter | None, leg: str) -> list[Bitmap] | None:
-        """The rows that a filter lets answer, over the segments of a leg; None for all."""
+        """Return the rows that a filter lets answer, over the segments of a leg; None for all."""
         if tree is None:
             return None
         found = self._aligned.get((tree, leg))
@@ -194,7 +194,7 @@ class Searchers:
         return found
 
     def search_leg(self, leg: str, asked: Asked, request: PoolRequest, snapshot: IndexSnapshot) -> Hits:
-        """The best rows of one leg."""
+        """Return the best rows of one leg."""
         allowed, ids = self.allowed(request.tree, leg), order_of(snapshot)
         k, ordered = request.depth, request.ordered
         if isinstance(asked, str) or self.dense is None:
@@ -227,7 +227,7 @@ class Pinned:
         return 0.0 if dense is None else dense.leg.token_weight
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
-        """The best rows of each leg, asked one after the other."""
+        """Return the best rows of each leg, asked one after the other."""
         dense = self.searchers.dense
         asked: dict[str, Asked] = {}
         hits: dict[str, Hits] = {}
@@ -253,11 +253,11 @@ class Pinned:
         return Pools(asked, hits, parts)
 
     def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
-        """The tie-break order of these keys."""
+        """Return the tie-break order of these keys."""
         return self.searchers.order(self.snapshot, keys)
 
     def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How well rows match the tokens of the query."""
+        """Return how well rows match the tokens of the query."""
         return self.searchers.match(query, keys, self.snapshot)
 
     def explain(self, leg: str, asked: Asked, key: int) -> Explanation:
@@ -274,7 +274,7 @@ class SearchersOfNewest:
         self._making = Lock()
 
     def of(self, snapshot: IndexSnapshot) -> Searchers:
-        """The searchers of a snapshot."""
+        """Return the searchers of a snapshot."""
         searchers = self._searchers
         if searchers is None or not searchers.show(snapshot):
             with self._making:
@@ -297,7 +297,7 @@ def check_in_time(deadline: Deadline | None) -> None:
 
 
 def embedded(dense: DenseSearcher, query: str, deadline: Deadline | None) -> NDArray[np.float32]:
-    """The vector of a query.
+    """Return the vector of a query.
 
     Raises:
         TimeoutError: the embedder did not answer before the deadline; its connections are closed.
@@ -319,7 +319,7 @@ def embedded(dense: DenseSearcher, query: str, deadline: Deadline | None) -> NDA
 
 
 def read_items(snapshot: IndexSnapshot, rows: RankedRows) -> list[RetrievedItem]:
-    """The passages of a ranking; ends early where the caller is cancelled."""
+    """Return the passages of a ranking; ends early where the caller is cancelled."""
     items: list[RetrievedItem] = []
     for start in range(0, len(rows.keys), READ_TOGETHER):
         check_cancelled()
@@ -340,7 +340,7 @@ def embedded_row(row: Row) -> str:
 
 
 def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence[str]:
-    """The legs to search, in order, each once.
+    """Return the legs to search, in order, each once.
 
     Raises:
         ArgumentError: none, or one that this index does not have; lists those it has.
@@ -355,7 +355,7 @@ def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence
 
 
 def check_deadline(seconds: float | None) -> Deadline | None:
-    """A deadline from now on.
+    """Return a deadline from now on.
 
     Raises:
         ArgumentError: not a number above 0.

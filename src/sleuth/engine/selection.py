@@ -133,7 +133,7 @@ class Selection:
         return np.flatnonzero(~np.isin(self.documents, firsts))
 
     def facets(self, key: str, limit: int) -> list[Facet]:
-        """The values of a metadata key, the most frequent first, equal ones by value."""
+        """Return the values of a metadata key, the most frequent first, equal ones by value."""
         totals: Counter[tuple[type, Scalar]] = Counter()  # True and 1 are two values
         for part in self._parts:
             column = read_column(part.view, key)
@@ -150,7 +150,7 @@ class Selection:
         return facets[:limit]
 
     def metadata_keys(self) -> list[MetadataKey]:
-        """The metadata keys of what is selected, by name."""
+        """Return the metadata keys of what is selected, by name."""
         names = sorted({key for part in self._parts for key in keys_of(part.view)})
         keys = []
         for name in names:

@@ -200,7 +200,7 @@ def open_sources(
 
 
 def _code(stack: ExitStack, path: str | Path, which: str) -> dict[str, Retriever]:
-    """The retrievers of one repository, or of all where `which` is "", by name."""
+    """Return the retrievers of one repository, or of all where `which` is "", by name."""
     from sleuth.code import SnapshotRetriever
     from sleuth.engine.codebase import open_code
 
@@ -212,6 +212,6 @@ def _code(stack: ExitStack, path: str | Path, which: str) -> dict[str, Retriever
 
 
 def label_of(name: str) -> str:
-    """The label of a source's items: its kind, and of a knowledge base its whole name."""
+    """Return the label of a source's items: its kind, and of a knowledge base its whole name."""
     kind, _, _ = name.partition(":")
     return name if kind == "kb" else kind

@@ -1,4 +1,4 @@
-"""Which passages hold these words?"""
+"""Search for words: BM25 over postings."""
 
 from sleuth.lazy import exports_of
 

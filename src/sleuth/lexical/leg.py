@@ -1,4 +1,4 @@
-"""How do rows become postings?"""
+"""The lexical leg: turns rows into postings."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class LexicalLeg:
                 raise ValueError(f"field {name!r}: {error}") from error
 
     def _norm(self, lengths: NDArray[np.uint32]) -> tuple[float, float]:
-        """What impacts are made with, of rows of these lengths."""
+        """Return what impacts are made with, of rows of these lengths."""
         return bm25_norm(average_of(lengths), self.k1, self.b)
 
 
@@ -139,7 +139,7 @@ class LexicalBuilder:
         self._n += n
 
     def finish(self) -> SegmentData:
-        """The segment. The builder is empty afterwards."""
+        """Return the segment. The builder is empty afterwards."""
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": self._n}
         for name in list(self._fields):
@@ -201,13 +201,13 @@ def average_of(lengths: NDArray[np.uint32]) -> float:
 
 
 def field_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
-    """A field's own arrays among those of the segment."""
+    """Return a field's own arrays among those of the segment."""
     prefix = f"{name}."
     return {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
 
 
 def postings_of(segment: SegmentView, name: str) -> FieldPostings:
-    """The postings of a field of a segment."""
+    """Return the postings of a field of a segment."""
     return FieldPostings(field_arrays(segment.arrays, name), f"segment {segment.name}, field {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""Which of these few thousand texts, given as a list, match a query best by TF-IDF and cosine?
+"""Ranks a short list of texts for a query by TF-IDF and cosine, without an index.
 
 The formulas and tokens are those of scikit-learn's `TfidfVectorizer()` defaults: words of two characters and more in
 lower case, idf = ln((1 + n) / (1 + df)) + 1, weight = tf * idf, rows and query of length 1.
@@ -70,7 +70,7 @@ class _Cache:
         self._held: OrderedDict[int, _Index] = OrderedDict()
 
     def index(self, contents: list[str], hashes: NDArray[np.int64]) -> _Index:
-        """The index of these texts, made where they were not searched lately."""
+        """Return the index of these texts, made where they were not searched lately."""
         key = hash(hashes.tobytes())
         with self._lock:
             found = self._held.get(key)
@@ -92,7 +92,7 @@ _cache = _Cache(room=4)
 def retrieve_local_docs(
     query: str, evidence: Sequence[Mapping[str, Any]], k: int = 5
 ) -> list[dict[str, Any]]:
-    """The best `k` documents of a list by TF-IDF and cosine similarity.
+    """Return the best `k` documents of a list by TF-IDF and cosine similarity.
 
     The same list searched again is not indexed again; a list that changed is noticed.
 
@@ -124,7 +124,7 @@ def retrieve_local_docs(
 
 
 def _read(evidence: Sequence[Mapping[str, Any]]) -> tuple[list[str], NDArray[np.int64]]:
-    """The contents and their hashes."""
+    """Return the contents and their hashes."""
     try:
         return read_contents(evidence, len(evidence))
     except KeyError as error:

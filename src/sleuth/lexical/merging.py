@@ -1,4 +1,4 @@
-"""How do postings of several segments become one, in little memory?
+"""Merges the postings of several segments in little memory.
 
 Terms are numbered first, and how many postings each has; then postings are made for some terms at a time, and each such
 part is appended to the arrays of the result. What was read of the segments is let go in between.
@@ -41,7 +41,7 @@ class Kept:
 
 
 def number_rows(segments: Iterable[SegmentView]) -> tuple[list[Kept], int]:
-    """What is kept of each segment, and how many rows there are in all."""
+    """Return what is kept of each segment, and how many rows there are in all."""
     kept: list[Kept] = []
     n = 0
     for segment in segments:
@@ -61,7 +61,7 @@ def number_rows(segments: Iterable[SegmentView]) -> tuple[list[Kept], int]:
 def merge_field(
     parts: Sequence[FieldPostings], kept: Sequence[Kept], n: int, norm: Norm, scratch: Scratch
 ) -> Arrays:
-    """The arrays of one field over the `n` rows kept.
+    """Return the arrays of one field over the `n` rows kept.
 
     Args:
         norm: what impacts are made with, of rows of these lengths.
@@ -161,7 +161,7 @@ def _count(
 
 
 def _rows_of(part: FieldPostings) -> NDArray[np.uint32]:
-    """How many rows each term of a segment is in."""
+    """Return how many rows each term of a segment is in."""
     df: NDArray[np.uint32] = np.diff(part.arrays["list_starts"])
     df[part.arrays["dense_terms"]] = part.arrays["dense_df"]
     return df
@@ -205,7 +205,7 @@ class _Joined:
                 self._grown.setdefault(name, self._scratch.growing(piece.dtype)).append(piece)
 
     def arrays(self) -> Arrays:
-        """Those of all terms."""
+        """Return those of all terms."""
         return {name: grown.array() for name, grown in self._grown.items()}
 
 

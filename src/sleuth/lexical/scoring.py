@@ -1,4 +1,4 @@
-"""What is a term worth in a row? The formulas, as they are named to users.
+"""The formulas of term weights, as they are named to users.
 
 BM25 (Lucene idf): Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, with Lucene's idf, which is
 never negative, and without the constant factor k1 + 1, as in Lucene 8 and later. TF-IDF: Lucene's ClassicSimilarity
@@ -37,7 +37,7 @@ def tfidf_idf(df: int, n: int) -> float:
 
 
 def formula(weighting: Weighting, k1: float, b: float) -> str:
-    """The whole formula, in words that a reader can check."""
+    """Return the whole formula, in words that a reader can check."""
     if weighting == "tfidf":
         return "TF-IDF (Lucene classic): sum of weight * (1 + ln((n + 1) / (df + 1)))^2 * sqrt(tf) / sqrt(length)"
     return (
@@ -47,7 +47,7 @@ def formula(weighting: Weighting, k1: float, b: float) -> str:
 
 
 def term_formula(weighting: Weighting) -> str:
-    """The part of one term."""
+    """Return the part of one term."""
     if weighting == "tfidf":
         return "weight * idf^2 * sqrt(tf) / length_norm"
     return "weight * idf * tf / (tf + length_norm)"

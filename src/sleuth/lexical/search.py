@@ -1,4 +1,4 @@
-"""Which rows of an index hold the words of a query, best first, and why?"""
+"""Searches the words of an index, and explains scores."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class LexicalSearcher:
         ordered: bool = True,
         ids: Ids | None = None,
     ) -> Hits:
-        """The best `k` rows that hold a term of the query; scores are above 0.
+        """Return the best `k` rows that hold a term of the query; scores are above 0.
 
         Args:
             query: text, analysed per field; or terms that are weighed already. A word that comes twice counts twice.
@@ -178,7 +178,7 @@ class LexicalSearcher:
     def terms(
         self, query: str | Terms, *, weights: Mapping[str, float] | None = None
     ) -> dict[str, dict[str, float]]:
-        """The terms of the query that the index holds, by field, with how often each counts."""
+        """Return the terms of the query that the index holds, by field, with how often each counts."""
         found: dict[str, dict[str, float]] = {}
         for _, field, token, times, _ in self._weigh(query, "bm25", weights):
             found.setdefault(field, {})[token] = times
@@ -318,7 +318,7 @@ def _mean(total: int, filled: int) -> float:
 
 
 def _drift(built: float, now: float) -> float:
-    """How much greater an impact can be than when the segment was built: a longer average forgives length."""
+    """Return how much greater an impact can be than when the segment was built: a longer average forgives length."""
     return max(1.0, now / built) if built else 1.0
 
 

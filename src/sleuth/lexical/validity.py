@@ -47,7 +47,7 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
 
 
 def _check_dictionary(arrays: Mapping[str, NDArray[Any]]) -> int:
-    """How many terms there are."""
+    """Return how many terms there are."""
     term_bytes = array_of(arrays, "term_bytes", np.uint8, (None,))
     starts = array_of(arrays, "term_starts", np.uint32, (None,))
     check_offsets("term_starts", starts, len(term_bytes))
@@ -62,7 +62,7 @@ def _check_dictionary(arrays: Mapping[str, NDArray[Any]]) -> int:
 
 
 def _check_lists(arrays: Mapping[str, NDArray[Any]], n_terms: int) -> NDArray[np.uint32]:
-    """The terms that are dense: all that have no list."""
+    """Return the terms that are dense: all that have no list."""
     starts = array_of(arrays, "list_starts", np.uint32, (n_terms + 1,))
     entries = array_of(arrays, "entries", np.uint32, (None,))
     array_of(arrays, "impacts", np.uint8, entries.shape)

@@ -1,4 +1,4 @@
-"""Where do documents live, and how do searchers get at them?
+"""The store: an index folder with its record, its segments and its writer.
 
 `Store` is an index folder: the record, which is one SQLite database; segments, which legs derive from it and which
 can always be rebuilt; and the lock of the one writer.
@@ -76,7 +76,7 @@ class Store:
 
     @staticmethod
     def is_at(path: str | Path) -> bool:
-        """Whether there is an index at `path`; raises as `open` does for one that does not open."""
+        """Return whether there is an index at `path`; raises as `open` does for one that does not open."""
         return not opening.is_missing(schema.folder_at(path))
 
     @staticmethod
@@ -291,7 +291,7 @@ class Store:
     # --- reading
 
     def reader(self) -> AbstractContextManager[IndexSnapshot]:
-        """The newest committed version, unchanging for the length of a block. Never waits for a writer."""
+        """Provide the newest committed version, unchanging for the length of a block. Never waits for a writer."""
         return _Reading(self)
 
     @property

@@ -1,4 +1,4 @@
-"""Which rows of one leg's segments are these rows of another's?
+"""Maps the rows of one leg's segments to those of another's.
 
 Legs merge at their own pace, so two legs of one version may hold the same rows in different segments.
 """
@@ -19,7 +19,7 @@ SPARSE = 64
 def align(
     bitmaps: Sequence[Bitmap], source: Sequence[SegmentView], target: Sequence[SegmentView]
 ) -> list[Bitmap]:
-    """The same set of rows, as bitmaps over `target`.
+    """Return the same set of rows, as bitmaps over `target`.
 
     Args:
         bitmaps: per segment of `source`.
@@ -32,7 +32,7 @@ def align(
 
 
 def _alike(source: Sequence[SegmentView], target: Sequence[SegmentView]) -> bool:
-    """Whether both hold the same keys in the same segments."""
+    """Return whether both hold the same keys in the same segments."""
     return len(source) == len(target) and all(
         len(a) == len(b)
         and (not len(a) or (a.keys[0] == b.keys[0] and a.keys[-1] == b.keys[-1]))
@@ -48,7 +48,7 @@ def _is_range(keys: NDArray[np.int64]) -> bool:
 def _gather(
     keys: NDArray[np.int64], source: Sequence[SegmentView], masks: Sequence[NDArray[np.bool_]]
 ) -> NDArray[np.bool_]:
-    """The mask of these keys, by a table over their range: ranges of keys are copied whole."""
+    """Return the mask of these keys, by a table over their range: ranges of keys are copied whole."""
     found = np.zeros(len(keys), np.bool_)
     if not len(keys):
         return found

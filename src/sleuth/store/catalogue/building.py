@@ -1,4 +1,4 @@
-"""How do rows become segments, while the record takes them in?"""
+"""Turns rows into segments while the record takes them in."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def keep(encoded: Encoded, folder: Path, inline_bytes: int | None = None) -> Bui
 
 
 def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
-    """A leg's segment of these rows, which answers for the keys `first` to `last`."""
+    """Return a leg's segment of these rows, which answers for the keys `first` to `last`."""
     data = leg.build(rows)
     encoded = segments.encode(leg.name, leg.fingerprint, first, last, rows.keys, rows.tie_ranks, data)
     return keep(encoded, folder)
@@ -99,7 +99,7 @@ class Flight:
             self._future.exception()
 
     def land(self) -> Prepared:
-        """What it has become.
+        """Return what it has become.
 
         Raises:
             Exception: what a leg raised; nothing is left on disk then.

@@ -60,7 +60,7 @@ class Database:
 
     @contextmanager
     def connection(self, *, write: bool = False) -> Iterator[Connection]:
-        """A connection for a few statements.
+        """Provide a connection for a few statements.
 
         Raises:
             StoreError: what SQLite refuses.
@@ -72,7 +72,7 @@ class Database:
                 yield connection
 
     def reader(self) -> Connection:
-        """A connection of `readers`, for the caller to give back.
+        """Return a connection of `readers`, for the caller to give back.
 
         The length of the file is looked at first: to read what SQLite has mapped of a lost end kills the process.
 
@@ -121,7 +121,7 @@ class Database:
 
     @contextmanager
     def locked(self, timeout: float, *, sweep: bool) -> Iterator[Connection]:
-        """The connection of the one writer, over all threads and processes, for the length of a block.
+        """Provide the connection of the one writer, over all threads and processes, for the length of a block.
 
         Args:
             timeout: seconds to wait for the writer before.
@@ -166,7 +166,7 @@ class Database:
     # --- upkeep
 
     def log_bytes(self) -> int:
-        """The size of the log: what is committed and not yet copied into the database."""
+        """Return the size of the log: what is committed and not yet copied into the database."""
         return log_bytes(self.path / self.names.record)
 
     def checkpoint(self, *, force: bool = False) -> bool:
@@ -215,7 +215,7 @@ def _checkpoint(connection: Connection) -> bool:
 
 
 def _is_cut_off(file: Path) -> bool:
-    """Whether a database is shorter than its header says, by more pages than its log can hold."""
+    """Return whether a database is shorter than its header says, by more pages than its log can hold."""
     for _ in range(2):  # a log may be copied into it meanwhile
         length = file.stat().st_size
         with file.open("rb") as stream:

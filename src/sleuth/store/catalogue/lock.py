@@ -1,4 +1,4 @@
-"""Who is writing?
+"""The lock of the one writer of an index, and who holds it.
 
 One writer at a time, over all threads and processes: `flock` on a file, which the kernel lets go of when its holder
 dies. What the holder wrote into the file is for people, not for the lock. Who waits holds the lock of a second file,
@@ -72,7 +72,7 @@ class WriterLock:
             self._fd = -1
 
     def _take(self, path: Path, deadline: float, timeout: float) -> int:
-        """The descriptor of a locked file."""
+        """Return the descriptor of a locked file."""
         while True:
             try:
                 fd = open_file(path, os.O_RDWR | os.O_CREAT)
@@ -138,7 +138,7 @@ def _is_at(fd: int, path: Path) -> bool:
 
 
 def read_holder(path: Path) -> dict[str, Any] | None:
-    """What the holder of the lock wrote of itself; None where nobody holds it."""
+    """Return what the holder of the lock wrote of itself; None where nobody holds it."""
     try:
         with opened_file(path) as fd:
             try:

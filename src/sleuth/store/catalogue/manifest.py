@@ -1,4 +1,4 @@
-"""Which segments does one version of the index consist of?
+"""The manifest: which segments one version of the index consists of.
 
 The manifest is the table `segments`: for each leg, ranges of keys that do not overlap, each answered for by one
 segment. Keys of no range are *gaps*; rows in a gap are uncovered. Deleted rows that a segment still holds are named
@@ -79,7 +79,7 @@ class SegmentMissingError(Exception):
 
 
 def entries(connection: Connection, leg: str | None = None) -> list[SegmentEntry]:
-    """The manifest, or a leg's part of it, in order of key."""
+    """Return the manifest, or a leg's part of it, in order of key."""
     rows = connection.execute(
         "SELECT name, leg, fingerprint, first, last, rows, bytes, checksum, inline IS NOT NULL FROM segments "
         "WHERE ?1 IS NULL OR leg = ?1 ORDER BY leg, first",
@@ -104,7 +104,7 @@ def _entry(row: tuple[Any, ...]) -> SegmentEntry:
 
 
 def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int, int]]:
-    """What `ranges`, ascending and inclusive, leave of 1 to `next_key - 1`."""
+    """Yield what `ranges`, ascending and inclusive, leave of 1 to `next_key - 1`."""
     at = 1
     for first, last in ranges:
         if first > at:
@@ -115,7 +115,7 @@ def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int
 
 
 def occupied(connection: Connection, first: int, last: int) -> int:
-    """How many chunks of the record lie in a range that does not cut a document."""
+    """Return how many chunks of the record lie in a range that does not cut a document."""
     found: int = connection.execute(
         "SELECT coalesce(sum(chunks), 0) FROM documents WHERE key BETWEEN ? AND ?", (first, last)
     ).fetchone()[0]
@@ -123,7 +123,7 @@ def occupied(connection: Connection, first: int, last: int) -> int:
 
 
 def uncovered(connection: Connection, leg: Leg, bad: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
-    """The gaps of a leg in which the record has rows."""
+    """Return the gaps of a leg in which the record has rows."""
     good = [
         e for e in entries(connection, leg.name) if e.fingerprint == leg.fingerprint and e.name not in bad
     ]
@@ -135,7 +135,7 @@ def uncovered(connection: Connection, leg: Leg, bad: frozenset[str] = frozenset(
 def open_segment(
     connection: Connection, folder: Path, entry: SegmentEntry, leg: Leg | None = None, *, full: bool = False
 ) -> Opened:
-    """The segment of an entry.
+    """Return the segment of an entry.
 
     Args:
         leg: whose segment it is: arrays made with its settings are validated too, at length where `full`.
@@ -265,7 +265,7 @@ class Views:
         self._lock = threading.RLock()
 
     def at(self, connection: Connection, generation: int) -> Loaded:
-        """The views of the generation that this connection's transaction sees.
+        """Return the views of the generation that this connection's transaction sees.
 
         Raises:
             SegmentMissingError: a file is gone; a newer transaction may not need it.
@@ -314,7 +314,7 @@ class Views:
         return Loaded(generation, MappingProxyType(views), MappingProxyType(holes), MappingProxyType(files))
 
     def _view(self, connection: Connection, entry: SegmentEntry, generation: int) -> SegmentView | None:
-        """The view of an entry; None where it is damaged, which is noted."""
+        """Return the view of an entry; None where it is damaged, which is noted."""
         if entry.name in self.damage:
             return None
         cached = self._cache.get(entry.name)
@@ -398,7 +398,7 @@ def drop(connection: Connection, names: Sequence[str]) -> None:
 
 
 def still_there(connection: Connection, names: Sequence[str]) -> bool:
-    """Whether the manifest names all of these."""
+    """Return whether the manifest names all of these."""
     return sum(1 for _ in select_in(connection, "name", "segments", "name", names)) == len(names)
 
 

@@ -1,4 +1,4 @@
-"""Has the record lost commits that were acknowledged?
+"""A mark beside the record that shows when acknowledged commits were lost.
 
 SQLite forgets, without a word, the commits of a log that is damaged or gone. So the newest version is also noted in a
 file of its own, after each commit and without a sync: after a power cut it may be older than the record, never newer.
@@ -28,7 +28,7 @@ def write(folder: Path, version: int) -> None:
 
 
 def read(folder: Path) -> int | None:
-    """The version noted last; 0 where none was; None where the mark is damaged.
+    """Return the version noted last; 0 where none was; None where the mark is damaged.
 
     Read it before the record: a commit may come in between.
     """

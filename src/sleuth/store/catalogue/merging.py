@@ -1,4 +1,4 @@
-"""When do segments become one, and who does it?
+"""Merges segments: which ones, when, and in which thread.
 
 A leg's segments, in order of key, shrink geometrically: each holds more than `RATIO` times the rows of all that come
 after it. Where that fails, the whole tail from there on is merged. So a row is written again a number of times that is
@@ -57,7 +57,7 @@ class Merged:
 
 
 def plan(rows: Sequence[int], live: Sequence[int]) -> tuple[int, int] | None:
-    """Which run of adjacent segments to merge next, as a half-open range; None where all is well.
+    """Return which run of adjacent segments to merge next, as a half-open range; None where all is well.
 
     Args:
         rows: in each segment, in order of key.
@@ -101,7 +101,7 @@ def runs(
 def choose(
     run: Sequence[SegmentEntry], views: Mapping[str, SegmentView], *, whole: bool
 ) -> Sequence[SegmentEntry]:
-    """The part of a run to merge next; all of it on request, unless it is one segment without deleted rows."""
+    """Return the part of a run to merge next; all of it on request, unless it is one segment without deleted rows."""
     rows = [len(views[entry.name]) for entry in run]
     live = [
         n if (bits := views[entry.name].live) is None else count(bits)

@@ -1,4 +1,4 @@
-"""Which connection serves this reader?
+"""Connections of one database that readers share.
 
 Connections are kept when a reader is done and given to the next one, of whatever thread. SQLite forbids carrying a
 connection over a fork, and a child that opens the same file while it has inherited ones would share their stale idea
@@ -38,7 +38,7 @@ class ConnectionPool:
         _POOLS.add(self)
 
     def acquire(self) -> Connection:
-        """A connection that nobody else uses.
+        """Return a connection that nobody else uses.
 
         Raises:
             StoreError: the store is closed.

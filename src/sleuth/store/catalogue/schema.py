@@ -39,7 +39,7 @@ class Schema(NamedTuple):
 
 
 def folder_at(path: str | os.PathLike[str]) -> Path:
-    """The folder that a path names, if none of its parts leads out of it.
+    """Return the folder that a path names, if none of its parts leads out of it.
 
     Raises:
         ArgumentError: it is no path.
@@ -106,7 +106,7 @@ def make_tables(
 
 
 def is_whole(folder: Path, schema: Schema) -> bool:
-    """Whether a database was made here, and made whole.
+    """Return whether a database was made here, and made whole.
 
     Raises:
         IndexDamagedError: one that cannot be read.
@@ -125,7 +125,7 @@ def is_whole(folder: Path, schema: Schema) -> bool:
 
 
 def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> bool:
-    """Whether the tables were made: False for what a crash left of a creation."""
+    """Return whether the tables were made: False for what a crash left of a creation."""
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found == schema.format:
         _refuse_others(connection, path, schema)
@@ -157,7 +157,7 @@ def _refuse_others(connection: sqlite3.Connection, path: Path, schema: Schema) -
 
 @contextmanager
 def readable(folder: Path) -> Iterator[None]:
-    """A folder that this process may not look into as an error of ours."""
+    """Provide a folder that this process may not look into as an error of ours."""
     try:
         yield
     except OSError as error:
@@ -180,7 +180,7 @@ class Access(NamedTuple):
 
 
 def probe(folder: Path, schema: Schema, whole: Callable[[], bool]) -> Access:
-    """What this process may do with the database of a folder; nothing is written.
+    """Return what this process may do with the database of a folder; nothing is written.
 
     A folder on a read-only disk is refused while there is a log, whose commits would be missed.
 
@@ -203,7 +203,7 @@ def probe(folder: Path, schema: Schema, whole: Callable[[], bool]) -> Access:
 
 
 def log_bytes(file: Path) -> int:
-    """The size of the log of the database `file`: what is committed and not yet copied into it."""
+    """Return the size of the log of the database `file`: what is committed and not yet copied into it."""
     try:
         return file.with_name(f"{file.name}-wal").stat().st_size
     except OSError:

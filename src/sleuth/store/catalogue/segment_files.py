@@ -97,7 +97,7 @@ def orphans(folder: Path, named: Collection[str]) -> list[Path]:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file has the name and the header of a segment, or of one that a crash cut off."""
+    """Return whether a file has the name and the header of a segment, or of one that a crash cut off."""
     with (
         suppress(OSError, IndexUnsafeError),
         opened_folder(path.parent) as within,
@@ -135,7 +135,7 @@ def _unnamed(within: int, named: Collection[str]) -> list[str]:
 
 
 def _is_locked(path: Path, within: int) -> bool:
-    """Whether somebody is writing a file, or it is gone meanwhile."""
+    """Return whether somebody is writing a file, or it is gone meanwhile."""
     try:
         with opened_file(path, within) as fd:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,7 +147,7 @@ def _is_locked(path: Path, within: int) -> bool:
 
 
 def _is_ours(name: str, fd: int) -> bool:
-    """Whether a file has the name of a segment, and begins as one does as far as it goes."""
+    """Return whether a file has the name of a segment, and begins as one does as far as it goes."""
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - of a name
     return ending in (SUFFIX, TEMPORARY) and is_name(stem) and MAGIC.startswith(os.pread(fd, len(MAGIC), 0))
 
@@ -158,7 +158,7 @@ def _remove_if_ours(name: str, fd: int, within: int) -> None:
 
 
 def _create_locked(path: Path, within: int) -> int:
-    """A new file under a lock. A sweep may find it in between and remove it: then another one is made."""
+    """Return a new file under a lock. A sweep may find it in between and remove it: then another one is made."""
     while True:
         fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, within=within)
         try:

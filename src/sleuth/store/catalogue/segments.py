@@ -1,4 +1,4 @@
-"""How are a leg's arrays kept in a file, and how do we know that they are as they were written?
+"""The format of a segment file: named arrays with checksums.
 
 One container for every leg:
 
@@ -96,7 +96,7 @@ def new_name(leg: str, first: int, last: int) -> str:
 
 
 def is_name(name: object) -> bool:
-    """Whether `new_name` gives such names; others may lead out of the folder."""
+    """Return whether `new_name` gives such names; others may lead out of the folder."""
     return isinstance(name, str) and bool(_NAME.fullmatch(name))
 
 
@@ -109,7 +109,7 @@ def encode(  # noqa: PLR0917 - the header, in order
     tie_ranks: NDArray[np.uint32] | None,
     data: SegmentData,
 ) -> Encoded:
-    """The bytes of a segment with rows `keys`, shape (n,), ascending, that answers for `first` to `last`."""
+    """Return the bytes of a segment with rows `keys`, shape (n,), ascending, that answers for `first` to `last`."""
     name = new_name(leg, first, last)
     stored = {**_pack_keys(keys), **({} if tie_ranks is None else {_TIES: tie_ranks}), **data.arrays}
     arrays = {name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in stored.items()}
@@ -202,7 +202,7 @@ def _pack_keys(keys: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
 
 
 def _unpack_keys(start: int, rows: int, stored: NDArray[Any] | None, most_rows: int) -> NDArray[np.int64]:
-    """The keys, ascending; raises ValueError where they cannot be."""
+    """Return the keys, ascending; raises ValueError where they cannot be."""
     if not 0 <= rows <= most_rows or not 0 <= start < 1 << 62:
         raise ValueError(f"{rows} rows from key {start} on")
     if stored is None:
@@ -246,7 +246,7 @@ def _lay_out(head: dict[str, Any], described: Sequence[dict[str, Any]]) -> tuple
 
 
 def _header(name: str, buffer: bytes | mmap.mmap, checksum: int) -> dict[str, Any]:
-    """The header, verified, with absolute offsets."""
+    """Return the header, verified, with absolute offsets."""
     if len(buffer) < PRELUDE.size:
         raise IndexDamagedError(f"segment {name}: too short for a segment")
     magic, version, length, crc, _ = PRELUDE.unpack_from(buffer)
@@ -283,7 +283,7 @@ class _Entry(NamedTuple):
 
 
 def _entries(described: Sequence[Mapping[str, Any]], base: int) -> Iterator[_Entry]:
-    """What the header says of each array; raises ValueError where a writer would have placed it elsewhere."""
+    """Yield what the header says of each array; raises ValueError where a writer would have placed it elsewhere."""
     position = base
     for entry in described:
         array = _Entry(
@@ -309,7 +309,7 @@ def _view(buffer: bytes | mmap.mmap, entry: _Entry) -> NDArray[Any]:
 
 
 def _padding(buffer: bytes | mmap.mmap, entries: Sequence[_Entry]) -> Iterator[bytes]:
-    """The bytes of no array: the last word of the prelude, and what aligns."""
+    """Yield the bytes of no array: the last word of the prelude, and what aligns."""
     *_, length, _, _ = PRELUDE.unpack_from(buffer)
     yield bytes(buffer[PRELUDE.size - 4 : PRELUDE.size])
     ends = [PRELUDE.size + length, *(entry.end for entry in entries)]
@@ -318,7 +318,7 @@ def _padding(buffer: bytes | mmap.mmap, entries: Sequence[_Entry]) -> Iterator[b
 
 
 def _dtype(described: Any) -> np.dtype[Any]:
-    """The dtype of its JSON form, in which tuples have become lists."""
+    """Return the dtype of its JSON form, in which tuples have become lists."""
     if isinstance(described, str):
         return np.dtype(described)
 

@@ -1,4 +1,4 @@
-"""Which rows match a filter, among a million, in a millisecond? Metadata as columns: a leg of the store."""
+"""Metadata as columns: a leg of the store that turns filters into bitmaps."""
 
 from sleuth.lazy import exports_of
 

@@ -1,4 +1,4 @@
-"""How do a million mappings become columns in seconds? By key and by type, never value by value where it can be helped.
+"""Builds columns from many mappings, by key and by type.
 
 Rows with the same keys are taken together and read key by key; the values of a key are taken apart by type, and each
 type goes to numpy or to a sort at once. Only rows that hold objects are first read through by `sleuth.filters.leaves`.
@@ -39,7 +39,7 @@ _INTEGERS: Final = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32,
 
 
 def build_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
-    """A column for every key that some row has; the rows are in the order of `metadata`."""
+    """Return a column for every key that some row has; the rows are in the order of `metadata`."""
     n = len(metadata)
     return {key: _column(n, values) for key, values in _by_key(metadata).items() if values.rows}
 
@@ -217,7 +217,7 @@ def _numbers(
 
 
 def _strings(words: list[str]) -> tuple[Strings, NDArray[np.uint32]]:
-    """The distinct strings, in order, and the place of each word among them."""
+    """Return the distinct strings, in order, and the place of each word among them."""
     distinct = sorted(set(words))
     place = dict(zip(distinct, range(len(distinct)), strict=True))
     places = np.fromiter(map(place.__getitem__, words), np.uint32, len(words))
@@ -248,14 +248,14 @@ def lay_integers(distinct: NDArray[np.int64], n: int, n_others: int) -> Integers
 
 
 def integer_places(integers: Integers, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of each value, all of which are among the integers."""
+    """Return the place of each value, all of which are among the integers."""
     if integers.values is None:
         return values - integers.low
     return np.searchsorted(integers.values.astype(np.int64), values)
 
 
 def ascending(values: NDArray[_Number]) -> NDArray[_Number]:
-    """The distinct values, ascending; several times as fast as np.unique where most are distinct."""
+    """Return the distinct values, ascending; several times as fast as np.unique where most are distinct."""
     found = np.sort(values)
     is_new = np.ones(len(found), np.bool_)
     is_new[1:] = found[1:] != found[:-1]

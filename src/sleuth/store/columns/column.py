@@ -1,4 +1,4 @@
-"""How is one metadata key of a segment kept? As one code per row, in an order that answers comparisons.
+"""One metadata key of a segment: a code for each row, in an order that answers comparisons.
 
 Every distinct value of the key has a code, and codes are in the order of values within a kind:
 
@@ -48,7 +48,7 @@ class Integers:
     count: int
 
     def below(self, value: float) -> int:
-        """How many are less than `value`, which may be a float: the comparison is exact."""
+        """Return how many are less than `value`, which may be a float: the comparison is exact."""
         if self.count == 0 or value == -math.inf:
             return 0
         bound = self.low + (1 << 65) if value == math.inf else math.ceil(value)
@@ -61,11 +61,11 @@ class Integers:
         return int(np.searchsorted(self.values, self.values.dtype.type(bound)))
 
     def up_to(self, value: float) -> int:
-        """How many are at most `value`."""
+        """Return how many are at most `value`."""
         return self.below(math.floor(value) + 1 if math.isfinite(value) else value)
 
     def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The integers at these places."""
+        """Return the integers at these places."""
         if self.values is None:
             return places + self.low
         return self.values[places].astype(np.int64)
@@ -87,7 +87,7 @@ class Floats:
         return int(np.searchsorted(self.values, near, "left" if near >= value else "right"))
 
     def up_to(self, value: float) -> int:
-        """How many are at most `value`."""
+        """Return how many are at most `value`."""
         near = float(value)
         return int(np.searchsorted(self.values, near, "right" if near <= value else "left"))
 
@@ -107,19 +107,19 @@ class Strings:
         return cls(data, heads, len(offsets) - 1)
 
     def below(self, value: str) -> int:
-        """How many come before `value`."""
+        """Return how many come before `value`."""
         return self._below(utf8(value))
 
     def up_to(self, value: str) -> int:
-        """How many come before `value` or equal it: a zero byte more gives the very next string."""
+        """Return how many come before `value` or equal it: a zero byte more gives the very next string."""
         return self._below(utf8(value) + b"\0")
 
     def beginning_with(self, prefix: str) -> Interval:
-        """The places of those that begin so: no byte of UTF-8 is 0xFF."""
+        """Return the places of those that begin so: no byte of UTF-8 is 0xFF."""
         return self.below(prefix), self._below(utf8(prefix) + b"\xff")
 
     def containing(self, text: str) -> NDArray[np.uint8]:
-        """A mask of those that hold `text`, shape (count,)."""
+        """Return a mask of those that hold `text`, shape (count,)."""
         return kernels.containing(self.data, self.count, utf8(text))
 
     def _below(self, needle: bytes) -> int:
@@ -138,7 +138,7 @@ class Lists:
         return len(self.offsets) - 1
 
     def any_of(self, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """A mask of the lists with an element whose code has a 1 in `table`."""
+        """Return a mask of the lists with an element whose code has a 1 in `table`."""
         return kernels.any_of(self.offsets, self.elements, table)
 
 
@@ -182,19 +182,19 @@ class Column:
         return self.first_list + self.lists.count
 
     def row_codes(self) -> Array:
-        """The code of every row, shape (n,)."""
+        """Return the code of every row, shape (n,)."""
         if self.starts is None:
             return self.codes
         return np.repeat(self.codes, np.diff(self.starts, append=np.uint32(self.n)))
 
     def by_table(self, table: NDArray[np.uint8]) -> NDArray[np.uint64]:
-        """The bitmap of the rows whose code has a 1 in `table`, shape (n_codes,)."""
+        """Return the bitmap of the rows whose code has a 1 in `table`, shape (n_codes,)."""
         if self.starts is None:
             return kernels.select(self.codes, table)
         return kernels.spread(self.starts, np.take(table, self.codes, mode="clip"), self.n)
 
     def by_intervals(self, intervals: Sequence[Interval]) -> NDArray[np.uint64]:
-        """The bitmap of the rows whose code lies in one of these."""
+        """Return the bitmap of the rows whose code lies in one of these."""
         mask = np.zeros(len(self.codes), np.bool_)
         for low, high in intervals:
             if low < high:
@@ -221,7 +221,7 @@ def _within(codes: Array, low: int, high: int, n_codes: int) -> NDArray[np.bool_
 
 
 def narrowest(n_codes: int) -> type[np.unsignedinteger[Any]]:
-    """The narrowest type that holds codes 0 to n_codes - 1."""
+    """Return the narrowest type that holds codes 0 to n_codes - 1."""
     if n_codes <= 1 << 8:
         return np.uint8
     return np.uint16 if n_codes <= 1 << 16 else np.uint32
@@ -239,7 +239,7 @@ def lay_rows(n: int, rows: NDArray[np.int64], codes: Array, n_codes: int) -> tup
 
 
 def _runs(n: int, rows: NDArray[np.int64], codes: Array) -> tuple[NDArray[np.int64], Array]:
-    """Where runs of equal codes begin, the first at 0, and their codes; rows between `rows` have code 0."""
+    """Return where runs of equal codes begin, the first at 0, and their codes; rows between `rows` have code 0."""
     follows = rows[1:] == rows[:-1] + 1
     is_start = np.ones(len(rows), np.bool_)
     is_start[1:] = ~follows | (codes[1:] != codes[:-1])

@@ -1,4 +1,4 @@
-"""How do columns lie in a segment file? One array of bytes, cut into pieces that the leg's facts name.
+"""The layout of columns in a segment file: one array of bytes, cut into pieces that the leg's facts name.
 
 A piece that is there already, byte for byte, is not written twice: keys that say the same thing of every row, such as
 `source` and `path`, share their codes.
@@ -48,14 +48,14 @@ _PIECES: Final = {
 
 
 def to_segment(n: int, columns: Iterable[tuple[str, Column]]) -> SegmentData:
-    """The arrays and facts of these columns of `n` rows, which are taken one at a time."""
+    """Return the arrays and facts of these columns of `n` rows, which are taken one at a time."""
     out = _Pieces()
     keys = {key: _facts(column, out) for key, column in columns}
     return SegmentData({ARRAY: out.joined()}, {"n": n, "keys": keys})
 
 
 def read_column(view: SegmentView, key: str) -> Column | None:
-    """The column of a key, on the segment's own memory; None where no row has the key.
+    """Return the column of a key, on the segment's own memory; None where no row has the key.
 
     Raises:
         IndexDamagedError: the leg cannot have made it.
@@ -66,7 +66,7 @@ def read_column(view: SegmentView, key: str) -> Column | None:
 
 @contextmanager
 def naming_damage(view: SegmentView, key: str) -> Iterator[None]:
-    """What a column says of its arrays, with the segment that it is of."""
+    """Provide what a column says of its arrays, with the segment that it is of."""
     try:
         yield
     except ValueError as error:
@@ -108,7 +108,7 @@ def _integers(facts: Mapping[str, Any], values: Array | None) -> Integers:
 
 
 def keys_of(view: SegmentView) -> list[str]:
-    """The keys that some row of the segment has."""
+    """Return the keys that some row of the segment has."""
     return list(view.meta["keys"])
 
 
@@ -121,7 +121,7 @@ class _Pieces:
         self.places: dict[tuple[str, bytes], int] = {}
 
     def add(self, array: Array) -> list[Any]:
-        """Where the array lies: offset in bytes, number of values, dtype."""
+        """Return where the array lies: offset in bytes, number of values, dtype."""
         name = array.dtype.newbyteorder("<").str
         raw = array.astype(name, copy=False).tobytes()
         same = (name, blake2b(raw, digest_size=16).digest())
@@ -136,7 +136,7 @@ class _Pieces:
 
 
 def _facts(column: Column, out: _Pieces) -> dict[str, Any]:
-    """Where the pieces of a column lie; a part that it lacks is left out."""
+    """Return where the pieces of a column lie; a part that it lacks is left out."""
     facts: dict[str, Any] = {"codes": out.add(column.codes)}
     if column.starts is not None:
         facts["starts"] = out.add(column.starts)

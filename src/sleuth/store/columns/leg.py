@@ -28,12 +28,12 @@ class ColumnsLeg:
     fingerprint: Final = f"columns {_FORMAT}"
 
     def build(self, rows: Rows) -> SegmentData:
-        """A column per key; a key that no row has costs nothing."""
+        """Return a column per key; a key that no row has costs nothing."""
         metadata = rows.metadata or [{}] * len(rows)
         return to_segment(len(rows), sorted(build_columns(metadata).items()))
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
-        """The columns of the live rows; values that only dead rows had are dropped."""
+        """Return the columns of the live rows; values that only dead rows had are dropped."""
         keep = [_live(view) for view in segments]
         return to_segment(sum(int(np.count_nonzero(mask)) for mask in keep), _merged(segments, keep))
 

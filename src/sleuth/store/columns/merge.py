@@ -1,4 +1,4 @@
-"""How do columns of several segments become one, without reading metadata again? Code by code."""
+"""Merges the columns of several segments code by code, without reading metadata again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
 
 
 def merge_column(parts: Sequence[Part]) -> Column | None:
-    """The column of the rows kept of all parts, in order; None where none of them has the key."""
+    """Return the column of the rows kept of all parts, in order; None where none of them has the key."""
     offsets = np.cumsum([0] + [int(np.count_nonzero(keep)) for _, keep in parts])
     used = [
         _Used.of(column, keep, offset)
@@ -146,7 +146,7 @@ def _merge_lists(used: Sequence[_Used], mappings: list[NDArray[np.uint32]], firs
 def _union(
     parts: Sequence[tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]],
 ) -> tuple[Strings, list[tuple[NDArray[np.int64], NDArray[np.uint32]]]]:
-    """All strings of all parts in order, and for each part its codes and the places of its strings."""
+    """Return all strings of all parts in order, and for each part its codes and the places of its strings."""
     blob, offsets = np.zeros(0, np.uint8), np.zeros(1, np.int64)
     places: list[NDArray[np.uint32]] = []
     for _, its_blob, its_offsets in parts:
@@ -156,7 +156,7 @@ def _union(
 
 
 def _elements(lists: Lists, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The elements of the lists at these places: for each, which of `places` it belongs to, and its code."""
+    """Return the elements of the lists at these places: for each, which of `places` it belongs to, and its code."""
     starts, ends = lists.offsets[places].astype(np.int64), lists.offsets[places + 1].astype(np.int64)
     lengths = ends - starts
     owners = np.repeat(np.arange(len(places)), lengths)

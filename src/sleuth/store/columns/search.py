@@ -1,4 +1,4 @@
-"""Which rows match a filter? A bitmap per segment, from codes alone.
+"""Evaluates filters on columns: a bitmap for each segment.
 
 A comparison becomes intervals of codes, or where there are lists a table of codes, and one pass over the rows; And, Or
 and Not work on bitmaps. Bitmaps are of all rows, deleted ones included: they depend on the segment's bytes alone, so
@@ -49,7 +49,7 @@ class FilterCache:
         self._kept: OrderedDict[tuple[str, Filter], Bitmap] = OrderedDict()
 
     def get(self, key: tuple[str, Filter]) -> Bitmap | None:
-        """The bitmap, if it is still there."""
+        """Return the bitmap, if it is still there."""
         with self._lock:
             if key not in self._kept:
                 return None
@@ -86,7 +86,7 @@ class ColumnsSearcher:
         return [self._cached(view, filter) for view in self.segments]
 
     def keys(self) -> list[str]:
-        """The metadata keys that some row has, sorted."""
+        """Return the metadata keys that some row has, sorted."""
         return sorted({key for view in self.segments for key in keys_of(view)})
 
     def _cached(self, view: SegmentView, filter: Filter) -> Bitmap:
@@ -123,7 +123,7 @@ _POSITIVES: Final[dict[Operator, Operator]] = {"ne": "eq", "nin": "in"}
 
 
 def rows_where(column: Column, test: Compare) -> Bitmap:
-    """The rows of a column for which a comparison, other than "ne" and "nin", is true."""
+    """Return the rows of a column for which a comparison, other than "ne" and "nin", is true."""
     if test.operator == "exists":
         return column.by_intervals([(MISSING + 1, column.n_codes) if test.value else (MISSING, MISSING + 1)])
     if test.operator == "substring":
@@ -143,7 +143,7 @@ def rows_where(column: Column, test: Compare) -> Bitmap:
 
 
 def scalar_codes(column: Column, operator: Operator, value: Scalar) -> list[Interval]:
-    """The codes of the scalars for which "eq", an order or "prefix" is true."""
+    """Return the codes of the scalars for which "eq", an order or "prefix" is true."""
     if isinstance(value, bool):
         return [(FALSE + value, FALSE + value + 1)]
     if isinstance(value, str):
@@ -187,7 +187,7 @@ def _table(column: Column, intervals: Sequence[Interval]) -> NDArray[np.uint8]:
 
 
 def _with_lists(column: Column, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The table, with the lists that have an element in it."""
+    """Return the table, with the lists that have an element in it."""
     table[column.first_list :] = column.lists.any_of(table)
     return table
 
@@ -200,7 +200,7 @@ def _rows_within(column: Column, intervals: Sequence[Interval]) -> Bitmap:
 
 
 def _rows_in(column: Column, table: NDArray[np.uint8]) -> Bitmap:
-    """The rows whose code is in the table, by scans where its codes lie in few intervals."""
+    """Return the rows whose code is in the table, by scans where its codes lie in few intervals."""
     if len(table) <= _SMALL_TABLE:
         edges = np.flatnonzero(np.diff(table, prepend=np.uint8(0), append=np.uint8(0)))
         if len(edges) <= 2 * _MAX_SCANS:
@@ -209,7 +209,7 @@ def _rows_in(column: Column, table: NDArray[np.uint8]) -> Bitmap:
 
 
 def _complement(bitmap: Bitmap, n: int) -> Bitmap:
-    """The rows that are not in the set; bits at n and above stay 0."""
+    """Return the rows that are not in the set; bits at n and above stay 0."""
     found = ~bitmap
     if n % 64:
         found[-1] &= np.uint64((1 << n % 64) - 1)

@@ -67,7 +67,7 @@ def _check_lists(lists: Lists, first: int) -> None:
 
 
 def piece_of(data: NDArray[np.uint8], facts: Any, kinds: str) -> NDArray[Any]:
-    """The array that facts place in the data: offset in bytes, number of values, dtype.
+    """Return the array that facts place in the data: offset in bytes, number of values, dtype.
 
     Args:
         kinds: the dtypes that it can have.

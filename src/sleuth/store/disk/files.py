@@ -138,7 +138,7 @@ def open_file(path: Path, flags: int, *, within: int | None = None) -> int:
 
 @contextmanager
 def opened_file(path: Path, within: int | None = None) -> Iterator[int]:
-    """A descriptor for reading a plain file, for the length of a block; as `open_file`."""
+    """Provide a descriptor for reading a plain file, for the length of a block; as `open_file`."""
     fd = open_file(path, os.O_RDONLY, within=within)
     try:
         yield fd
@@ -157,7 +157,7 @@ def make_database(path: Path) -> None:
 
 @contextmanager
 def opened_folder(path: Path) -> Iterator[int]:
-    """The descriptor of a folder for the length of a block.
+    """Provide the descriptor of a folder for the length of a block.
 
     Raises:
         IndexUnsafeError: a link.

@@ -1,4 +1,4 @@
-"""How are arrays made that are too large to be held, and how is the memory of mapped ones given back?
+"""Builds arrays that are larger than memory, and releases the memory of mapped ones.
 
 A merge makes arrays of hundreds of megabytes out of others. It appends them piece by piece to files without a name and
 lets go of what it has read, so that it takes the memory of a piece, whatever the size of a segment.
@@ -31,11 +31,11 @@ class Scratch:
         self._folder = folder
 
     def growing(self, dtype: DTypeLike) -> Growing:
-        """An array to append to, empty."""
+        """Return an array to append to, empty."""
         return Growing(np.dtype(dtype), self._folder)
 
     def keep(self, array: NDArray[Any]) -> NDArray[Any]:
-        """An array of shape (n,) that is complete."""
+        """Return an array of shape (n,) that is complete."""
         grown = self.growing(array.dtype)
         grown.append(array)
         return grown.array()
@@ -71,7 +71,7 @@ class Growing:
             ) from error
 
     def array(self) -> NDArray[Any]:
-        """All of it, in order; nothing can be added any more."""
+        """Return all of it, in order; nothing can be added any more."""
         if not self._size:
             return np.zeros(0, self._dtype)
         if isinstance(self._file, BytesIO):
@@ -100,7 +100,7 @@ def bytes_of(array: NDArray[Any]) -> memoryview:
 
 
 def pieces(data: memoryview) -> Iterator[memoryview]:
-    """The bytes some at a time; where they are of a file, each piece is let go before the next."""
+    """Yield the bytes some at a time; where they are of a file, each piece is let go before the next."""
     for at in range(0, len(data), PIECE):
         yield data[at : at + PIECE]
         let_go(data)

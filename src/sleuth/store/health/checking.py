@@ -1,4 +1,4 @@
-"""Is the index as it was written, and what does it hold?"""
+"""Checks whether the index is as it was written, and counts what it holds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _Row = TypeVar("_Row", DocumentRow, StoredChunk, EmbeddingRow)
 def status(
     connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], lost: str
 ) -> Status:
-    """The store at a glance, as the connection's transaction sees it."""
+    """Return the store at a glance, as the connection's transaction sees it."""
     version, documents, chunks, next_key = connection.execute(
         "SELECT version, documents, chunks, next_key FROM state"
     ).fetchone()
@@ -88,7 +88,7 @@ def _leg_status(
 
 
 def check(path: Path, connections: Connections, views: Views, *, full: bool) -> list[Finding]:
-    """All findings, the worst first."""
+    """Return all findings, the worst first."""
     noted = mark.read(path)
     folder = path / opening.SEGMENTS
     found = []
@@ -143,7 +143,7 @@ def _check_note(connection: Connection, noted: int | None) -> Iterator[Finding]:
 
 
 def _check_state(connection: Connection) -> Iterator[Finding]:
-    """The counters, against the tables."""
+    """Yield the counters, against the tables."""
     counters, totals = Counters.read(connection), Totals.read(connection)
     stored = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
     counted = f"{counters.documents} documents and {counters.chunks} chunks"
@@ -184,7 +184,7 @@ def _next_chunk(cursor: sqlite3.Cursor) -> StoredChunk | None:
 
 
 def is_whole_chunk(connection: Connection, stored: StoredChunk) -> bool:
-    """Whether a row of `chunks`, with its text as the record holds it, is as it was written."""
+    """Return whether a row of `chunks`, with its text as the record holds it, is as it was written."""
     try:
         chunk = record.plain(connection, stored)
     except (IndexDamagedError, TypeError):  # TypeError: a text of another type than was written
@@ -193,7 +193,7 @@ def is_whole_chunk(connection: Connection, stored: StoredChunk) -> bool:
 
 
 def has_checksum(checksum: Callable[[_Row], int], row: _Row) -> bool:
-    """Whether the values of a row are those that were written."""
+    """Return whether the values of a row are those that were written."""
     try:
         return checksum(row) == row.checksum
     except (TypeError, ValueError):  # a value of another type than was written

@@ -1,4 +1,4 @@
-"""What do legs lack, and how do they get it?"""
+"""Finds what legs lack, and rebuilds it from the record."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def fault(connection: Connection, folder: Path, entry: SegmentEntry, leg: Leg | 
 
 
 def in_memory(found: Sequence[Problem], reason: str) -> list[Repair]:
-    """What is told where nothing can be written."""
+    """Return what is told where nothing can be written."""
     return [
         Repair(problem.leg.name, f"{problem.why}: served from the memory of this process, since {reason}")
         for problem in found
@@ -182,7 +182,7 @@ def build(
 
 
 def _next_batch(connection: Connection, leg: Leg) -> tuple[Rows, int] | None:
-    """The first rows that the leg does not cover, and how many there are in all."""
+    """Return the first rows that the leg does not cover, and how many there are in all."""
     connection.execute("BEGIN")
     try:
         gaps = manifest.uncovered(connection, leg)

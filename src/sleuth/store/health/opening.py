@@ -1,4 +1,4 @@
-"""Is there an index in this folder, and may this process write into it?"""
+"""Checks whether there is an index in a folder, and whether this process may write into it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DOCUMENTS_SCHEMA = Schema(
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether a record was made here, and made whole.
+    """Return whether a record was made here, and made whole.
 
     Raises:
         IndexDamagedError: the rest of an index without its record, or a record that cannot be read.
@@ -48,7 +48,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def is_missing(folder: Path) -> bool:
-    """Whether an index is to be made here before it can be opened; on a read-only disk none can be.
+    """Return whether an index is to be made here before it can be opened; on a read-only disk none can be.
 
     Raises:
         IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
@@ -75,7 +75,7 @@ def filled_with(settings: Mapping[str, Any]) -> Callable[[sqlite3.Connection], o
 
 
 def probe(folder: Path) -> Access:
-    """What this process may do with the index of a folder.
+    """Return what this process may do with the index of a folder.
 
     Raises:
         IndexNotFoundError: no index here.
@@ -95,7 +95,7 @@ def probe(folder: Path) -> Access:
 
 
 def lost(noted: int | None, version: int) -> str:
-    """What a record that ends at `version` has lost, given the version noted last; empty where nothing.
+    """Return what a record that ends at `version` has lost, given the version noted last; empty where nothing.
 
     Args:
         noted: None where the note itself is damaged.
@@ -116,7 +116,7 @@ def shrink(connection: Connection) -> None:
 
 
 def _remains(folder: Path) -> str:
-    """What there is of an index besides its record."""
+    """Return what there is of an index besides its record."""
     files = len(list((folder / SEGMENTS).glob(f"*{SUFFIX}"))) if (folder / SEGMENTS).is_dir() else 0
     noted = mark.read(folder)
     if not files and not noted:

@@ -26,7 +26,7 @@ Segments = list[tuple[SegmentEntry, Opened | SegmentMissingError | IndexDamagedE
 
 
 def open_segments(connection: Connection, folder: Path, legs: Mapping[str, Leg], *, full: bool) -> Segments:
-    """All segments of the newest version, which the connection's transaction sees from now on.
+    """Return all segments of the newest version, which the connection's transaction sees from now on.
 
     A merge may take files away between the look at the manifest and the look at the folder; what is open stays, and
     what a later manifest still names is lost.
@@ -49,7 +49,7 @@ def open_segments(connection: Connection, folder: Path, legs: Mapping[str, Leg],
 def open_segment(
     connection: Connection, folder: Path, entry: SegmentEntry, legs: Mapping[str, Leg], *, full: bool
 ) -> Opened | SegmentMissingError | IndexDamagedError:
-    """The segment of an entry, or why it does not open."""
+    """Return the segment of an entry, or why it does not open."""
     try:
         return manifest.open_segment(connection, folder, entry, legs.get(entry.leg), full=full)
     except (SegmentMissingError, IndexDamagedError) as error:
@@ -65,7 +65,7 @@ def check_structure(connection: Connection) -> Iterator[Finding]:
 
 
 def check_size(connection: Connection, file: Path) -> Iterator[Finding]:
-    """The length of the record's file, which SQLite does not mind."""
+    """Yield the length of the record's file, which SQLite does not mind."""
     pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     size = file.stat().st_size
     if size % page or (size > pages * page and not log_bytes(file)):
@@ -80,7 +80,7 @@ def check_size(connection: Connection, file: Path) -> Iterator[Finding]:
 def check_segment(
     entry: SegmentEntry, segment: Opened | SegmentMissingError | IndexDamagedError, *, full: bool
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
-    """The keys of a segment, and what is wrong with it."""
+    """Return the keys of a segment, and what is wrong with it."""
     nothing = np.zeros(0, np.int64)
     if isinstance(segment, SegmentMissingError):
         return nothing, f"segment {entry.name}: its file is missing"

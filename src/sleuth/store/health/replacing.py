@@ -95,12 +95,12 @@ def page_rows(file: Path) -> Iterator[PageRow]:
 
 
 def types_of(row: PageRow) -> str:
-    """The types of a row's values: a letter each, of (i)nteger, (f)loat, (b)lob, (t)ext and - for nothing."""
+    """Return the types of a row's values: a letter each, of (i)nteger, (f)loat, (b)lob, (t)ext and - for nothing."""
     return "".join([_TYPES[type(value)] for value in row.values])
 
 
 def temporary() -> Connection:
-    """An empty database in a temporary file, which SQLite removes."""
+    """Return an empty database in a temporary file, which SQLite removes."""
     connection = sqlite3.connect("", isolation_level=None, factory=Connection)
     connection.books = Codebooks()
     connection.execute(f"PRAGMA page_size = {record.PAGE}")
@@ -116,7 +116,7 @@ def insert(connection: Connection, table: str, values: list[Any] | tuple[Any, ..
 
 
 def _problem(connection: Connection) -> str:
-    """What is wrong with the structure, in short; empty where nothing is."""
+    """Return what is wrong with the structure, in short; empty where nothing is."""
     try:
         message = next((finding.message for finding in check_structure(connection)), "")
     except sqlite3.OperationalError:  # busy, or the disk fails
@@ -152,7 +152,7 @@ def _set_aside(database: Database, connection: Connection | None = None) -> Path
 
 
 def _whole(file: Path) -> bytes:
-    """The bytes of a database with what is committed in its log."""
+    """Return the bytes of a database with what is committed in its log."""
     content, log = bytearray(file.read_bytes()), file.with_name(f"{file.name}-wal")
     if log.is_file():
         apply_log(content, log.read_bytes())

@@ -140,7 +140,7 @@ def _rebuilt(aside: Path, rebuilt: Connection, path: Path, settings: Mapping[str
 
 
 def _scanned(file: Path) -> Connection:
-    """The rows that lie on the pages of a record, proven or not, as tables of a temporary database."""
+    """Return the rows that lie on the pages of a record, proven or not, as tables of a temporary database."""
     scanned = temporary()
     for table, columns in _TABLES.items():
         first, _, others = columns.partition(", ")
@@ -209,7 +209,7 @@ def _rebuild(
 
 
 def _counters(scanned: Connection) -> Counters | None:
-    """The counters, if they can be read."""
+    """Return the counters, if they can be read."""
     try:
         return Counters.read(scanned)
     except (sqlite3.DatabaseError, TypeError):  # TypeError: no row

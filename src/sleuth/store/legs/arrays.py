@@ -22,7 +22,7 @@ def require(holds: bool | np.bool_, why: str) -> None:
 def array_of(
     arrays: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike, shape: tuple[int | None, ...]
 ) -> NDArray[Any]:
-    """The array of this name, type and shape.
+    """Return the array of this name, type and shape.
 
     Args:
         shape: None stands for any length.
@@ -60,7 +60,7 @@ def check_rising(name: str, values: NDArray[Any], below: int) -> None:
 
 
 def number_of(facts: object, name: str, low: float, high: float) -> float | int:
-    """The number of this name among the facts of a segment."""
+    """Return the number of this name among the facts of a segment."""
     value = facts.get(name) if isinstance(facts, Mapping) else None
     require(
         isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high,
@@ -70,7 +70,7 @@ def number_of(facts: object, name: str, low: float, high: float) -> float | int:
 
 
 def integer_of(facts: object, name: str, low: int, high: int) -> int:
-    """The integer of this name among the facts of a segment."""
+    """Return the integer of this name among the facts of a segment."""
     value = number_of(facts, name, low, high)
     require(isinstance(value, int), f"fact {name!r} must be an integer, got {value!r}")
     return int(value)

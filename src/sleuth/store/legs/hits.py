@@ -1,4 +1,4 @@
-"""Which hits of several segments are the best k?"""
+"""Merges the hits of several segments into the best k."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def best_hits(  # noqa: PLR0917 - what a kernel found
     *,
     ordered: bool = True,
 ) -> Hits:
-    """The best `k`, ties by id.
+    """Return the best `k`, ties by id.
 
     Args:
         segments, keys, scores: the best k and what ties with the last of them, best first; ties in one segment in order

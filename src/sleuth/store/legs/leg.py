@@ -1,4 +1,4 @@
-"""What does the store ask of a family that searches its rows, and what does it give it?
+"""The protocol of a leg: what the store asks of a family that searches its rows.
 
 A *leg* is one way to search the same rows: postings, vectors, metadata columns. The store keeps rows and files and
 knows nothing of what is in them; a leg turns rows into arrays, merges arrays, and searches them.
@@ -23,19 +23,19 @@ Bitmap = NDArray[np.uint64]
 
 
 def pack(mask: NDArray[np.bool_]) -> Bitmap:
-    """A bitmap of a boolean mask of shape (n,)."""
+    """Return a bitmap of a boolean mask of shape (n,)."""
     words = np.zeros((len(mask) + 63) // 64, np.uint64)
     words.view(np.uint8)[: (len(mask) + 7) // 8] = np.packbits(mask, bitorder="little")
     return words
 
 
 def unpack(bitmap: Bitmap, n: int) -> NDArray[np.bool_]:
-    """The boolean mask of shape (n,) of a bitmap."""
+    """Return the boolean mask of shape (n,) of a bitmap."""
     return np.unpackbits(bitmap.view(np.uint8), count=n, bitorder="little").view(np.bool_)
 
 
 def count(bitmap: Bitmap) -> int:
-    """How many ordinals the set holds."""
+    """Return how many ordinals the set holds."""
     return int(np.bitwise_count(bitmap).sum())
 
 

@@ -1,4 +1,4 @@
-"""What does one version of the index hold?"""
+"""Reads one version of the index."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class _Stored(NamedTuple):
         return f"{self.scalars.document_id}#{self.scalars.n}"
 
     def shown(self) -> dict[str, Any]:
-        """What a hit shows of the chunk and its document."""
+        """Return what a hit shows of the chunk and its document."""
         scalars = self.scalars
         return shown(
             scalars.source or scalars.document_id,
@@ -89,7 +89,7 @@ class _Stored(NamedTuple):
         )
 
     def row(self) -> Row:
-        """The chunk as callers of the store see it."""
+        """Return the chunk as callers of the store see it."""
         scalars = self.scalars
         return Row(
             scalars.key,
@@ -107,7 +107,7 @@ class _Stored(NamedTuple):
         )
 
     def chunk(self) -> Chunk:
-        """The chunk as it was put."""
+        """Return the chunk as it was put."""
         scalars = self.scalars
         return Chunk(
             self.text,
@@ -145,7 +145,7 @@ class IndexSnapshot:
         self._loaded = loaded
 
     def segments(self, leg: str) -> tuple[SegmentView, ...]:
-        """The leg's segments in order of key. Cached: a lookup while nothing changes.
+        """Return the leg's segments in order of key. Cached: a lookup while nothing changes.
 
         Together they hold every chunk of this version exactly once among their live rows, except for a deferred
         leg, which may lack the newest (see `uncovered`).
@@ -156,15 +156,15 @@ class IndexSnapshot:
         return self._loaded.views[leg]
 
     def uncovered(self, leg: str) -> int:
-        """How many chunks no segment of this leg holds: 0 save for deferred legs."""
+        """Return how many chunks no segment of this leg holds: 0 save for deferred legs."""
         return sum(occupied(self._connection, *gap) for gap in self._loaded.gaps.get(leg, ()))
 
     def rows(self, keys: Iterable[int]) -> list[Row]:
-        """The chunks with these keys, in this order. Every key must exist in this version."""
+        """Return the chunks with these keys, in this order. Every key must exist in this version."""
         return [stored.row() for stored in self._stored(keys)]
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
-        """The same as hits with these scores."""
+        """Return the same as hits with these scores."""
         return [
             RetrievedItem(id=stored.id, text=stored.text, metadata=stored.shown(), score=score)
             for stored, score in zip(self._stored(keys), scores, strict=True)
@@ -197,7 +197,7 @@ class IndexSnapshot:
                 raise IndexDamagedError(f"the record holds metadata that is none ({error})") from error
 
     def ids(self, keys: Iterable[int]) -> list[str]:
-        """The chunk ids of these keys, in this order."""
+        """Return the chunk ids of these keys, in this order."""
         return [f"{document_id}#{n}" for document_id, n in self.order(keys)]
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
@@ -211,7 +211,7 @@ class IndexSnapshot:
         return _in_order(numbers, names)
 
     def key_of(self, chunk_id: str) -> int | None:
-        """The key of the chunk `document_id#n`; None where there is none."""
+        """Return the key of the chunk `document_id#n`; None where there is none."""
         document_id, mark, n = check_text(chunk_id, "chunk_id").rpartition("#")
         if not mark or not n.isascii() or not n.isdigit() or (n[0] == "0" and n != "0"):
             return None
@@ -219,14 +219,14 @@ class IndexSnapshot:
         return extent.first + int(n) if len(n) < 19 and int(n) < extent.chunks else None
 
     def _extent(self, document_id: str) -> _Extent:
-        """Where the chunks of a document are; none where there is no such document."""
+        """Return where the chunks of a document are; none where there is no such document."""
         row = self._connection.execute(
             "SELECT key, chunks FROM documents WHERE id = ?", (check_text(document_id, "document_id"),)
         ).fetchone()
         return _Extent._make(row) if row else _Extent(0, 0)
 
     def document(self, document_id: str) -> StoredDocument | None:
-        """A document without its text; None where there is none."""
+        """Return a document without its text; None where there is none."""
         row = self._connection.execute(
             f"{_DOCUMENT} WHERE id = ?", (check_text(document_id, "document_id"),)
         ).fetchone()
@@ -260,29 +260,29 @@ class IndexSnapshot:
         )
 
     def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
-        """The documents with these keys, in this order. Every key must exist in this version."""
+        """Return the documents with these keys, in this order. Every key must exist in this version."""
         numbers = list(map(int, keys))
         stored = select_in(self._connection, DOCUMENT_COLUMNS, "documents", "key", numbers)
         rows = {row.key: _document(row) for row in map(DocumentRow._make, stored)}
         return _in_order(numbers, rows)
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
-        """The chunks of a document as `Writer.put` takes them, in order."""
+        """Return the chunks of a document as `Writer.put` takes them, in order."""
         extent = self._extent(document_id)
         return [stored.chunk() for stored in self._stored(range(extent.first, extent.first + extent.chunks))]
 
     def notes(self) -> dict[str, str]:
-        """What `Writer.note` was told, by name."""
+        """Return what `Writer.note` was told, by name."""
         rows = self._connection.execute("SELECT substr(name, 6), value FROM meta WHERE name GLOB 'note *'")
         return dict(rows.fetchall())
 
     def chunks_of(self, document_id: str) -> list[Row]:
-        """All chunks of a document, in order; empty where there is no such document."""
+        """Return all chunks of a document, in order; empty where there is no such document."""
         extent = self._extent(document_id)
         return self.rows(range(extent.first, extent.first + extent.chunks))
 
     def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
-        """The chunk and up to `before` and `after` chunks around it, of the same document, in order."""
+        """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""
         first, count = self._connection.execute(
             "SELECT d.key, d.chunks FROM chunks c JOIN documents d ON d.key = c.key - c.n WHERE c.key = ?",
             (key,),
@@ -290,11 +290,11 @@ class IndexSnapshot:
         return self.rows(range(max(first, key - before), min(first + count, key + after + 1)))
 
     def counts(self) -> Counts:
-        """How many documents and chunks; costs microseconds."""
+        """Return how many documents and chunks; costs microseconds."""
         return Counts(*self._connection.execute("SELECT documents, chunks FROM state").fetchone())
 
     def stream(self, first: int = 1, last: int | None = None) -> Iterator[Rows]:
-        """The rows with keys `first` to `last`, inclusive, as legs are given them, in batches of bounded size.
+        """Return the rows with keys `first` to `last`, inclusive, as legs are given them, in batches of bounded size.
 
         A document belongs to the range that holds its first chunk.
         """

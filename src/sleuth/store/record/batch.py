@@ -359,12 +359,12 @@ def _take(column: Sequence[T], rows: Sequence[int]) -> list[T]:
 
 
 def _origin(id: str, source: str | None, argument: str) -> str | None:
-    """The source of a document; None, which takes no space, where it is the id."""
+    """Return the source of a document; None, which takes no space, where it is the id."""
     return None if source is None or source == id else check_text(source, argument)
 
 
 def _own_metadata(metadata: Mapping[str, Any] | Json | None, source: str | None, title: str) -> Json | None:
-    """A document's metadata without what other columns hold."""
+    """Return a document's metadata without what other columns hold."""
     if metadata is None or isinstance(metadata, Json):
         return metadata
     columns = {"source": source, "title": title or None}

@@ -1,4 +1,4 @@
-"""How are texts kept small in the record?
+"""Codebooks that keep texts small in the record.
 
 Texts are written with codebooks (`textcode`) that were learned from texts of this index. Each is kept in the record for
 ever, twice, under a number that begins every text written with it. The first is learned when enough text comes at once;
@@ -109,7 +109,7 @@ class Coder:
         return (book.encode(texts, number) if book else texts), learned
 
     def _learn(self, texts: list[str]) -> Learned | None:
-        """A codebook for these texts where the present one serves them badly and a new one is better."""
+        """Return a codebook for these texts where the present one serves them badly and a new one is better."""
         taken = sample(texts)
         measured = taken[-_MEASURED_BYTES:].decode(errors="ignore")
         share = _share(self.book, measured) if self.book else 1.0
@@ -129,7 +129,7 @@ class Codebooks:
         self._learned: dict[int, bytes] = {}  # in a transaction that is not committed
 
     def decode(self, connection: sqlite3.Connection, stored: str | bytes) -> str:
-        """The text of what a `Coder` wrote.
+        """Return the text of what a `Coder` wrote.
 
         Raises:
             IndexDamagedError: no text is written so.
@@ -141,7 +141,7 @@ class Codebooks:
     def decode_all(
         self, connection: sqlite3.Connection, stored: bytes, sizes: list[int], coded: list[int]
     ) -> list[str]:
-        """The texts of what a `Coder` wrote, one after the other.
+        """Return the texts of what a `Coder` wrote, one after the other.
 
         Args:
             sizes: bytes of each.
@@ -159,7 +159,7 @@ class Codebooks:
                 raise _unreadable(error) from error
 
     def coder(self, connection: sqlite3.Connection, *, may_learn: bool) -> Coder:
-        """What writes texts now; until there is a book, it may always learn one."""
+        """Return what writes texts now; until there is a book, it may always learn one."""
         newest = connection.execute("SELECT book, share FROM codebooks ORDER BY book DESC LIMIT 1").fetchone()
         if newest is None:
             return Coder()
@@ -223,7 +223,7 @@ def _copy_name(number: int) -> str:
 
 
 def _copies(connection: sqlite3.Connection, number: int) -> Iterator[bytes | None]:
-    """The copies of a codebook that there are; None for one that is not as it was written."""
+    """Yield the copies of a codebook that there are; None for one that is not as it was written."""
     own = "SELECT checksum, symbols FROM codebooks WHERE book = ?"
     copy = "SELECT substr(value, 1, 4), substr(value, 5) FROM meta WHERE name = ?"
     for query, key in ((own, number), (copy, _copy_name(number))):
@@ -243,7 +243,7 @@ def _copies(connection: sqlite3.Connection, number: int) -> Iterator[bytes | Non
 
 
 def bad_codebooks(connection: sqlite3.Connection) -> dict[int, bool]:
-    """The codebooks that are not as they were written, by number: whether a sound copy is left."""
+    """Return the codebooks that are not as they were written, by number: whether a sound copy is left."""
     bad = {}
     for (number,) in connection.execute("SELECT book FROM codebooks").fetchall():
         copies = list(_copies(connection, number))
@@ -290,7 +290,7 @@ def copy_codebooks(rebuilt: sqlite3.Connection, salvaged: Mapping[int, bytes]) -
 
 
 def _noted_share(connection: sqlite3.Connection, number: int) -> float:
-    """What is usual for a codebook; 1.0 where that cannot be read."""
+    """Return what is usual for a codebook; 1.0 where that cannot be read."""
     try:
         row = connection.execute("SELECT share FROM codebooks WHERE book = ?", (number,)).fetchone()
     except sqlite3.DatabaseError:
@@ -299,7 +299,7 @@ def _noted_share(connection: sqlite3.Connection, number: int) -> float:
 
 
 def _is_listed(connection: sqlite3.Connection, number: int) -> bool:
-    """Whether one of the tables is known to name a codebook."""
+    """Return whether one of the tables is known to name a codebook."""
     for query, key in (
         ("SELECT 1 FROM codebooks WHERE book = ?", number),
         ("SELECT 1 FROM meta WHERE name = ?", _copy_name(number)),
@@ -311,12 +311,12 @@ def _is_listed(connection: sqlite3.Connection, number: int) -> bool:
 
 
 def _share(book: Codebook, text: str) -> float:
-    """The bytes that a codebook makes of a text, as a share of its own."""
+    """Return the bytes that a codebook makes of a text, as a share of its own."""
     return len(book.encode([text], 0)[0]) / max(1, len(text.encode()))
 
 
 def _symbols(content: bytes) -> list[bytes]:
-    """The list that was written as its length, the lengths of all symbols, and the symbols."""
+    """Return the list that was written as its length, the lengths of all symbols, and the symbols."""
     n = int.from_bytes(content[:4], "little")
     ends = (4 + n + np.cumsum(np.frombuffer(content, np.uint8, n, 4), dtype=np.int64)).tolist()
     return [content[start:end] for start, end in zip([4 + n, *ends], ends, strict=False)]

@@ -1,4 +1,4 @@
-"""How is the record laid out, and how is it read and written?
+"""The layout of the record, and statements that read and write it.
 
 One SQLite database. A document's key is the key of its first chunk and its chunks have consecutive keys, so a chunk
 needs no column for its document (`key - n`) and neither table needs an index besides the one on ids. Keys are given
@@ -159,7 +159,7 @@ class Connection(sqlite3.Connection):
 def connect(
     path: Path, books: Codebooks, *, write: bool, immutable: bool = False, shared: bool = False
 ) -> Connection:
-    """A connection in autocommit mode, usable from any one thread at a time.
+    """Return a connection in autocommit mode, usable from any one thread at a time.
 
     `sqlite3.connect` itself sets the busy timeout before anything else runs. Checkpoints are left to the store.
 
@@ -199,7 +199,7 @@ def connect(
 
 
 def read_settings(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
-    """What the index at `path` was made with.
+    """Return what the index at `path` was made with.
 
     Raises:
         IndexDamagedError: nothing that a creation writes.
@@ -213,7 +213,7 @@ def read_settings(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
 
 
 def read_version(connection: sqlite3.Connection, path: Path) -> int:
-    """The newest committed version of the index at `path`.
+    """Return the newest committed version of the index at `path`.
 
     Raises:
         IndexDamagedError: the state is none that a commit writes.
@@ -244,7 +244,7 @@ def translated(path: Path) -> Iterator[None]:
 
 @contextmanager
 def failing_disk(path: Path) -> Iterator[None]:
-    """The failures of the file system as ours."""
+    """Provide the failures of the file system as ours."""
     try:
         yield
     except OSError as error:
@@ -256,7 +256,7 @@ UNREADABLE = StoreError
 
 
 def translate(error: sqlite3.Error, path: Path) -> StoreError:
-    """The error of ours that says what SQLite's means for the index at `path`."""
+    """Return the error of ours that says what SQLite's means for the index at `path`."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code in (1, 0):
         return IndexDamagedError(
@@ -291,12 +291,12 @@ def to_json(value: Mapping[str, Any] | None, argument: str) -> str | None:
 
 
 def from_json(text: str | None) -> dict[str, Any]:
-    """What `to_json` was given."""
+    """Return what `to_json` was given."""
     return json.loads(text) if text else {}
 
 
 def check_text(text: str, argument: str) -> str:
-    """The text, if it is one that UTF-8 can hold.
+    """Return the text, if it is one that UTF-8 can hold.
 
     Raises:
         ArgumentError: it is none, or has a lone surrogate.

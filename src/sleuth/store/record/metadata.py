@@ -100,7 +100,7 @@ def unfit(metadata: Mapping[str, Any], argument: str, error: Exception) -> Argum
 
 
 def is_plain(value: Any, depth: int = 64) -> bool:
-    """Whether JSON and UTF-8 surely hold a value; seen by walking through it, without making its JSON."""
+    """Return whether JSON and UTF-8 surely hold a value; seen by walking through it, without making its JSON."""
     kind = type(value)
     if kind is str:
         return value.isascii() or _is_encodable(value)

@@ -85,7 +85,7 @@ def _field(batch: DocumentBatch, name: str, default: T) -> list[str | T]:
 
 
 def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[str, Any]]:
-    """What `store.record.metadata.shown` makes of each chunk."""
+    """Return what `store.record.metadata.shown` makes of each chunk."""
     n = len(batch.texts)
     lines = batch.lines.filled(n)
     columns: dict[str, Sequence[Any]] = {

@@ -1,4 +1,4 @@
-"""How are rows read back from the record?"""
+"""Reads rows back from the record in batches."""
 
 from __future__ import annotations
 
@@ -104,5 +104,5 @@ def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> N
 
 
 def pairs(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
-    """The result of a query of two integers; shape (n, 2)."""
+    """Return the result of a query of two integers; shape (n, 2)."""
     return np.array(cursor.fetchall(), np.int64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""What does the store tell its callers? Values without behaviour, as tuples: quickly made, and so are their classes."""
+"""Values that the store returns: tuples without behaviour."""
 
 from __future__ import annotations
 

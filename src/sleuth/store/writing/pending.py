@@ -163,7 +163,7 @@ class PendingDocuments:
         return flight
 
     def _prepared(self, flight: Flight | None) -> Prepared | None:
-        """What it has become; from here on its segments are the transaction's."""
+        """Return what it has become; from here on its segments are the transaction's."""
         if flight is None:
             return None
         prepared = flight.land()

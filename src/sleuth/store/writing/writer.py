@@ -43,7 +43,7 @@ class Writer:
     # --- what is there
 
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
-        """What is stored of these documents, by id, changes of this writer included; absent where unknown."""
+        """Return what is stored of these documents, by id, changes of this writer included; absent where unknown."""
         names = record.check_texts(list(ids), "document id")
         known = self._known(names)
         self._absent = set(names).difference(known)
