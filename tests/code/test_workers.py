@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import resource
 import signal
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 from sleuth.code import CodeRetriever, index_path
 from sleuth.code.parsing import (
+    IN_PLACE_BYTES,
     LANGUAGES,
     Analyser,
     Source,
@@ -73,16 +76,12 @@ def test_repeated_openings_cost_themselves_alone(language: str, workers: Workers
 @pytest.mark.parametrize("unit", UNITS)
 def test_repeated_openings_are_suspicious(unit: str) -> None:
     """Sources that repeat one opening never get to the parser of this process."""
-    import zlib
-
     source = (unit * 4_096)[:4_096].encode()
     assert is_suspicious(source, zlib.compress(source, 1))
 
 
 def test_usual_files_are_not_suspicious() -> None:
     """The modules of this project are parsed where they are read."""
-    import zlib
-
     root = Path(__file__).parents[2]
     for path in (*root.rglob("src/**/*.py"), *root.rglob("tests/**/*.py")):
         content = path.read_bytes()
@@ -146,6 +145,19 @@ def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with Workers(1) as pool, pytest.raises(CodeError, match="could not be started"):
         pool.submit([BOMB]).result()
+
+
+def test_long_sources_are_parsed_in_a_process() -> None:
+    """A source that does not look suspicious may be costly too: only a short one is parsed where it is read."""
+    rng = random.Random(3)
+    text = "".join(f"{rng.choice('abc')}{rng.randrange(1_000_000)}<\n" for _ in range(2_000)).encode()
+    assert len(text) > IN_PLACE_BYTES
+    assert not is_suspicious(text, zlib.compress(text, 1))
+    with Analyser() as analyser:
+        assert not analyser.analyse("short.java", text[:4_000]).failure
+        assert not analyser._workers.processes.running
+        analyser.analyse("long.java", text)
+        assert analyser._workers.processes.running
 
 
 def test_one_file_is_killable_too() -> None:

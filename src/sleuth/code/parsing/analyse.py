@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sleuth.code.parsing.facts import Facts, Source, facts_of
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import LANGUAGES, language_of, language_of_first_line
-from sleuth.code.parsing.limits import IN_PLACE_SECONDS, MAX_BYTES, TOO_LARGE, is_suspicious
+from sleuth.code.parsing.limits import IN_PLACE_BYTES, IN_PLACE_SECONDS, MAX_BYTES, TOO_LARGE, is_suspicious
 from sleuth.code.parsing.parse import SlowParseError
 from sleuth.code.parsing.workers import Workers
 from sleuth.files import decode, is_binary
@@ -114,7 +114,7 @@ class Analyser:
 
     def _parse(self, source: Source) -> Facts:
         content = zlib.compress(source.text, 1)
-        if not is_suspicious(source.text, content):
+        if len(source.text) <= IN_PLACE_BYTES and not is_suspicious(source.text, content):
             with suppress(
                 SlowParseError, MemoryError, RecursionError
             ):  # a process that can be killed tries again

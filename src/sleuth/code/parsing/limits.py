@@ -13,6 +13,9 @@ MEMORY: Final = 1 << 29
 OUT_OF_MEMORY: Final = f"not parsed: it takes more than {MEMORY >> 20} MB of memory; searched as plain text"
 _SECONDS: Final = 1.0
 _SECONDS_PER_BYTE: Final = 5e-6
+IN_PLACE_BYTES: Final = 16_000
+"""Longer sources are parsed in a process that can be killed: what a parser takes to recover from errors grows with the
+square of the length, 120 MB for so many bytes and 1.6 GB for four times as many."""
 IN_PLACE_SECONDS: Final = 1.0
 """CPU time after which a file that is parsed in this process goes to one that can be killed."""
 
