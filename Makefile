@@ -9,7 +9,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test check build wheel docs bench bench-quality bench-code campaigns filters overflow sanitize clean
+.PHONY: help demo test check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,14 @@ campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, failing calls, 
 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree
 	SLEUTH_FILTERS=10000 $(BIN)/python -m pytest tests/testing/test_filters_agree.py
+
+load: $(VENV)/.developed build ## the HTTP server under 100 clients for 60 s, and what it adds to a search (wrk, if installed)
+	$(BIN)/python -m benchmarks.serve_load
+	$(BIN)/python -m benchmarks.serve_overhead
+
+api: $(VENV)/.developed build ## 100 generated requests to each operation of the HTTP server; its workers
+	SLEUTH_API_EXAMPLES=100 $(BIN)/python -m pytest -m '' tests/surfaces/http/test_openapi.py
+	$(BIN)/python -m pytest -m slow tests/surfaces/http
 
 overflow: $(VENV)/.developed ## the tests over kernels that stop where a signed integer overflows
 	rm -rf build/overflow && mkdir -p build/overflow
