@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import CODE, MANIFEST, Schema
+from sleuth.store import CODE, MANIFEST, Connection, Schema
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.analyse import Analysed
 
 FORMAT = 5
 MOST_CONTENT = 8_000_000
@@ -219,3 +223,45 @@ def checked_detail(row: FileRow, repository: str, checksum: int, detail: bytes) 
     if not whole:
         raise damaged(f"what is kept of {row.path}")
     return bytes(detail)
+
+
+def next_keys(connection: Connection) -> tuple[int, int]:
+    """Return the first key of a file version, and of a chunk, that was never given."""
+    last = "SELECT key + 1, first_chunk + chunks FROM files ORDER BY key DESC LIMIT 1"  # both ascend
+    key, chunk = connection.execute(last).fetchone() or (1, 1)
+    files, chunks = connection.execute(
+        "SELECT coalesce(max(CASE leg WHEN 'files' THEN last END), 0), "
+        "coalesce(max(CASE leg WHEN 'chunks' THEN last END), 0) FROM segments"
+    ).fetchone()
+    return max(key, files + 1), max(chunk, chunks + 1)
+
+
+def forget_unlisted(connection: Connection, repository: str) -> None:
+    """Remove the file versions of a repository that no completed snapshot lists, and contents of no file version."""
+    members: set[int] = set()
+    for id, packed in connection.execute("SELECT id, members FROM snapshots WHERE status = 'completed'"):
+        members.update(read_members(packed, id).tolist())
+    connection.execute("CREATE TEMP TABLE live(key INTEGER PRIMARY KEY)")
+    connection.executemany("INSERT OR IGNORE INTO live VALUES (?)", ((key,) for key in members))
+    connection.execute(
+        "DELETE FROM files WHERE repository = ? AND key NOT IN (SELECT key FROM live)", (repository,)
+    )
+    connection.execute("DROP TABLE live")
+    connection.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM files)")
+
+
+def insert_files(
+    connection: Connection, repository: str, files: Sequence[tuple[str, Analysed]], key: int, chunk: int
+) -> None:
+    """Write file versions, given with their hashes, from key `key` on; their chunks have the keys from `chunk` on."""
+    rows = []
+    for hash, file in files:
+        row = FileRow(key, file.path, hash, file.language, file.category, file.encoding,
+                      file.lines, file.size, file.skip, chunk, file.chunks)  # fmt: skip
+        rows.append((*row, repository, file_checksum(repository, row, file.detail), file.detail))
+        key += 1
+        chunk += file.chunks
+    marks = ", ".join("?" * (len(FileRow._fields) + 3))
+    connection.executemany(
+        f"INSERT INTO files({FILE_COLUMNS}, repository, checksum, detail) VALUES ({marks})", rows
+    )

@@ -386,37 +386,20 @@ class CodeStorage:
         built: list[Built] = []
         try:
             with self.transaction() as connection:
-                key, chunk = _next_keys(connection)
+                key, chunk = record.next_keys(connection)
                 built = self.shelf.write(connection, batch, key, chunk)
                 try:
-                    self._insert(connection, repository, batch.files, key, chunk)
+                    record.insert_files(connection, repository, batch.files, key, chunk)
                     self._insert_contents(connection, batch.files)
                 except BaseException:
                     for segment in built:
                         segment.discard()
                     raise
-                pairs = [(file.path, hash) for hash, file in batch.files]
-                self.memory.learn(connection, repository, pairs, key)
+                self.memory.learn(connection, repository, [(f.path, hash) for hash, f in batch.files], key)
         finally:
             for segment in built:
                 segment.release()
         return list(range(key, key + len(batch.files)))
-
-    @staticmethod
-    def _insert(
-        connection: Connection, repository: str, files: Sequence[tuple[str, Analysed]], key: int, chunk: int
-    ) -> None:
-        rows = []
-        for hash, file in files:
-            row = FileRow(key, file.path, hash, file.language, file.category, file.encoding,
-                          file.lines, file.size, file.skip, chunk, file.chunks)  # fmt: skip
-            rows.append((*row, repository, record.file_checksum(repository, row, file.detail), file.detail))
-            key += 1
-            chunk += file.chunks
-        marks = ", ".join("?" * (len(FileRow._fields) + 3))
-        connection.executemany(
-            f"INSERT INTO files({record.FILE_COLUMNS}, repository, checksum, detail) VALUES ({marks})", rows
-        )
 
     # vectors
 
@@ -464,7 +447,7 @@ class CodeStorage:
                 connection.executemany(
                     "DELETE FROM snapshots WHERE repository = ? AND id = ?", [(repository, id) for id in gone]
                 )
-                forget_unlisted(connection, repository)
+                record.forget_unlisted(connection, repository)
                 self.memory.forget()
             self.compact()
         self.database.checkpoint(force=True)
@@ -515,28 +498,3 @@ def _access(folder: Path, *, create: bool) -> Access:
         )
     schema.create(folder, CODE_SCHEMA)
     return schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))
-
-
-def _next_keys(connection: Connection) -> tuple[int, int]:
-    """The first key of a file version, and of a chunk, that was never given."""
-    last = "SELECT key + 1, first_chunk + chunks FROM files ORDER BY key DESC LIMIT 1"  # both ascend
-    key, chunk = connection.execute(last).fetchone() or (1, 1)
-    files, chunks = connection.execute(
-        "SELECT coalesce(max(CASE leg WHEN 'files' THEN last END), 0), "
-        "coalesce(max(CASE leg WHEN 'chunks' THEN last END), 0) FROM segments"
-    ).fetchone()
-    return max(key, files + 1), max(chunk, chunks + 1)
-
-
-def forget_unlisted(connection: Connection, repository: str) -> None:
-    """Remove the file versions of a repository that no completed snapshot lists, and contents of no file version."""
-    members: set[int] = set()
-    for id, packed in connection.execute("SELECT id, members FROM snapshots WHERE status = 'completed'"):
-        members.update(record.read_members(packed, id).tolist())
-    connection.execute("CREATE TEMP TABLE live(key INTEGER PRIMARY KEY)")
-    connection.executemany("INSERT OR IGNORE INTO live VALUES (?)", ((key,) for key in members))
-    connection.execute(
-        "DELETE FROM files WHERE repository = ? AND key NOT IN (SELECT key FROM live)", (repository,)
-    )
-    connection.execute("DROP TABLE live")
-    connection.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM files)")
