@@ -37,7 +37,8 @@ class Embedder(Protocol):
     convertible; an empty list gives an empty list. Failures raise EmbeddingError.
 
     An embedder may have more: `batch_size`, the texts that it takes best in one call; `cheap`, True where vectors cost
-    so little that commits wait for them and no cache keeps them; `read` and `token_weight`, where its tokens can be
+    so little that commits wait for them and no cache keeps them; `unrelated`, the cosine that texts without anything in
+    common reach, from which `min_score` counts; `read` and `token_weight`, where its tokens can be
     matched with those of a query (`sleuth.dense.embedding.TokenEmbedder`).
     """
 

@@ -1,4 +1,4 @@
-"""What docs/documents.md shows is what happens."""
+"""What docs/documents.md and docs/search.md show is what happens."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-GUIDE = Path(__file__).parents[2] / "docs" / "documents.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_guide_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("guide", ["documents.md", "search.md"])
+def test_the_guides_are_true(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every example, run in an empty folder, prints what the guide says."""
     monkeypatch.chdir(tmp_path)
-    assert doctest.testfile(str(GUIDE), module_relative=False).failed == 0
+    assert doctest.testfile(str(DOCS / guide), module_relative=False).failed == 0

@@ -48,7 +48,10 @@ class Answering:
     _model: Model = None
     idf: Rarity | None = None
     """Tells how rare words are in the corpus; without it, no question is declined for weak evidence."""
-    _retrieve_options: Sequence[str] = ("filter", "legs", "fusion", "expand", "explain", "exact", "deadline")
+    _retrieve_options: Sequence[str] = (
+        *("filter", "legs", "fusion", "expand", "explain", "exact", "deadline"),
+        *("syntax", "min_score", "rerank"),
+    )
     """Keywords of a search that `retrieve` takes."""
 
     @property

@@ -14,14 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sleuth.engine import retrieval
 from sleuth.engine.answering import Answering
 from sleuth.engine.contents import Contents
 from sleuth.engine.elsewhere import opener_of
 from sleuth.engine.embedders import RecordCache, is_cheap, mixed_vectors, open_embedder, spelling_of
-from sleuth.engine.expansion import Expansion, check_expansion, grow
-from sleuth.engine.fusion import Fusion, as_fusion
+from sleuth.engine.expansion import Expansion
+from sleuth.engine.fusion import Fusion
 from sleuth.engine.hooked import retrieve
-from sleuth.engine.search import SearchersOfNewest, check_deadline, check_legs, check_query, read_items
+from sleuth.engine.search import SearchersOfNewest, check_legs, check_query
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.filters import all_of, as_filter
 from sleuth.lexical import FieldSpec, LexicalLeg
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from sleuth.dense import DenseLeg
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
-    from sleuth.protocols import Embedder
+    from sleuth.protocols import Embedder, Reranker
     from sleuth.store import Finding, IndexSnapshot, Leg, Repair
 
 
@@ -155,6 +156,9 @@ class Engine(Contents, Answering):
         explain: bool = False,
         exact: bool = False,
         deadline: float | None = None,
+        syntax: bool = False,
+        min_score: float | None = None,
+        rerank: Reranker | str | None = None,
     ) -> Ranking:
         """Return the best `k` passages for `query` in the newest committed version, as hooks of plugins leave them.
 
@@ -172,6 +176,11 @@ class Engine(Contents, Answering):
                 passages lie in segments or shards, not even at the far end of a leg's pool.
             deadline: seconds that the search may take; None for no limit. A leg that has not answered by then is
                 abandoned.
+            syntax: read phrases in quotes, `-word` and `field:word` in the query, and name words that no passage holds
+                in `Ranking.notes`, with the nearest word of the index (`docs/search.md`).
+            min_score: leave out passages that have less in common with the query, from 0, which leaves out those that
+                have nothing in common, to 1, all words or the same meaning. None leaves out none.
+            rerank: scores the best 100 passages again: a `Reranker`, or the name of a cross-encoder.
 
         Returns:
             The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in
@@ -185,83 +194,7 @@ class Engine(Contents, Answering):
             EmbeddingError: the embedder does not answer, and no other leg was asked.
             RetrievalError: no leg answered before the deadline, or a hook of a plugin failed.
         """
-        options = {
-            "filter": filter,
-            "legs": legs,
-            "fusion": fusion,
-            "expand": expand,
-            "explain": explain,
-            "exact": exact,
-            "deadline": deadline,
-        }
-        return retrieve(self, query, check_query(query, k), options)
-
-    def _retrieve(
-        self,
-        query: str,
-        k: int = 10,
-        *,
-        filter: Filter | Mapping[str, Any] | str | None = None,
-        legs: Sequence[str] | None = None,
-        fusion: Fusion | str | None = None,
-        expand: Expansion = None,
-        explain: bool = False,
-        exact: bool = False,
-        deadline: float | None = None,
-    ) -> Ranking:
-        """`retrieve`, without hooks."""
-        from sleuth.engine.selection import unknown_keys
-
-        k = check_query(query, k)
-        check_expansion(expand)
-        limit = check_deadline(deadline)
-        asked, how = as_filter(filter), as_fusion(fusion)
-        tree = all_of(self.scope, asked)
-        with self._store.reader() as snapshot:
-            searchers = self.searchers_of(snapshot)
-            wanted = check_legs(legs, searchers.legs)
-            if not k or not query.strip():
-                return Ranking(())
-            found = searchers.search(
-                query,
-                k,
-                tree,
-                wanted,
-                how,
-                snapshot=snapshot,
-                explain=explain,
-                exact=exact,
-                deadline=limit,
-            )
-            items = read_items(snapshot, found)
-            if explain:
-                for i, item in enumerate(items):
-                    item.extra["explanation"] = found.explain(i)
-            if expand is not None:
-                items = grow(snapshot, snapshot.rows(found.keys), items, expand, self.scope)
-            notes = [] if asked is None else unknown_keys(asked, snapshot, searchers, self.scope)
-        return Ranking(items, found.parts, notes)
-
-    async def aretrieve(
-        self,
-        query: str,
-        k: int = 10,
-        *,
-        filter: Filter | Mapping[str, Any] | str | None = None,
-        legs: Sequence[str] | None = None,
-        fusion: Fusion | str | None = None,
-        expand: Expansion = None,
-        explain: bool = False,
-        exact: bool = False,
-        deadline: float | None = None,
-    ) -> Ranking:
-        """`retrieve`, without blocking the event loop. When it is cancelled, the computation ends too."""
-        from sleuth.remote import in_thread
-
-        return await in_thread(
-            self.retrieve,
-            query,
-            k,
+        options = retrieval.SearchOptions(
             filter=filter,
             legs=legs,
             fusion=fusion,
@@ -269,7 +202,29 @@ class Engine(Contents, Answering):
             explain=explain,
             exact=exact,
             deadline=deadline,
+            syntax=syntax,
+            min_score=min_score,
+            rerank=rerank,
         )
+        return retrieve(self, query, check_query(query, k), options.changed())
+
+    def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
+        """`retrieve`, without hooks."""
+        return retrieval.retrieve(self, query, k, retrieval.SearchOptions.of(options))
+
+    async def aretrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
+        """`retrieve`, without blocking the event loop. When it is cancelled, the computation ends too.
+
+        Args:
+            options: those of `retrieve`.
+
+        Raises:
+            ArgumentError: an unknown option; gives the nearest one. Else as `retrieve`.
+        """
+        from sleuth.remote import in_thread
+
+        retrieval.SearchOptions.of(options)
+        return await in_thread(self.retrieve, query, k, **options)
 
     def nearest(
         self,

@@ -42,6 +42,9 @@ def retrieve(owner: Answering, query: str, k: int, options: Mapping[str, Any]) -
 
     A hook that itself calls `retrieve` gets the ranking without hooks.
 
+    Args:
+        options: of the call, only those that are not the default: hooks need not know the others.
+
     Raises:
         ArgumentError: an option that no hook takes.
         RetrievalError: a hook failed, or refused to answer.
@@ -51,8 +54,7 @@ def retrieve(owner: Answering, query: str, k: int, options: Mapping[str, Any]) -
     rankings: list[Ranking] = []
     token = _RANKINGS.set(rankings)
     try:
-        chosen = {name: value for name, value in options.items() if value is not None and value is not False}
-        result = owner.manager.execute_retrieve(query, k, **chosen)
+        result = owner.manager.execute_retrieve(query, k, **options)
     except RetrievalError as error:
         if error.context.get("plugin") == "sleuth" and isinstance(error.__cause__, SleuthError):
             raise error.__cause__ from None  # of the engine itself, as without hooks

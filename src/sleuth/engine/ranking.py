@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sleuth.engine.queries import Condition
     from sleuth.filters import Filter
     from sleuth.store import Hits
 
@@ -36,6 +37,7 @@ class PoolRequest:
         pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
         ordered: whether equal scores must be in order of id; which rows are in the pool goes by id in any case.
         exact: whether no row may be given up by an estimate.
+        conditions: what rows must fulfil beside the filter.
     """
 
     depth: int
@@ -43,6 +45,7 @@ class PoolRequest:
     pooled: bool
     ordered: bool
     exact: bool
+    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +98,14 @@ class RankedRows:
 
     Attributes:
         explain: the explanation of hit i; of use while the version is open.
+        hits: the pool of each leg that was asked.
     """
 
     keys: list[int]
     scores: list[float]
     parts: tuple[PartReport, ...]
     explain: Callable[[int], Explanation]
+    hits: Mapping[str, Hits]
 
 
 def rank(
@@ -113,6 +118,7 @@ def rank(
     fusion: Fusion,
     explain: bool = False,
     exact: bool = False,
+    conditions: tuple[Condition, ...] = (),
 ) -> RankedRows:
     """Return the best `k` rows that match the filter.
 
@@ -120,6 +126,7 @@ def rank(
         legs: to search, at least one.
         explain: whether explanations will be asked for: they tell ranks, which hits that tie have by id.
         exact: give up no row by an estimate of its score.
+        conditions: what rows must fulfil beside the filter.
 
     Raises:
         EmbeddingError: the embedder failed and no other leg was asked for.
@@ -128,7 +135,7 @@ def rank(
     # The dense leg alone is asked for a pool as well: how sure it is of a row depends on how many are asked for.
     depth = k if list(legs) == ["lexical"] else max(k, fusion.pool)
     ordered = len(legs) == 1 or explain or fusion.method == "rrf"
-    pools = version.pools(query, legs, PoolRequest(depth, tree, len(legs) > 1, ordered, exact))
+    pools = version.pools(query, legs, PoolRequest(depth, tree, len(legs) > 1, ordered, exact, conditions))
     if not pools.hits:
         reasons = "; ".join(f"{part.name}: {part.error}" for part in pools.parts)
         raise RetrievalError(f"no part answered: {reasons}", context={"query": query, "k": k})
@@ -141,6 +148,7 @@ def rank(
             only.scores[:k].tolist(),
             parts,
             lambda i: version.explain(legs[0], pools.asked[legs[0]], keys[i]),
+            pools.hits,
         )
     weights = {leg: fusion.weights.get(leg, 1.0) for leg in pools.hits}
     tokens = version.token_weight if fusion.method == "minmax" else 0.0
@@ -161,6 +169,7 @@ def rank(
         fused.scores.tolist(),
         tuple(pools.parts),
         lambda i: _unfold(version, fused, pools, i),
+        pools.hits,
     )
 
 
@@ -180,7 +189,8 @@ def _matched(
             return below
         return late.explain(float(scores[place]), float(values[place]), below.value, weight, below)
 
-    return RankedRows(fused.keys[places].tolist(), scores[places].tolist(), tuple(pools.parts), explain)
+    best, values_of_best = fused.keys[places].tolist(), scores[places].tolist()
+    return RankedRows(best, values_of_best, tuple(pools.parts), explain, pools.hits)
 
 
 def _unfold(version: Rankable, fused: Fused, pools: Pools, i: int) -> Explanation:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from sleuth.arguments import check_count
 from sleuth.compose import run_slices
 from sleuth.dense import embedded_text, late
@@ -16,15 +18,15 @@ from sleuth.engine.ranking import PoolRequest, Pools, RankedRows, rank
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.lexical import LexicalLeg, LexicalSearcher
 from sleuth.remote import Cancellation, Deadline, check_cancelled, context_of
-from sleuth.store import align
+from sleuth.store import align, pack
 from sleuth.store.columns import ColumnsSearcher
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sleuth.dense import DenseLeg, DenseSearcher
+    from sleuth.engine.queries import Condition
     from sleuth.engine.ranking import Asked
     from sleuth.engine.selection import Selection
     from sleuth.filters import Filter
@@ -80,6 +82,7 @@ class Searchers:
             self._views["dense"] = snapshot.segments("dense")
             self.dense = DenseSearcher(dense, self._views["dense"])
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
+        self._fulfilled: dict[tuple[Condition, ...], NDArray[np.int64]] = {}
         self._key_names: dict[Filter | None, frozenset[str]] = {}
         self.legs = LEGS if dense is not None else LEGS[:1]
 
@@ -114,6 +117,7 @@ class Searchers:
         explain: bool = False,
         exact: bool = False,
         deadline: Deadline | None = None,
+        conditions: tuple[Condition, ...] = (),
     ) -> RankedRows:
         """Return the best `k` rows that match the filter.
 
@@ -122,13 +126,24 @@ class Searchers:
             explain: whether explanations will be asked for: they tell ranks, which hits that tie have by id.
             exact: give up no row by an estimate of its score.
             deadline: legs that have not answered by then are abandoned.
+            conditions: what rows must fulfil beside the filter.
 
         Raises:
             EmbeddingError: the embedder failed and no other leg was asked for.
             RetrievalError: no leg answered before the deadline.
         """
         pinned = Pinned(self, snapshot, deadline)
-        return rank(pinned, query, k, tree, legs=legs, fusion=fusion, explain=explain, exact=exact)
+        return rank(
+            pinned,
+            query,
+            k,
+            tree,
+            legs=legs,
+            fusion=fusion,
+            explain=explain,
+            exact=exact,
+            conditions=conditions,
+        )
 
     def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of all rows that hold a word of the query and match a filter."""
@@ -193,9 +208,36 @@ class Searchers:
             self._aligned[tree, leg] = found
         return found
 
+    def fulfilling(self, conditions: tuple[Condition, ...], snapshot: IndexSnapshot) -> NDArray[np.int64]:
+        """Keys of the rows that fulfil conditions, ascending."""
+        from sleuth.engine.queries import rows_that_fulfil
+
+        keys = self._fulfilled.get(conditions)
+        if keys is None:
+            if len(self._fulfilled) >= ALIGNED:
+                self._fulfilled.clear()
+            keys = self._fulfilled[conditions] = rows_that_fulfil(conditions, self, snapshot)
+        return keys
+
+    def _fulfilling(
+        self,
+        conditions: tuple[Condition, ...],
+        allowed: list[Bitmap] | None,
+        leg: str,
+        snapshot: IndexSnapshot,
+    ) -> list[Bitmap]:
+        """The rows that fulfil conditions, of those that are allowed, over the segments of a leg."""
+        keys = self.fulfilling(conditions, snapshot)
+        bitmaps = [pack(np.isin(view.keys, keys, assume_unique=True)) for view in self._views[leg]]
+        if allowed is None:
+            return bitmaps
+        return [bitmap & other for bitmap, other in zip(bitmaps, allowed, strict=True)]
+
     def search_leg(self, leg: str, asked: Asked, request: PoolRequest, snapshot: IndexSnapshot) -> Hits:
         """Return the best rows of one leg."""
         allowed, ids = self.allowed(request.tree, leg), order_of(snapshot)
+        if request.conditions:
+            allowed = self._fulfilling(request.conditions, allowed, leg, snapshot)
         k, ordered = request.depth, request.ordered
         if isinstance(asked, str) or self.dense is None:
             return self.lexical.search(str(asked), k, allowed=allowed, ordered=ordered, ids=ids)
@@ -318,13 +360,13 @@ def embedded(dense: DenseSearcher, query: str, deadline: Deadline | None) -> NDA
     return vectors["dense"]
 
 
-def read_items(snapshot: IndexSnapshot, rows: RankedRows) -> list[RetrievedItem]:
-    """Return the passages of a ranking; ends early where the caller is cancelled."""
+def read_items(snapshot: IndexSnapshot, keys: Sequence[int], scores: Sequence[float]) -> list[RetrievedItem]:
+    """Return the passages with these keys; ends early where the caller is cancelled."""
     items: list[RetrievedItem] = []
-    for start in range(0, len(rows.keys), READ_TOGETHER):
+    for start in range(0, len(keys), READ_TOGETHER):
         check_cancelled()
         some = slice(start, start + READ_TOGETHER)
-        items += snapshot.items(rows.keys[some], rows.scores[some])
+        items += snapshot.items(keys[some], scores[some])
     return items
 
 

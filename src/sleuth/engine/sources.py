@@ -98,7 +98,8 @@ class Sources(Answering):
         k = check_count(k)
         if not isinstance(query, str):
             raise ArgumentError(f"query must be a string, got {query!r}")
-        return retrieve(self, query, k, {"filter": filter, "explain": explain})
+        options = {"filter": filter, "explain": explain}
+        return retrieve(self, query, k, {name: value for name, value in options.items() if value})
 
     def _retrieve(self, query: str, k: int = 10, *, filter: Any = None, explain: bool = False) -> Ranking:
         """`retrieve`, without hooks."""

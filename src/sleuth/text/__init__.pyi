@@ -1,3 +1,4 @@
+from sleuth.text.analyzers import Analyzer as Analyzer
 from sleuth.text.analyzers import get_analyzer as get_analyzer
 from sleuth.text.borders import Outline as Outline
 from sleuth.text.borders import scan_markdown as scan_markdown

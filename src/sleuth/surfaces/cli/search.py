@@ -42,6 +42,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth search "how do I rotate a key"
   sleuth search -k 3 --filter "type:markdown" install
+  sleuth search '"token bucket" -leaky title:limits'     a phrase, no "leaky", "limits" in the title
   sleuth search --in docs --in code "token bucket"      documents and code; also web and kb:ID
   sleuth search --explain "token bucket"         why each passage ranks where it does
   sleuth search --json "token bucket" | jq -r '.items[].metadata.path'
@@ -66,6 +67,18 @@ def search(
         str | None,
         typer.Option("--expand", help="Show more of each: 1, 2 … neighbours, section or document."),
     ] = None,
+    min_score: Annotated[
+        float,
+        typer.Option(
+            "--min-score",
+            min=0,
+            max=1,
+            help="Leave out passages with less in common with the query: from 0, nothing, to 1, all words.",
+        ),
+    ] = 0.0,
+    rerank: Annotated[
+        str | None, typer.Option("--rerank", help="A cross-encoder that scores the best 100 again.")
+    ] = None,
     sources: InOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score comes about.")] = False,
     json: JsonOption = False,
@@ -76,7 +89,13 @@ def search(
     expansion: Any = int(expand) if expand and expand.isdecimal() else expand
     with open_sources(sources, index) as engine:
         warn_of_plugins(engine)
-        of_docs = {"legs": legs, "fusion": fusion, "expand": expansion}
+        of_docs = {
+            "legs": legs,
+            "fusion": fusion,
+            "expand": expansion,
+            "min_score": min_score,
+            "rerank": rerank,
+        }
         if sources and set(sources) != {"docs"}:
             for name, value in of_docs.items():
                 if value:
@@ -84,6 +103,8 @@ def search(
                         f"{name} must be left out with --in, save for docs alone, got {value!r}"
                     )
             of_docs = {}
+        else:
+            of_docs["syntax"] = True
         ranking = engine.retrieve(question, k, filter=filter, explain=explain, **of_docs)
         if json:
             items = [item_json(engine, question, item) for item in ranking]

@@ -1,0 +1,179 @@
+"""The search syntax: phrases in quotes, `-word`, `field:word`; and the rows that they let through."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.engine.fusion import MOST
+from sleuth.store import unpack
+from sleuth.store.columns import read_column, scalar_rows, values_of
+from sleuth.text import get_analyzer
+
+if TYPE_CHECKING:
+    from sleuth.engine.search import Searchers
+    from sleuth.filters import Filter, Scalar
+    from sleuth.store import IndexSnapshot
+    from sleuth.text import Analyzer
+
+_PART = re.compile(
+    r'(?<!\S)(?P<minus>-)?(?:(?P<field>[^\s:"]+):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]\S*))'
+)
+"""A word or a phrase, with what may stand before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a passage must hold, or must not.
+
+    Attributes:
+        text: a word or a phrase.
+        field: the metadata key that holds it; "" for the passage itself.
+        excluded: whether passages that hold it are left out.
+    """
+
+    text: str
+    field: str = ""
+    excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query that was read.
+
+    Attributes:
+        text: the words to rank by.
+        conditions: what every passage must fulfil.
+    """
+
+    text: str
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def is_lookup(self) -> bool:
+        """Whether it asks for values of metadata alone, so that passages without its words answer too."""
+        values = [
+            condition.text for condition in self.conditions if condition.field and not condition.excluded
+        ]
+        return bool(values) and self.text == " ".join(values)
+
+
+def parse_query(text: str, fields: Container[str]) -> Query:
+    """Read the search syntax.
+
+    Args:
+        fields: metadata keys; a word before a colon that is none of them is a plain word.
+    """
+    words: list[str] = []
+    conditions: list[Condition] = []
+    for part in _PART.finditer(text):
+        field = part["field"] or ""
+        content = part["word"] if part["quoted"] is None else part["quoted"]
+        if field and field not in fields:
+            field, content = "", f"{field}:{content}"
+        if not content.strip():
+            continue
+        is_plain = part["quoted"] is None and not field
+        excluded = bool(part["minus"])
+        if not excluded:
+            words.append(content)
+        if excluded or not is_plain:
+            conditions.append(Condition(content, field, excluded))
+    return Query(" ".join(words), tuple(conditions))
+
+
+def rows_that_fulfil(
+    conditions: Sequence[Condition], searchers: Searchers, snapshot: IndexSnapshot
+) -> NDArray[np.int64]:
+    """Return the keys of the rows that fulfil all conditions, ascending."""
+    analyzer = get_analyzer(searchers.lexical.leg.fields["text"].analyzer)
+    keys = _live_rows(snapshot)
+    for condition in conditions:
+        held = _holding(condition, searchers, snapshot, analyzer)
+        keys = np.setdiff1d(keys, held) if condition.excluded else np.intersect1d(keys, held)
+    return keys
+
+
+def _live_rows(snapshot: IndexSnapshot) -> NDArray[np.int64]:
+    """Keys of all rows, ascending."""
+    keys = [
+        view.keys if view.live is None else view.keys[unpack(view.live, len(view))]
+        for view in snapshot.segments("columns")
+    ]
+    return np.concatenate([*keys, np.zeros(0, np.int64)])
+
+
+def all_rows(
+    conditions: tuple[Condition, ...], searchers: Searchers, snapshot: IndexSnapshot, tree: Filter | None
+) -> list[int]:
+    """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
+    keys = searchers.fulfilling(conditions, snapshot)
+    if tree is not None:
+        bitmaps = zip(snapshot.segments("columns"), searchers.columns.bitmap(tree), strict=True)
+        matching = [view.keys[unpack(bitmap, len(view))] for view, bitmap in bitmaps]
+        keys = np.intersect1d(keys, np.concatenate([*matching, np.zeros(0, np.int64)]))
+    order = snapshot.order(keys.tolist())
+    return [keys[place].item() for place in sorted(range(len(keys)), key=order.__getitem__)]
+
+
+def _holding(
+    condition: Condition, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
+) -> NDArray[np.int64]:
+    """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
+    tokens = analyzer.tokens(condition.text)
+    if condition.field:
+        return _with_value(condition, tokens, snapshot, analyzer)
+    if not tokens:
+        return _live_rows(snapshot)
+    by_token = [
+        searchers.lexical.search({"text": {token: 1.0}}, MOST, ordered=False).keys for token in set(tokens)
+    ]
+    keys = reduce(np.intersect1d, by_token)
+    if len(tokens) == 1:
+        return keys
+    phrases = [
+        row.key
+        for row in snapshot.rows(keys.tolist())
+        if any(
+            _has_sequence(analyzer.tokens(text), tokens)
+            for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
+        )
+    ]
+    return np.array(phrases, np.int64)
+
+
+def _with_value(
+    condition: Condition, tokens: Sequence[str], snapshot: IndexSnapshot, analyzer: Analyzer
+) -> NDArray[np.int64]:
+    """Keys of the rows whose metadata holds the words in this order, or is what is written."""
+    written = condition.text.casefold()
+
+    def fits(value: Scalar) -> bool:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return text.casefold() == written or (bool(tokens) and _has_sequence(analyzer.tokens(text), tokens))
+
+    keys = [np.zeros(0, np.int64)]
+    for view in snapshot.segments("columns"):
+        column = read_column(view, condition.field)
+        if column is None:
+            continue
+        rows, codes = scalar_rows(column, np.arange(len(view)))
+        used = np.unique(codes)
+        chosen = used[np.array([fits(value) for value in values_of(column, used)], np.bool_)]
+        keys.append(view.keys[np.unique(rows[np.isin(codes, chosen)])])
+    return np.concatenate(keys)
+
+
+def _has_sequence(tokens: Sequence[str], phrase: Sequence[str]) -> bool:
+    """Whether the tokens of a phrase stand one after the other."""
+    size = len(phrase)
+    return any(
+        tokens[start] == phrase[0] and list(tokens[start : start + size]) == list(phrase)
+        for start in range(len(tokens) - size + 1)
+    )

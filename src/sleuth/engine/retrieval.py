@@ -1,0 +1,220 @@
+"""Retrieves the best passages of one version of an index, with everything that a search can ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sleuth.arguments import check_names
+from sleuth.engine.expansion import Expansion, check_expansion, grow
+from sleuth.engine.fusion import Fusion, as_fusion
+from sleuth.engine.queries import Query, all_rows, parse_query
+from sleuth.engine.search import check_deadline, check_legs, check_query, read_items
+from sleuth.engine.shares import shares_of
+from sleuth.errors import ArgumentError
+from sleuth.filters import all_of, as_filter
+from sleuth.text import get_analyzer
+from sleuth.types import Explanation, Ranking
+
+if TYPE_CHECKING:
+    from sleuth.engine.engine import Engine
+    from sleuth.engine.queries import Condition
+    from sleuth.engine.ranking import RankedRows
+    from sleuth.engine.search import Searchers
+    from sleuth.filters import Filter
+    from sleuth.protocols import Reranker
+    from sleuth.store import IndexSnapshot
+    from sleuth.types import RetrievedItem
+
+RERANKED = 100
+"""Passages that a reranker is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """The options of `Engine.retrieve`, which documents them."""
+
+    filter: Filter | Mapping[str, Any] | str | None = None
+    legs: Sequence[str] | None = None
+    fusion: Fusion | str | None = None
+    expand: Expansion = None
+    explain: bool = False
+    exact: bool = False
+    deadline: float | None = None
+    syntax: bool = False
+    min_score: float | None = None
+    rerank: Reranker | str | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> SearchOptions:
+        """Options by name.
+
+        Raises:
+            ArgumentError: an unknown name; gives the nearest one.
+        """
+        check_names(options, [field.name for field in fields(cls)])
+        return cls(**options)
+
+    def changed(self) -> dict[str, Any]:
+        """Those that are not the default."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) is not field.default
+        }
+
+
+def retrieve(engine: Engine, query: str, k: int, options: SearchOptions) -> Ranking:
+    """Return the best `k` passages; see `Engine.retrieve`."""
+    from sleuth.engine.selection import unknown_keys
+
+    k = check_query(query, k)
+    check_expansion(options.expand)
+    least, reranker = check_min_score(options.min_score), as_reranker(options.rerank)
+    deadline = check_deadline(options.deadline)
+    asked, fusion = as_filter(options.filter), as_fusion(options.fusion)
+    tree = all_of(engine.scope, asked)
+    with engine.store.reader() as snapshot:
+        searchers = engine.searchers_of(snapshot)
+        legs = check_legs(options.legs, searchers.legs)
+        if not k or not query.strip():
+            return Ranking(())
+        notes = [] if asked is None else unknown_keys(asked, snapshot, searchers, engine.scope)
+        reading = Reading(Query(query))
+        if options.syntax:
+            reading = read_query(engine, query, snapshot)
+            notes += reading.notes
+        text, conditions = reading.query.text, reading.query.conditions
+        if not text.strip():
+            return Ranking((), notes=notes)
+        ranked = searchers.search(
+            text,
+            k if least is None and reranker is None else max(k, fusion.pool),
+            tree,
+            legs,
+            fusion,
+            snapshot=snapshot,
+            explain=options.explain,
+            exact=options.exact,
+            deadline=deadline,
+            conditions=conditions,
+        )
+        if reading.query.is_lookup and not ranked.keys:
+            ranked = looked_up(ranked, conditions, searchers, snapshot, tree)
+        elif least is not None and not reading.query.is_lookup:
+            ranked = in_common(engine, text, ranked, snapshot, least)
+        items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), options, engine.scope)
+    if reranker is not None:
+        items = list(reranker.rerank(text, items))[:k]
+    return Ranking(items, ranked.parts, notes)
+
+
+class Reading(NamedTuple):
+    """A query that was read, with notes for whoever wrote it."""
+
+    query: Query
+    notes: Sequence[str] = ()
+
+
+def read_query(engine: Engine, query: str, snapshot: IndexSnapshot) -> Reading:
+    """Read the search syntax of a query. Over shards, words that no passage holds are not named."""
+    from sleuth.engine.selection import KNOWN_KEYS
+    from sleuth.engine.spelling import suggestions
+
+    searchers = engine.searchers_of(snapshot)
+    parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot, engine.scope)))
+    if not parsed.text.strip():
+        return Reading(parsed, ["a query must hold a word to look for, not only words to leave out"])
+    if not hasattr(searchers, "lexical"):  # of shards
+        return Reading(parsed)
+    analyzer = get_analyzer(engine.settings.analyzer)
+    return Reading(parsed, suggestions(parsed.text, searchers, snapshot, analyzer, engine.scope))
+
+
+def looked_up(
+    ranked: RankedRows,
+    conditions: tuple[Condition, ...],
+    searchers: Searchers,
+    snapshot: IndexSnapshot,
+    tree: Filter | None,
+) -> RankedRows:
+    """All rows that have the values that a query asks for, by id, though they do not hold the words."""
+    keys = all_rows(conditions, searchers, snapshot, tree) if hasattr(searchers, "lexical") else []
+    explanation = Explanation("metadata", 0.0, "the metadata holds what the query asks for")
+    return replace(ranked, keys=keys, scores=[0.0] * len(keys), explain=lambda _: explanation)
+
+
+def in_common(
+    engine: Engine, query: str, ranked: RankedRows, snapshot: IndexSnapshot, least: float
+) -> RankedRows:
+    """The rows that have at least so much in common with the query, and more than nothing."""
+    unrelated = float(getattr(engine.embedder, "unrelated", 0.0))
+    dense = ranked.hits.get("dense")
+    cosines = {} if dense is None else dict(zip(dense.keys.tolist(), dense.scores.tolist(), strict=True))
+    if least:
+        analyzer = get_analyzer(engine.settings.analyzer)
+        shares = shares_of(
+            query,
+            read_items(snapshot, ranked.keys, ranked.scores),
+            [cosines.get(key, 0.0) for key in ranked.keys],
+            analyzer=analyzer,
+            idf=engine.idf(dict.fromkeys(analyzer.tokens(query))),
+            unrelated=unrelated,
+        )
+        places = [place for place, share in enumerate(shares) if share >= least]
+    else:
+        lexical = ranked.hits.get("lexical")
+        words = set() if lexical is None else set(lexical.keys.tolist())
+        places = [
+            place
+            for place, key in enumerate(ranked.keys)
+            if key in words or cosines.get(key, 0.0) > unrelated
+        ]
+    return replace(
+        ranked,
+        keys=[ranked.keys[place] for place in places],
+        scores=[ranked.scores[place] for place in places],
+        explain=lambda i: ranked.explain(places[i]),
+    )
+
+
+def _items(
+    snapshot: IndexSnapshot, ranked: RankedRows, most: int, options: SearchOptions, scope: Filter | None
+) -> list[RetrievedItem]:
+    """The first passages of a ranking, explained and grown as the options say."""
+    keys = ranked.keys[:most]
+    items = read_items(snapshot, keys, ranked.scores[:most])
+    if options.explain:
+        for i, item in enumerate(items):
+            item.extra["explanation"] = ranked.explain(i)
+    if options.expand is not None:
+        items = grow(snapshot, snapshot.rows(keys), items, options.expand, scope)
+    return items
+
+
+def check_min_score(value: float | None) -> float | None:
+    """Refuse a least score that is none.
+
+    Raises:
+        ArgumentError: not a number from 0 to 1.
+    """
+    if value is None or (type(value) in (int, float) and 0 <= value <= 1):
+        return value
+    raise ArgumentError(f"min_score must be a number from 0 to 1, or None, got {value!r}")
+
+
+def as_reranker(value: Reranker | str | None) -> Reranker | None:
+    """A reranker from what users give: one, the name of a cross-encoder, or None.
+
+    Raises:
+        ArgumentError: none of these.
+        MissingPackageError: a name, without the package that loads it.
+    """
+    if isinstance(value, str):
+        from sleuth.compose import CrossEncoderReranker
+
+        return CrossEncoderReranker(value)
+    if value is not None and not hasattr(value, "rerank"):
+        raise ArgumentError(f"rerank must be a Reranker, the name of a cross-encoder or None, got {value!r}")
+    return value

@@ -1,0 +1,111 @@
+"""Suggests words of the index for words of a query that no passage holds."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sleuth.engine.search import Searchers
+    from sleuth.filters import Filter
+    from sleuth.store import IndexSnapshot
+    from sleuth.text import Analyzer
+
+_TWO_EDITS = 6
+"""Letters from which on a word may differ in two places."""
+
+_LONGEST = 20
+"""Letters of the longest word that is looked at: the number of spellings grows with the square."""
+
+_LIKE = 0.75
+"""How alike a suggestion and the word must be, from 0 to 1, as `difflib` measures it."""
+
+_ALPHABETS = (
+    string.ascii_lowercase,
+    "abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿß",
+    "абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґ",
+    "αβγδεζηθικλμνξοπρστυφχψως",
+)
+
+
+def suggestions(
+    text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer, scope: Filter | None
+) -> list[str]:
+    """Say of each word of a query that no passage holds it, with the nearest word of the passages, if one is near.
+
+    Args:
+        scope: words that only passages outside of it hold are not suggested.
+    """
+    notes = []
+    for start, end, token in analyzer.spans(text):
+        word = text[start:end]
+        if searchers.lexical.terms({"text": {token: 1.0}}):
+            continue
+        nearest = _nearest(word.casefold(), searchers, snapshot, analyzer, scope)
+        hint = f"; did you mean {nearest!r}?" if nearest else ""
+        notes.append(f"no passage holds {word!r}{hint}")
+    return list(dict.fromkeys(notes))
+
+
+def _nearest(
+    word: str,
+    searchers: Searchers,
+    snapshot: IndexSnapshot,
+    analyzer: Analyzer,
+    scope: Filter | None,
+) -> str:
+    """The most frequent word of the passages that differs in one place, else in two; "" without one."""
+    if not 3 <= len(word) <= _LONGEST:
+        return ""
+    alphabet = next((letters for letters in _ALPHABETS if set(word) <= set(letters)), "")
+    once = set(_edits(word, alphabet))
+    rounds: list[Iterable[str]] = [once]
+    if len(word) >= _TWO_EDITS:
+        rounds.append({other for near in once for other in _edits(near, "")})
+    for candidates in rounds:
+        tokens = {token: None for near in candidates for token in analyzer.tokens(near)}
+        held = searchers.lexical.terms({"text": dict.fromkeys(tokens, 1.0)}).get("text", {})
+        by_rarity = searchers.lexical.idf(held)
+        for token in sorted(held, key=lambda token: (by_rarity[token], token)):
+            if spelt := _as_written(token, searchers, snapshot, analyzer, like=word, scope=scope):
+                return spelt
+    return ""
+
+
+def _edits(word: str, alphabet: str) -> Iterator[str]:
+    """Words that differ by one letter left out, exchanged with the next, replaced or put in."""
+    for place in range(len(word) + 1):
+        head, tail = word[:place], word[place:]
+        if tail:
+            yield head + tail[1:]
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        for letter in alphabet:
+            if tail:
+                yield head + letter + tail[1:]
+            yield head + letter + tail
+
+
+def _as_written(
+    token: str,
+    searchers: Searchers,
+    snapshot: IndexSnapshot,
+    analyzer: Analyzer,
+    *,
+    like: str,
+    scope: Filter | None,
+) -> str:
+    """A term as a passage writes it, where that is like a word: terms of the index may be stems."""
+    from difflib import get_close_matches
+
+    allowed = searchers.allowed(scope, "lexical")
+    hits = searchers.lexical.search({"text": {token: 1.0}}, 1, allowed=allowed)
+    written = {
+        text[start:end].casefold()
+        for row in snapshot.rows(hits.keys.tolist())
+        for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
+        for start, end, other in analyzer.spans(text)
+        if other == token
+    }
+    return next(iter(get_close_matches(like, written, 1, _LIKE)), "")

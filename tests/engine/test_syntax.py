@@ -1,0 +1,135 @@
+"""The search syntax, spelling, the least score, and reranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from sleuth import ArgumentError, Document, Engine, RetrievedItem
+from sleuth.engine.queries import Condition, Query, parse_query
+
+DOCUMENTS = [
+    Document("A token bucket limits the rate.", {"source": "bucket.md", "title": "The Limits", "year": 2020}),
+    Document("Put the token into the leaky bucket.", {"source": "leaky.md", "author": {"name": "Ann Lee"}}),
+    Document("# Rates\n\nBuckets of tokens refill.", {"source": "refill.md", "tags": ["fast lane", "x"]}),
+]
+
+
+@pytest.fixture(params=["", "wordllama"])
+def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    with Engine.open(tmp_path / "index", create=True, embedder=request.param) as opened:
+        opened.add(DOCUMENTS)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("plain words", Query("plain words")),
+        ('"a b" c', Query("a b c", (Condition("a b"),))),
+        ('-x -"y z" w', Query("w", (Condition("x", "", True), Condition("y z", "", True)))),
+        ('title:a -year:2 "q"', Query("a q", (Condition("a", "title"), Condition("2", "year", True), Condition("q")))),
+        ("note: this http://x a-b", Query("note: this http://x a-b")),
+        ('5" and "', Query('5" and')),
+        ("", Query("")),
+    ],
+)  # fmt: skip
+def test_parsing(text: str, query: Query) -> None:
+    """Signs count only before a word, colons only after a metadata key, quotes only in pairs."""
+    assert parse_query(text, {"title", "year"}) == query
+
+
+@pytest.mark.parametrize(
+    ("query", "sources"),
+    [
+        ('"token bucket"', {"bucket.md"}),
+        ('"bucket limits token"', set()),
+        ('"buckets of token"', {"refill.md"}),
+        ("bucket -leaky", {"bucket.md", "refill.md"}),
+        ('bucket -"token bucket"', {"leaky.md", "refill.md"}),
+        ("title:limits", {"bucket.md"}),
+        ("year:2020 token", {"bucket.md"}),
+        ('author.name:"ann lee"', {"leaky.md"}),
+        ("tags:lane bucket", {"refill.md"}),
+        ("token -title:limits", {"leaky.md", "refill.md"}),
+        ('"token" "leaky"', {"leaky.md"}),
+        ('"token bucket" -rate', set()),
+    ],
+)
+def test_conditions_hold_on_every_leg(engine: Engine, query: str, sources: set[str]) -> None:
+    """Each passage found fulfils all conditions, whether words or meaning found it."""
+    ranking = engine.retrieve(query, syntax=True)
+    assert {item.metadata["source"] for item in ranking} == sources
+
+
+def test_plain_queries_rank_as_without_the_syntax(engine: Engine) -> None:
+    """Without a sign of the syntax, it changes nothing."""
+    for query in ("token bucket", "rate of refill", "how fast is the lane?"):
+        assert engine.retrieve(query, syntax=True) == engine.retrieve(query)
+
+
+def test_conditions_are_anded_to_filter_and_scope(engine: Engine) -> None:
+    """A phrase finds nothing that the filter or the scope excludes."""
+    assert not engine.retrieve('"token bucket"', syntax=True, filter="year:1999")
+    assert not engine.scoped("source:leaky.md").retrieve('"token bucket"', syntax=True)
+
+
+def test_only_words_to_leave_out(engine: Engine) -> None:
+    """A query that only excludes finds nothing and says why."""
+    ranking = engine.retrieve("-bucket", syntax=True)
+    assert (len(ranking), len(ranking.notes)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("word", "nearest"),
+    [("bukket", "bucket"), ("leeky", "leaky"), ("refil1", "refill"), ("tokne", "token"), ("limts", "limits")],
+)
+def test_spelling_is_suggested_from_the_index(engine: Engine, word: str, nearest: str) -> None:
+    """An unknown word comes with the nearest word as the passages write it."""
+    assert engine.retrieve(word, syntax=True).notes == (
+        f"no passage holds {word!r}; did you mean {nearest!r}?",
+    )
+
+
+def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
+    """A word like none of the index is named alone; words of documents out of scope are not suggested."""
+    assert engine.retrieve("xylophone", syntax=True).notes == ("no passage holds 'xylophone'",)
+    assert engine.scoped("source:bucket.md").retrieve("leeky", syntax=True).notes == (
+        "no passage holds 'leeky'",
+    )
+
+
+@pytest.mark.parametrize("query", ["qwxz blorf", "asdf qwer zxcv", "kwmtkrjw tcrcevjtm", "hjkl hjkl"])
+def test_gibberish_finds_nothing(engine: Engine, query: str) -> None:
+    """With a least score of 0, passages without anything in common are left out."""
+    assert not engine.retrieve(query, min_score=0)
+
+
+def test_the_least_score_compares_queries(engine: Engine) -> None:
+    """All words are 1; one of two words is below; the scale is checked."""
+    assert "bucket.md#0" in {item.id for item in engine.retrieve("token bucket", min_score=1)}
+    assert not engine.retrieve("token xylophone", min_score=0.9)
+    assert engine.retrieve("token xylophone", min_score=0.05)
+    with pytest.raises(ArgumentError, match=r"min_score must be a number from 0 to 1, or None, got 1\.5"):
+        engine.retrieve("token", min_score=1.5)
+
+
+def test_a_reranker_orders_anew(engine: Engine) -> None:
+    """It is given the best passages, which filters and conditions let through, and decides the order before the cut."""
+    given: list[str] = []
+
+    class Reversed:
+        def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
+            given.extend(item.id for item in items)
+            return list(items)[::-1]
+
+    plain = [item.id for item in engine.retrieve("token bucket", filter="source!=refill.md")]
+    (first,) = engine.retrieve("token bucket", k=1, filter="source!=refill.md", rerank=Reversed())
+    assert given == plain
+    assert first.id == plain[-1]
+    with pytest.raises(
+        ArgumentError, match="rerank must be a Reranker, the name of a cross-encoder or None, got 3"
+    ):
+        engine.retrieve("token", rerank=3)  # type: ignore[arg-type]
