@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, RetrievedItem
-from sleuth.engine.queries import Condition, Query, parse_query
+from sleuth.engine import Condition, Query, parse_query
 
 DOCUMENTS = [
     Document("A token bucket limits the rate.", {"source": "bucket.md", "title": "The Limits", "year": 2020}),
