@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, RetrievedItem
-from sleuth.engine import Condition, Query, parse_query
+from sleuth.engine import QueryCondition as Condition
+from sleuth.engine import SearchQuery, parse_query
 
 DOCUMENTS = [
     Document("A token bucket limits the rate.", {"source": "bucket.md", "title": "The Limits", "year": 2020}),
@@ -27,16 +28,16 @@ def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
 @pytest.mark.parametrize(
     ("text", "query"),
     [
-        ("plain words", Query("plain words")),
-        ('"a b" c', Query("a b c", (Condition("a b"),))),
-        ('-x -"y z" w', Query("w", (Condition("x", "", True), Condition("y z", "", True)))),
-        ('title:a -year:2 "q"', Query("a q", (Condition("a", "title"), Condition("2", "year", True), Condition("q")))),
-        ("note: this http://x a-b", Query("note: this http://x a-b")),
-        ('5" and "', Query('5" and')),
-        ("", Query("")),
+        ("plain words", SearchQuery("plain words")),
+        ('"a b" c', SearchQuery("a b c", (Condition("a b"),))),
+        ('-x -"y z" w', SearchQuery("w", (Condition("x", "", True), Condition("y z", "", True)))),
+        ('title:a -year:2 "q"', SearchQuery("a q", (Condition("a", "title"), Condition("2", "year", True), Condition("q")))),
+        ("note: this http://x a-b", SearchQuery("note: this http://x a-b")),
+        ('5" and "', SearchQuery('5" and')),
+        ("", SearchQuery("")),
     ],
 )  # fmt: skip
-def test_parsing(text: str, query: Query) -> None:
+def test_parsing(text: str, query: SearchQuery) -> None:
     """Signs count only before a word, colons only after a metadata key, quotes only in pairs."""
     assert parse_query(text, {"title", "year"}) == query
 

@@ -29,8 +29,8 @@ from sleuth.engine.elsewhere import SHARDS as SHARDS
 from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.fusion import LEGS as LEGS
 from sleuth.engine.fusion import as_fusion as as_fusion
-from sleuth.engine.queries import Condition as Condition
-from sleuth.engine.queries import Query as Query
+from sleuth.engine.queries import QueryCondition as QueryCondition
+from sleuth.engine.queries import SearchQuery as SearchQuery
 from sleuth.engine.queries import parse_query as parse_query
 from sleuth.engine.ranking import Asked as Asked
 from sleuth.engine.ranking import PoolRequest as PoolRequest

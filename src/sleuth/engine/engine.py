@@ -194,7 +194,7 @@ class Engine(Contents, Answering):
             EmbeddingError: the embedder does not answer, and no other leg was asked.
             RetrievalError: no leg answered before the deadline, or a hook of a plugin failed.
         """
-        options = retrieval.SearchOptions(
+        options = retrieval.RetrieveOptions(
             filter=filter,
             legs=legs,
             fusion=fusion,
@@ -210,7 +210,7 @@ class Engine(Contents, Answering):
 
     def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """`retrieve`, without hooks."""
-        return retrieval.retrieve(self, query, k, retrieval.SearchOptions.of(options))
+        return retrieval.retrieve(self, query, k, retrieval.RetrieveOptions.of(options))
 
     async def aretrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """`retrieve`, without blocking the event loop. When it is cancelled, the computation ends too.
@@ -223,7 +223,7 @@ class Engine(Contents, Answering):
         """
         from sleuth.remote import in_thread
 
-        retrieval.SearchOptions.of(options)
+        retrieval.RetrieveOptions.of(options)
         return await in_thread(self.retrieve, query, k, **options)
 
     def nearest(

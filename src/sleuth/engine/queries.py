@@ -29,7 +29,7 @@ _PART = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class QueryCondition:
     """What a passage must hold, or must not.
 
     Attributes:
@@ -44,7 +44,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SearchQuery:
     """A query that was read.
 
     Attributes:
@@ -53,7 +53,7 @@ class Query:
     """
 
     text: str
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[QueryCondition, ...] = ()
 
     @property
     def is_lookup(self) -> bool:
@@ -64,14 +64,14 @@ class Query:
         return bool(values) and self.text == " ".join(values)
 
 
-def parse_query(text: str, fields: Container[str]) -> Query:
+def parse_query(text: str, fields: Container[str]) -> SearchQuery:
     """Read the search syntax.
 
     Args:
         fields: metadata keys; a word before a colon that is none of them is a plain word.
     """
     words: list[str] = []
-    conditions: list[Condition] = []
+    conditions: list[QueryCondition] = []
     for part in _PART.finditer(text):
         field = part["field"] or ""
         content = part["word"] if part["quoted"] is None else part["quoted"]
@@ -84,12 +84,12 @@ def parse_query(text: str, fields: Container[str]) -> Query:
         if not excluded:
             words.append(content)
         if excluded or not is_plain:
-            conditions.append(Condition(content, field, excluded))
-    return Query(" ".join(words), tuple(conditions))
+            conditions.append(QueryCondition(content, field, excluded))
+    return SearchQuery(" ".join(words), tuple(conditions))
 
 
 def rows_that_fulfil(
-    conditions: Sequence[Condition], searchers: Searchers, snapshot: IndexSnapshot
+    conditions: Sequence[QueryCondition], searchers: Searchers, snapshot: IndexSnapshot
 ) -> NDArray[np.int64]:
     """Return the keys of the rows that fulfil all conditions, ascending."""
     analyzer = get_analyzer(searchers.lexical.leg.fields["text"].analyzer)
@@ -110,7 +110,7 @@ def _live_rows(snapshot: IndexSnapshot) -> NDArray[np.int64]:
 
 
 def all_rows(
-    conditions: tuple[Condition, ...], searchers: Searchers, snapshot: IndexSnapshot, tree: Filter | None
+    conditions: tuple[QueryCondition, ...], searchers: Searchers, snapshot: IndexSnapshot, tree: Filter | None
 ) -> list[int]:
     """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
     keys = searchers.fulfilling(conditions, snapshot)
@@ -123,7 +123,7 @@ def all_rows(
 
 
 def _holding(
-    condition: Condition, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
+    condition: QueryCondition, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
 ) -> NDArray[np.int64]:
     """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
     tokens = analyzer.tokens(condition.text)
@@ -149,7 +149,7 @@ def _holding(
 
 
 def _with_value(
-    condition: Condition, tokens: Sequence[str], snapshot: IndexSnapshot, analyzer: Analyzer
+    condition: QueryCondition, tokens: Sequence[str], snapshot: IndexSnapshot, analyzer: Analyzer
 ) -> NDArray[np.int64]:
     """Keys of the rows whose metadata holds the words in this order, or is what is written."""
     written = condition.text.casefold()

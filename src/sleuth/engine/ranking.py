@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.engine.queries import Condition
+    from sleuth.engine.queries import QueryCondition
     from sleuth.filters import Filter
     from sleuth.store import Hits
 
@@ -45,7 +45,7 @@ class PoolRequest:
     pooled: bool
     ordered: bool
     exact: bool
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[QueryCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def rank(
     fusion: Fusion,
     explain: bool = False,
     exact: bool = False,
-    conditions: tuple[Condition, ...] = (),
+    conditions: tuple[QueryCondition, ...] = (),
 ) -> RankedRows:
     """Return the best `k` rows that match the filter.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.arguments import check_names
 from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.fusion import Fusion, as_fusion
-from sleuth.engine.queries import Query, all_rows, parse_query
+from sleuth.engine.queries import SearchQuery, all_rows, parse_query
 from sleuth.engine.search import check_deadline, check_legs, check_query, read_items
 from sleuth.engine.shares import shares_of
 from sleuth.errors import ArgumentError
@@ -19,7 +19,7 @@ from sleuth.types import Explanation, Ranking
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
-    from sleuth.engine.queries import Condition
+    from sleuth.engine.queries import QueryCondition
     from sleuth.engine.ranking import RankedRows
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
@@ -32,7 +32,7 @@ RERANKED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchOptions:
+class RetrieveOptions:
     """The options of `Engine.retrieve`, which documents them."""
 
     filter: Filter | Mapping[str, Any] | str | None = None
@@ -47,7 +47,7 @@ class SearchOptions:
     rerank: Reranker | str | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> SearchOptions:
+    def of(cls, options: Mapping[str, Any]) -> RetrieveOptions:
         """Options by name.
 
         Raises:
@@ -65,7 +65,7 @@ class SearchOptions:
         }
 
 
-def retrieve(engine: Engine, query: str, k: int, options: SearchOptions) -> Ranking:
+def retrieve(engine: Engine, query: str, k: int, options: RetrieveOptions) -> Ranking:
     """Return the best `k` passages; see `Engine.retrieve`."""
     from sleuth.engine.selection import unknown_keys
 
@@ -81,7 +81,7 @@ def retrieve(engine: Engine, query: str, k: int, options: SearchOptions) -> Rank
         if not k or not query.strip():
             return Ranking(())
         notes = [] if asked is None else unknown_keys(asked, snapshot, searchers, engine.scope)
-        reading = Reading(Query(query))
+        reading = NotedQuery(SearchQuery(query))
         if options.syntax:
             reading = read_query(engine, query, snapshot)
             notes += reading.notes
@@ -110,14 +110,14 @@ def retrieve(engine: Engine, query: str, k: int, options: SearchOptions) -> Rank
     return Ranking(items, ranked.parts, notes)
 
 
-class Reading(NamedTuple):
+class NotedQuery(NamedTuple):
     """A query that was read, with notes for whoever wrote it."""
 
-    query: Query
+    query: SearchQuery
     notes: Sequence[str] = ()
 
 
-def read_query(engine: Engine, query: str, snapshot: IndexSnapshot) -> Reading:
+def read_query(engine: Engine, query: str, snapshot: IndexSnapshot) -> NotedQuery:
     """Read the search syntax of a query. Over shards, words that no passage holds are not named."""
     from sleuth.engine.selection import KNOWN_KEYS
     from sleuth.engine.spelling import suggestions
@@ -125,16 +125,16 @@ def read_query(engine: Engine, query: str, snapshot: IndexSnapshot) -> Reading:
     searchers = engine.searchers_of(snapshot)
     parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot, engine.scope)))
     if not parsed.text.strip():
-        return Reading(parsed, ["a query must hold a word to look for, not only words to leave out"])
+        return NotedQuery(parsed, ["a query must hold a word to look for, not only words to leave out"])
     if not hasattr(searchers, "lexical"):  # of shards
-        return Reading(parsed)
+        return NotedQuery(parsed)
     analyzer = get_analyzer(engine.settings.analyzer)
-    return Reading(parsed, suggestions(parsed.text, searchers, snapshot, analyzer, engine.scope))
+    return NotedQuery(parsed, suggestions(parsed.text, searchers, snapshot, analyzer, engine.scope))
 
 
 def looked_up(
     ranked: RankedRows,
-    conditions: tuple[Condition, ...],
+    conditions: tuple[QueryCondition, ...],
     searchers: Searchers,
     snapshot: IndexSnapshot,
     tree: Filter | None,
@@ -180,7 +180,7 @@ def in_common(
 
 
 def _items(
-    snapshot: IndexSnapshot, ranked: RankedRows, most: int, options: SearchOptions, scope: Filter | None
+    snapshot: IndexSnapshot, ranked: RankedRows, most: int, options: RetrieveOptions, scope: Filter | None
 ) -> list[RetrievedItem]:
     """The first passages of a ranking, explained and grown as the options say."""
     keys = ranked.keys[:most]

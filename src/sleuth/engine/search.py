@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.dense import DenseLeg, DenseSearcher
-    from sleuth.engine.queries import Condition
+    from sleuth.engine.queries import QueryCondition
     from sleuth.engine.ranking import Asked
     from sleuth.engine.selection import Selection
     from sleuth.filters import Filter
@@ -82,7 +82,7 @@ class Searchers:
             self._views["dense"] = snapshot.segments("dense")
             self.dense = DenseSearcher(dense, self._views["dense"])
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
-        self._fulfilled: dict[tuple[Condition, ...], NDArray[np.int64]] = {}
+        self._fulfilled: dict[tuple[QueryCondition, ...], NDArray[np.int64]] = {}
         self._key_names: dict[Filter | None, frozenset[str]] = {}
         self.legs = LEGS if dense is not None else LEGS[:1]
 
@@ -117,7 +117,7 @@ class Searchers:
         explain: bool = False,
         exact: bool = False,
         deadline: Deadline | None = None,
-        conditions: tuple[Condition, ...] = (),
+        conditions: tuple[QueryCondition, ...] = (),
     ) -> RankedRows:
         """Return the best `k` rows that match the filter.
 
@@ -208,7 +208,9 @@ class Searchers:
             self._aligned[tree, leg] = found
         return found
 
-    def fulfilling(self, conditions: tuple[Condition, ...], snapshot: IndexSnapshot) -> NDArray[np.int64]:
+    def fulfilling(
+        self, conditions: tuple[QueryCondition, ...], snapshot: IndexSnapshot
+    ) -> NDArray[np.int64]:
         """Keys of the rows that fulfil conditions, ascending."""
         from sleuth.engine.queries import rows_that_fulfil
 
@@ -221,7 +223,7 @@ class Searchers:
 
     def _fulfilling(
         self,
-        conditions: tuple[Condition, ...],
+        conditions: tuple[QueryCondition, ...],
         allowed: list[Bitmap] | None,
         leg: str,
         snapshot: IndexSnapshot,

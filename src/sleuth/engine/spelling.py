@@ -80,7 +80,7 @@ def _edits(word: str, alphabet: str) -> Iterator[str]:
         if tail:
             yield head + tail[1:]
         if len(tail) > 1:
-            yield head + tail[1] + tail[0] + tail[2:]
+            yield head + tail[1:2] + tail[:1] + tail[2:]
         for letter in alphabet:
             if tail:
                 yield head + letter + tail[1:]

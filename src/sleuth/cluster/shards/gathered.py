@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.dense import DenseLeg
-    from sleuth.engine import Asked, Condition
+    from sleuth.engine import Asked, QueryCondition
     from sleuth.filters import Filter
     from sleuth.lexical import LexicalLeg
     from sleuth.remote import Deadline
@@ -253,7 +253,7 @@ class GatheredSearchers:
         explain: bool = False,
         exact: bool = False,
         deadline: Deadline | None = None,
-        conditions: tuple[Condition, ...] = (),
+        conditions: tuple[QueryCondition, ...] = (),
     ) -> RankedRows:
         """The best `k` rows of all shards that match the filter; see `Searchers.search`."""
         return rank(
