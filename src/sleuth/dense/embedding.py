@@ -88,17 +88,17 @@ def embed_texts(
     vectors: dict[str, NDArray[np.float32]] = {}
     if cache is not None:
         for some in _batches(list(distinct), batch_size):
-            found = cache.get(embedder.fingerprint, some)
-            vectors.update((name, np.frombuffer(raw, np.float32)) for name, raw in found.items())
+            cached = cache.get(embedder.fingerprint, some)
+            vectors.update((name, np.frombuffer(raw, np.float32)) for name, raw in cached.items())
     dimension = dimension or next((len(vector) for vector in vectors.values()), 0)
     vectors = {name: vector for name, vector in vectors.items() if len(vector) == dimension}
     missing = [name for name in distinct if name not in vectors]
     for done in _embed(embedder, missing, distinct, batch_size, threads):
         vectors.update(done)
-        given = next((len(vector) for vector in done.values() if len(vector) != dimension), dimension)
-        if dimension and given != dimension:
-            raise mixed(embedder.fingerprint, dimension, given)
-        dimension = given
+        length = next((len(vector) for vector in done.values() if len(vector) != dimension), dimension)
+        if dimension and length != dimension:
+            raise mixed(embedder.fingerprint, dimension, length)
+        dimension = length
         if cache is not None:
             cache.put(embedder.fingerprint, {name: vector.tobytes() for name, vector in done.items()})
         if progress is not None:
@@ -132,10 +132,10 @@ def _embed(
     """Vectors by name, batch by batch, in order; at most `threads` batches at a time."""
 
     def embed(batch: list[str]) -> dict[str, NDArray[np.float32]]:
-        made = as_vectors(
+        vectors = as_vectors(
             embedder.embed_documents([texts[name] for name in batch]), len(batch), embedder.fingerprint
         )
-        return dict(zip(batch, made, strict=True))
+        return dict(zip(batch, vectors, strict=True))
 
     batches = list(_batches(names, batch_size))
     if len(batches) <= 1 or threads <= 1:

@@ -87,8 +87,8 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
     """
     places = np.arange(len(texts), dtype=np.int64)
     tokens, sizes = load_model().vocabulary.read([utf8(text) for text in texts], MOST_TOKENS)
-    found = match_rows(query, [(places, tokens, sizes, begins_of(sizes))], places)
-    return cast("NDArray[np.float64]", found)  # every place is there
+    matches = match_rows(query, [(places, tokens, sizes, begins_of(sizes))], places)
+    return cast("NDArray[np.float64]", matches)  # every place is there
 
 
 def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) -> NDArray[np.float64] | None:

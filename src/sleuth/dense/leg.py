@@ -95,8 +95,8 @@ class DenseLeg:
     @property
     def fingerprint(self) -> str:
         """Format, embedder and fields."""
-        kept = "|tokens" if self._reader else ""
-        return f"dense-{FORMAT}|{self.embedder.fingerprint}|{','.join(self.fields)}{kept}"
+        suffix = "|tokens" if self._reader else ""
+        return f"dense-{FORMAT}|{self.embedder.fingerprint}|{','.join(self.fields)}{suffix}"
 
     @property
     def token_weight(self) -> float:
@@ -208,8 +208,8 @@ def dimension_of(segments: Sequence[SegmentView]) -> int:
     Raises:
         EmbeddingError: there are several; names two.
     """
-    found = {view.arrays["vectors"].shape[1]: view.meta["embedder"] for view in segments if len(view)}
-    if len(found) > 1:
-        first, second, *_ = found
-        raise mixed(str(found[first]), first, second)
-    return next(iter(found), 0)
+    embedders = {view.arrays["vectors"].shape[1]: view.meta["embedder"] for view in segments if len(view)}
+    if len(embedders) > 1:
+        first, second, *_ = embedders
+        raise mixed(str(embedders[first]), first, second)
+    return next(iter(embedders), 0)

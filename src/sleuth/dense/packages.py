@@ -106,9 +106,9 @@ def _loaded(model: str, load: Any, **options: Any) -> Any:
     try:
         return load(model, **options)
     except Exception as error:  # whatever the package, its hub and its file formats raise
-        told = str(error).strip().partition("\n")[0] or type(error).__name__
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise EmbeddingError(
-            f"the embedder {model!r} does not load ({told}): name a folder that holds it, or a model of its hub",
+            f"the embedder {model!r} does not load ({reason}): name a folder that holds it, or a model of its hub",
             service=model,
         ) from error
 

@@ -100,10 +100,10 @@ class DenseSearcher:
 
     def embed(self, query: str) -> Vector:
         """The vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
-        made = self.leg.embedder.embed_query(query)
-        if not isinstance(made, np.ndarray) or made.dtype != np.float32 or not np.isfinite(made).all():
-            made = as_vector(made, self.leg.embedder.fingerprint)
-        return self._prepare(made)
+        vector = self.leg.embedder.embed_query(query)
+        if not isinstance(vector, np.ndarray) or vector.dtype != np.float32 or not np.isfinite(vector).all():
+            vector = as_vector(vector, self.leg.embedder.fingerprint)
+        return self._prepare(vector)
 
     def search(
         self,
@@ -149,10 +149,10 @@ class DenseSearcher:
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""
         vector = self.embed(query) if isinstance(query, str) else self._prepare(query)
-        found = np.zeros(len(keys), np.float32)
+        scores = np.zeros(len(keys), np.float32)
         for i, places, rows in self._locate(keys):
-            found[places] = codes.dots(self._halves[i], vector, rows)
-        return self._finite(found)
+            scores[places] = codes.dots(self._halves[i], vector, rows)
+        return self._finite(scores)
 
     def vectors(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Vectors of the given rows, shape (len(keys), dimension); zeros for a key that no segment holds."""
@@ -185,14 +185,14 @@ class DenseSearcher:
         """Return a query of length 1, checked against the index."""
         if self._is_mixed:
             dimension_of(self._segments)
-        given = np.ascontiguousarray(vector, np.float32)
-        if given.ndim != 1 or (self.dimension and len(given) != self.dimension):
+        unit_vector = np.ascontiguousarray(vector, np.float32)
+        if unit_vector.ndim != 1 or (self.dimension and len(unit_vector) != self.dimension):
             raise EmbeddingError(
                 f"a query must have {self.dimension} dimensions, as the index has (made with "
-                f"{self.leg.embedder.fingerprint!r}), got shape {given.shape}",
+                f"{self.leg.embedder.fingerprint!r}), got shape {unit_vector.shape}",
                 service=self.leg.embedder.fingerprint,
             )
-        prepared = codes.unit(given)
+        prepared = codes.unit(unit_vector)
         if prepared is None:
             raise ArgumentError("query must be finite, got a vector that is not")
         return prepared
@@ -228,13 +228,13 @@ class DenseSearcher:
 
     def _locate(self, keys: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]]:
         """Per segment that holds some of `keys`: its number, their places in `keys`, and their rows in it."""
-        wanted = np.asarray(keys, np.int64)
+        ordered = np.asarray(keys, np.int64)
         found: list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]] = []
         for i, view in enumerate(self._segments):
             if not len(view):
                 continue
-            rows = np.minimum(np.searchsorted(view.keys, wanted), len(view) - 1)
-            places = np.flatnonzero(view.keys[rows] == wanted)
+            rows = np.minimum(np.searchsorted(view.keys, ordered), len(view) - 1)
+            places = np.flatnonzero(view.keys[rows] == ordered)
             if len(places):
                 found.append((i, places, rows[places].astype(np.uint32)))
         return found

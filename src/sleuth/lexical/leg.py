@@ -92,8 +92,8 @@ class LexicalLeg:
         meta: dict[str, Any] = {"n": n}
         for name in self.fields:
             parts = [postings_of(segment, name) for segment in segments]
-            found = merge_field(parts, kept, n, self._norm, scratch)
-            _store_field(name, found, arrays, meta)
+            merged = merge_field(parts, kept, n, self._norm, scratch)
+            _store_field(name, merged, arrays, meta)
         return SegmentData(arrays, meta)
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
@@ -211,7 +211,7 @@ def postings_of(segment: SegmentView, name: str) -> FieldPostings:
     return FieldPostings(field_arrays(segment.arrays, name), f"segment {segment.name}, field {name!r}")
 
 
-def _store_field(name: str, found: Arrays, arrays: Arrays, meta: dict[str, Any]) -> None:
-    arrays.update({f"{name}.{key}": value for key, value in found.items()})
-    lengths = found["lengths"]
+def _store_field(name: str, own: Arrays, arrays: Arrays, meta: dict[str, Any]) -> None:
+    arrays.update({f"{name}.{key}": value for key, value in own.items()})
+    lengths = own["lengths"]
     meta[name] = {"total": int(lengths.sum(dtype=np.int64)), "filled": int(np.count_nonzero(lengths))}

@@ -51,11 +51,11 @@ class _Index:
         """Cosine of the query and each row, shape (n,)."""
         scores = np.zeros(len(self.hashes))
         times = Counter(_words(query))
-        known = [
+        counts = [
             (number, count) for word, count in times.items() if (number := self.numbers.get(word)) is not None
         ]
-        length = math.sqrt(sum((count * self.idf[number]) ** 2 for number, count in known))
-        for number, count in known:
+        length = math.sqrt(sum((count * self.idf[number]) ** 2 for number, count in counts))
+        for number, count in counts:
             span = slice(self.starts[number], self.starts[number + 1])
             scores[self.rows[span]] += self.weights[span] * (count * self.idf[number] / length)
         return np.minimum(scores, 1.0)  # which rounding exceeds by an ulp
@@ -73,17 +73,17 @@ class _Cache:
         """Return the index of these texts, made where they were not searched lately."""
         key = hash(hashes.tobytes())
         with self._lock:
-            found = self._held.get(key)
-            if found is not None and np.array_equal(found.hashes, hashes):
+            cached = self._held.get(key)
+            if cached is not None and np.array_equal(cached.hashes, hashes):
                 self._held.move_to_end(key)
-                return found
-        made = _make_index(contents, hashes)
+                return cached
+        index = _make_index(contents, hashes)
         with self._lock:
-            self._held[key] = made
+            self._held[key] = index
             self._held.move_to_end(key)
             while len(self._held) > self._room:
                 self._held.popitem(last=False)
-        return made
+        return index
 
 
 _cache = _Cache(room=4)
@@ -118,8 +118,8 @@ def retrieve_local_docs(
         return []
     scores = _cache.index(contents, hashes).scores(query)
     least = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else 0.0
-    found = np.flatnonzero((scores >= least) & (scores > 0))
-    best = found[np.argsort(-scores[found], kind="stable")[:k]]
+    matches = np.flatnonzero((scores >= least) & (scores > 0))
+    best = matches[np.argsort(-scores[matches], kind="stable")[:k]]
     return [{**evidence[i], "score": float(scores[i])} for i in best.tolist()]
 
 

@@ -85,8 +85,10 @@ class LexicalSearcher:
         self._ids = ids
         self._corpus = corpus
         names = tuple(leg.fields)
-        known = {id(s.view): s for s in previous._segments} if previous else {}
-        self._segments: list[_Segment] = [known.get(id(view)) or _Segment(view, names) for view in segments]
+        previous_segments = {id(s.view): s for s in previous._segments} if previous else {}
+        self._segments: list[_Segment] = [
+            previous_segments.get(id(view)) or _Segment(view, names) for view in segments
+        ]
         self.statistics = (
             dict(corpus.statistics)
             if corpus
@@ -154,8 +156,8 @@ class LexicalSearcher:
         """
         k = check_count(k)
         terms = self._weigh(query, weighting, weights)
-        found = blockmax.search(terms, self._parts, k, self._masks(allowed), weighting == "tfidf")
-        return best_hits(*found, k, ids or self._ids or _by_key, ordered=ordered)
+        hits = blockmax.search(terms, self._parts, k, self._masks(allowed), weighting == "tfidf")
+        return best_hits(*hits, k, ids or self._ids or _by_key, ordered=ordered)
 
     def scores(
         self,
@@ -179,17 +181,17 @@ class LexicalSearcher:
         self, query: str | Terms, *, weights: Mapping[str, float] | None = None
     ) -> dict[str, dict[str, float]]:
         """Return the terms of the query that the index holds, by field, with how often each counts."""
-        found: dict[str, dict[str, float]] = {}
+        counts_by_field: dict[str, dict[str, float]] = {}
         for _, field, token, times, _ in self._weigh(query, "bm25", weights):
-            found.setdefault(field, {})[token] = times
-        return found
+            counts_by_field.setdefault(field, {})[token] = times
+        return counts_by_field
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each term, in the field where most rows hold it; that of no rows for unknown terms."""
         n = max((statistics.n for statistics in self.statistics.values()), default=0)
         worth = {term: scoring.bm25_idf(0, n) for term in terms}
-        held = {name: dict.fromkeys(worth, 1.0) for name in self.leg.fields} if worth else {}
-        for _, _, token, _, entry in self._weigh(held, "bm25", None):
+        weights = {name: dict.fromkeys(worth, 1.0) for name in self.leg.fields} if worth else {}
+        for _, _, token, _, entry in self._weigh(weights, "bm25", None):
             worth[token] = min(worth[token], entry.bm25)
         return worth
 
@@ -222,18 +224,18 @@ class LexicalSearcher:
     def _explain_term(
         self, term: Weighed, segment: _Segment, number: int, row: int, weighting: Weighting
     ) -> Explanation:
-        minus_weight, field, token, _, found = term
+        minus_weight, field, token, _, occurrences = term
         postings = segment.postings[field]
         tf = postings.count(number, row)
         length = int(postings.arrays["lengths"][row])
         c0, c1 = self._norms[field]
-        idf = found.bm25 if weighting == "bm25" else found.tfidf
+        idf = occurrences.bm25 if weighting == "bm25" else occurrences.tfidf
         norm = c0 + c1 * length if weighting == "bm25" else math.sqrt(max(length, 1))
         share = tf / (tf + norm) if weighting == "bm25" else math.sqrt(tf) / norm
         facts: dict[str, float | int | str] = {
             "field": field,
             "tf": tf,
-            "df": found.df,
+            "df": occurrences.df,
             "n": self.statistics[field].n,
             "idf": idf if weighting == "bm25" else math.sqrt(idf),
             "weight": -minus_weight / idf,

@@ -141,17 +141,17 @@ class Store:
         """
         self._views.attach(legs, frozenset(deferred))
         problems = self._problems()
-        told = [Repair("record", self._lost)] if self._lost else []
+        repairs = [Repair("record", self._lost)] if self._lost else []
         if not problems:
-            return told
+            return repairs
         if not self.writable:  # looked at again: a merge of a writer may have taken files away as we looked
-            return told + mending.in_memory(self._problems(), "this process may not write here")
+            return repairs + mending.in_memory(self._problems(), "this process may not write here")
         try:
             with self._writing(_MEND_TIMEOUT, sweep=False) as writer:
-                return told + self._mend(writer)
+                return repairs + self._mend(writer)
         except IndexLockedError as error:
             problems = self._problems()  # a merge of the other process may have taken files away as we looked
-            return told + mending.in_memory(problems, f"process {error.holder.get('pid', '?')} is writing")
+            return repairs + mending.in_memory(problems, f"process {error.holder.get('pid', '?')} is writing")
 
     def _problems(self) -> list[mending.Problem]:
         with self._connection() as connection:
@@ -385,11 +385,11 @@ class Store:
         from sleuth.store.health import checking
 
         with self._writing(timeout) as writer:
-            told = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []
-            told += checking.repair(self.path, self._connection, writer, self._views)
-            told += self._mend(writer)
+            repairs = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []
+            repairs += checking.repair(self.path, self._connection, writer, self._views)
+            repairs += self._mend(writer)
         self._lost = ""
-        return told
+        return repairs
 
     # --- closing
 

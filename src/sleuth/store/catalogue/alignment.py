@@ -49,15 +49,15 @@ def _gather(
     keys: NDArray[np.int64], source: Sequence[SegmentView], masks: Sequence[NDArray[np.bool_]]
 ) -> NDArray[np.bool_]:
     """Return the mask of these keys, by a table over their range: ranges of keys are copied whole."""
-    found = np.zeros(len(keys), np.bool_)
+    is_matched = np.zeros(len(keys), np.bool_)
     if not len(keys):
-        return found
+        return is_matched
     first, last = int(keys[0]), int(keys[-1])
     if last - first > SPARSE * len(keys):
         for view, mask in zip(source, masks, strict=True):
-            found |= np.isin(keys, view.keys[mask], assume_unique=True)
-        return found
-    table = found if _is_range(keys) else np.zeros(last - first + 1, np.bool_)
+            is_matched |= np.isin(keys, view.keys[mask], assume_unique=True)
+        return is_matched
+    table = is_matched if _is_range(keys) else np.zeros(last - first + 1, np.bool_)
     for view, mask in zip(source, masks, strict=True):
         low, high = np.searchsorted(view.keys, [first, last + 1])
         inside = view.keys[low:high]
@@ -67,4 +67,4 @@ def _gather(
             table[int(inside[0]) - first : int(inside[-1]) - first + 1] = mask[low:high]
         else:
             table[inside - first] = mask[low:high]
-    return table if table is found else table[keys - first]
+    return table if table is is_matched else table[keys - first]

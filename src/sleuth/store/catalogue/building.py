@@ -62,8 +62,8 @@ def keep(encoded: Encoded, folder: Path, inline_bytes: int | None = None) -> Bui
     """
     if encoded.size <= (INLINE_BYTES if inline_bytes is None else inline_bytes):
         return Built(encoded, None)
-    held = Held(folder, encoded)
-    return Built(replace(encoded, parts=()), held)  # it may wait long for its commit
+    segment = Held(folder, encoded)
+    return Built(replace(encoded, parts=()), segment)  # it may wait long for its commit
 
 
 def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:

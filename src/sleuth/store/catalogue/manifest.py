@@ -116,10 +116,10 @@ def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int
 
 def occupied(connection: Connection, first: int, last: int) -> int:
     """Return how many chunks of the record lie in a range that does not cut a document."""
-    found: int = connection.execute(
+    count: int = connection.execute(
         "SELECT coalesce(sum(chunks), 0) FROM documents WHERE key BETWEEN ? AND ?", (first, last)
     ).fetchone()[0]
-    return found
+    return count
 
 
 def uncovered(connection: Connection, leg: Leg, bad: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
@@ -128,8 +128,8 @@ def uncovered(connection: Connection, leg: Leg, bad: frozenset[str] = frozenset(
         e for e in entries(connection, leg.name) if e.fingerprint == leg.fingerprint and e.name not in bad
     ]
     next_key = connection.execute("SELECT next_key FROM state").fetchone()[0]
-    found = gaps([(e.first, e.last) for e in good], next_key)
-    return [(first, last) for first, last in found if occupied(connection, first, last)]
+    uncovered_ranges = gaps([(e.first, e.last) for e in good], next_key)
+    return [(first, last) for first, last in uncovered_ranges if occupied(connection, first, last)]
 
 
 def open_segment(
@@ -193,11 +193,13 @@ def publish(connection: Connection, segment: Encoded, *, inline: bool) -> None:
 def purge_tombstones(connection: Connection, folder: Path, first: int, last: int) -> None:
     """Forget the tombstones of `first` to `last` that no segment holds any more."""
     dead = _tombstones(connection, "key BETWEEN ? AND ?", (first, last))
-    held = np.zeros(len(dead), bool)
+    is_needed = np.zeros(len(dead), bool)
     for entry in entries(connection):
         if len(dead) and entry.first <= last and entry.last >= first:
-            held |= _held_by(connection, folder, entry, dead)
-    connection.executemany("DELETE FROM tombstones WHERE key = ?", ((key,) for key in dead[~held].tolist()))
+            is_needed |= _held_by(connection, folder, entry, dead)
+    connection.executemany(
+        "DELETE FROM tombstones WHERE key = ?", ((key,) for key in dead[~is_needed].tolist())
+    )
 
 
 def _held_by(
@@ -211,8 +213,8 @@ def _held_by(
 
 
 def _tombstones(connection: Connection, where: str, values: tuple[int, ...]) -> NDArray[np.int64]:
-    found = connection.execute(f"SELECT key FROM tombstones WHERE {where} ORDER BY key", values)
-    return np.fromiter((key for (key,) in found), np.int64)
+    rows = connection.execute(f"SELECT key FROM tombstones WHERE {where} ORDER BY key", values)
+    return np.fromiter((key for (key,) in rows), np.int64)
 
 
 @dataclass(slots=True)
@@ -281,8 +283,8 @@ class Views:
             loaded = self._load(connection, generation)
             if newest is None or newest.generation < generation:
                 self._newest = loaded
-                kept = {view.name for views in loaded.views.values() for view in views}
-                self._cache = {name: cached for name, cached in self._cache.items() if name in kept}
+                names = {view.name for views in loaded.views.values() for view in views}
+                self._cache = {name: cached for name, cached in self._cache.items() if name in names}
             return loaded
 
     def _load(self, connection: Connection, generation: int) -> Loaded:
@@ -404,9 +406,9 @@ def still_there(connection: Connection, names: Sequence[str]) -> bool:
 
 def bury_missing(connection: Connection, keys: NDArray[np.int64]) -> None:
     """Note as deleted those rows that the record no longer has."""
-    kept = record_keys(connection, int(keys[0]), int(keys[-1]))
+    present_keys = record_keys(connection, int(keys[0]), int(keys[-1]))
     generation = connection.execute("SELECT generation FROM state").fetchone()[0] + 1
-    gone = np.setdiff1d(keys, kept, assume_unique=True).tolist()
+    gone = np.setdiff1d(keys, present_keys, assume_unique=True).tolist()
     connection.executemany(
         "INSERT OR IGNORE INTO tombstones VALUES (?, ?)", ((key, generation) for key in gone)
     )
@@ -414,11 +416,11 @@ def bury_missing(connection: Connection, keys: NDArray[np.int64]) -> None:
 
 def record_keys(connection: Connection, first: int, last: int) -> NDArray[np.int64]:
     """Keys of the chunks of documents with keys in a range; shape (n,), ascending."""
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT key, chunks FROM documents WHERE key BETWEEN ? AND ? AND chunks > 0 ORDER BY key",
         (first, last),
     )
-    starts, counts = pairs(found).T
+    starts, counts = pairs(rows).T
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     keys: NDArray[np.int64] = np.repeat(starts, counts) + within
     return keys

@@ -126,14 +126,14 @@ def is_whole(folder: Path, schema: Schema) -> bool:
 
 def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> bool:
     """Return whether the tables were made: False for what a crash left of a creation."""
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found == schema.format:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == schema.format:
         _refuse_others(connection, path, schema)
         return True
-    if not found and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+    if not version and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         return False
     raise FormatVersionError(
-        f"{path} has format {found}, this version of Sleuth reads format {schema.format}: {schema.again}",
+        f"{path} has format {version}, this version of Sleuth reads format {schema.format}: {schema.again}",
         path=str(path.parent),
     )
 

@@ -187,10 +187,10 @@ def verify(segment: Opened) -> Iterator[str]:
 
 def _checksum(array: NDArray[Any]) -> int:
     """CRC-32 of an array's bytes."""
-    found = 0
+    checksum = 0
     for piece in pieces(bytes_of(array)):
-        found = zlib.crc32(piece, found)
-    return found
+        checksum = zlib.crc32(piece, checksum)
+    return checksum
 
 
 def _pack_keys(keys: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

@@ -53,28 +53,28 @@ class _Values:
 
     def add(self, rows: Sequence[int], values: Sequence[Any], *, has_null: bool) -> None:
         if has_null:
-            kept = [index for index, value in enumerate(values) if value is not None]
-            rows, values = [rows[index] for index in kept], [values[index] for index in kept]
+            present = [index for index, value in enumerate(values) if value is not None]
+            rows, values = [rows[index] for index in present], [values[index] for index in present]
         self.rows += rows
         self.values += values
 
 
 def _by_key(metadata: Sequence[Mapping[str, Any]]) -> dict[str, _Values]:
-    found: dict[str, _Values] = {}
+    values_by_key: dict[str, _Values] = {}
     if isinstance(metadata, Table):
         for key, values in metadata.columns.items():
-            found[key] = _Values()
-            found[key].add(range(len(metadata)), values, has_null=None in values)
-        return found
+            values_by_key[key] = _Values()
+            values_by_key[key].add(range(len(metadata)), values, has_null=None in values)
+        return values_by_key
     nested: list[int] = []
     metadata = list(metadata)  # a lazy sequence would make each mapping twice
     for keys, rows in _by_shape(metadata, range(len(metadata))).items():
-        if not _collect(keys, rows, [metadata[row] for row in rows], found):
+        if not _collect(keys, rows, [metadata[row] for row in rows], values_by_key):
             nested += rows
     flat = {row: leaves(metadata[row]) for row in nested}
     for keys, rows in _by_shape(flat.values(), nested).items():
-        _collect(keys, rows, [flat[row] for row in rows], found, is_flat=True)
-    return found
+        _collect(keys, rows, [flat[row] for row in rows], values_by_key, is_flat=True)
+    return values_by_key
 
 
 def _by_shape(mappings: Iterable[Mapping[str, Any]], rows: Iterable[int]) -> dict[tuple[str, ...], list[int]]:
@@ -256,10 +256,10 @@ def integer_places(integers: Integers, values: NDArray[np.int64]) -> NDArray[np.
 
 def ascending(values: NDArray[_Number]) -> NDArray[_Number]:
     """Return the distinct values, ascending; several times as fast as np.unique where most are distinct."""
-    found = np.sort(values)
-    is_new = np.ones(len(found), np.bool_)
-    is_new[1:] = found[1:] != found[:-1]
-    return found[is_new]
+    ordered = np.sort(values)
+    is_new = np.ones(len(ordered), np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_new]
 
 
 def _width(n_codes: int) -> int:

@@ -208,16 +208,16 @@ class Column:
 
 def _within(codes: Array, low: int, high: int, n_codes: int) -> NDArray[np.bool_]:
     as_code = codes.dtype.type
-    found: NDArray[np.bool_]
+    is_within: NDArray[np.bool_]
     if high - low == 1:
-        found = codes == as_code(low)
+        is_within = codes == as_code(low)
     elif high >= n_codes:
-        found = codes >= as_code(low)
+        is_within = codes >= as_code(low)
     elif low == 0:
-        found = codes < as_code(high)
+        is_within = codes < as_code(high)
     else:  # unsigned: codes below `low` wrap to large ones
-        found = codes - as_code(low) < as_code(high - low)
-    return found
+        is_within = codes - as_code(low) < as_code(high - low)
+    return is_within
 
 
 def narrowest(n_codes: int) -> type[np.unsignedinteger[Any]]:

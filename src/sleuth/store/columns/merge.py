@@ -60,9 +60,9 @@ class _Used:
 
     @classmethod
     def of(cls, column: Column, keep: NDArray[np.bool_], offset: int) -> _Used:
-        kept = column.row_codes()[keep]
-        present = np.flatnonzero(kept != MISSING)
-        codes = kept[present].astype(np.uint32)
+        row_codes = column.row_codes()[keep]
+        present = np.flatnonzero(row_codes != MISSING)
+        codes = row_codes[present].astype(np.uint32)
         is_used = np.zeros(column.n_codes, np.bool_)
         is_used[codes] = True
         _, elements = _elements(column.lists, np.flatnonzero(is_used[column.first_list :]))

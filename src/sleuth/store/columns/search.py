@@ -90,11 +90,11 @@ class ColumnsSearcher:
         return sorted({key for view in self.segments for key in keys_of(view)})
 
     def _cached(self, view: SegmentView, filter: Filter) -> Bitmap:
-        found = self.cache.get((view.name, filter))
-        if found is None:
-            found = self._evaluate(view, filter)
-            self.cache.put((view.name, filter), found)
-        return found
+        bitmap = self.cache.get((view.name, filter))
+        if bitmap is None:
+            bitmap = self._evaluate(view, filter)
+            self.cache.put((view.name, filter), bitmap)
+        return bitmap
 
     def _evaluate(self, view: SegmentView, filter: Filter) -> Bitmap:
         if isinstance(filter, And):
@@ -210,7 +210,7 @@ def _rows_in(column: Column, table: NDArray[np.uint8]) -> Bitmap:
 
 def _complement(bitmap: Bitmap, n: int) -> Bitmap:
     """Return the rows that are not in the set; bits at n and above stay 0."""
-    found = ~bitmap
+    complement = ~bitmap
     if n % 64:
-        found[-1] &= np.uint64((1 << n % 64) - 1)
-    return found
+        complement[-1] &= np.uint64((1 << n % 64) - 1)
+    return complement

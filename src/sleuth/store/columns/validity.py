@@ -82,5 +82,5 @@ def piece_of(data: NDArray[np.uint8], facts: Any, kinds: str) -> NDArray[Any]:
         + integer_of(places, "count", 0, len(data)) * dtype.itemsize
     )
     require(end <= len(data), "an array must lie within the data")
-    found: NDArray[Any] = data[offset:end].view(dtype)
-    return found if found.flags.aligned else found.copy()
+    piece: NDArray[Any] = data[offset:end].view(dtype)
+    return piece if piece.flags.aligned else piece.copy()

@@ -86,11 +86,11 @@ class Growing:
             ) from error
 
 
-def _spilled(held: BytesIO, folder: Path) -> BinaryIO:
+def _spilled(content: BytesIO, folder: Path) -> BinaryIO:
     from tempfile import TemporaryFile
 
     file: BinaryIO = TemporaryFile(dir=folder)  # noqa: SIM115 - closed when it is mapped, or with its array
-    file.write(held.getbuffer())
+    file.write(content.getbuffer())
     return file
 
 

@@ -190,9 +190,9 @@ class IndexSnapshot:
             yield from self._gather(columns, keys[::2])
             yield from self._gather(columns, keys[1::2])
             return
-        for told, texts in gathered:
+        for values, texts in gathered:
             try:
-                yield json.loads(f"[{told or ''}]"), texts
+                yield json.loads(f"[{values or ''}]"), texts
             except ValueError as error:
                 raise IndexDamagedError(f"the record holds metadata that is none ({error})") from error
 

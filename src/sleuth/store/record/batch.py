@@ -277,8 +277,8 @@ class DocumentBatch:
     def keys(self, first: int) -> Keys:
         """Return consecutive keys from `first` on; a document without chunks takes one as well."""
         counts = self.chunk_counts()
-        taken = np.maximum(counts, 1)
-        return Keys.of(first + np.cumsum(taken) - taken, counts)
+        widths = np.maximum(counts, 1)
+        return Keys.of(first + np.cumsum(widths) - widths, counts)
 
 
 class Keys(NamedTuple):

@@ -110,12 +110,12 @@ class Coder:
 
     def _learn(self, texts: list[str]) -> Learned | None:
         """Return a codebook for these texts where the present one serves them badly and a new one is better."""
-        taken = sample(texts)
-        measured = taken[-_MEASURED_BYTES:].decode(errors="ignore")
+        text = sample(texts)
+        measured = text[-_MEASURED_BYTES:].decode(errors="ignore")
         share = _share(self.book, measured) if self.book else 1.0
         if self.book and share <= self.share / WORTH:
             return None
-        symbols = train(taken)
+        symbols = train(text)
         book = Codebook(symbols)
         new = _share(book, measured)
         return None if new > WORTH * share else Learned(self.number + 1, new, symbols, book)

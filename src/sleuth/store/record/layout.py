@@ -263,14 +263,14 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
             f"the record in {path} is damaged ({error}): `sleuth doctor --full` says what remains",
             path=str(path),
         )
-    kept = "everything committed before is kept"
+    assurance = "everything committed before is kept"
     if code == sqlite3.SQLITE_FULL:
         return StoreError(
-            f"the disk under {path} is full; {kept}: free some space and try again", path=str(path)
+            f"the disk under {path} is full; {assurance}: free some space and try again", path=str(path)
         )
     if code == sqlite3.SQLITE_BUSY:
         return StoreError(f"the record in {path} is busy ({error}): try again", path=str(path))
-    return StoreError(f"the record in {path} cannot be used ({error}); {kept}", path=str(path))
+    return StoreError(f"the record in {path} cannot be used ({error}); {assurance}", path=str(path))
 
 
 def to_json(value: Mapping[str, Any] | None, argument: str) -> str | None:

@@ -45,15 +45,15 @@ class Writer:
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
         """Return what is stored of these documents, by id, changes of this writer included; absent where unknown."""
         names = record.check_texts(list(ids), "document id")
-        known = self._known(names)
-        self._absent = set(names).difference(known)
-        return known
+        stored_facts = self._known(names)
+        self._absent = set(names).difference(stored_facts)
+        return stored_facts
 
     def _known(self, ids: Sequence[str]) -> dict[str, Known]:
-        known = self._pending.known(ids)
+        facts_by_id = self._pending.known(ids)
         if not self._transaction.begin().documents or self._absent.issuperset(ids):
-            return known
-        others = [name for name in ids if name not in known and name not in self._absent]
+            return facts_by_id
+        others = [name for name in ids if name not in facts_by_id and name not in self._absent]
         with record.translated(self._transaction.path):
             stored = record.select_in(
                 self._transaction.connection,
@@ -62,10 +62,10 @@ class Writer:
                 "id",
                 others,
             )
-            known.update(
+            facts_by_id.update(
                 (name, Known(digest.hex(), size, modified)) for name, digest, size, modified in stored
             )
-        return known
+        return facts_by_id
 
     def _note_written(self, ids: Collection[str]) -> None:
         self._absent.difference_update(ids)
@@ -125,17 +125,17 @@ class Writer:
         Returns:
             How many documents changed.
         """
-        known = self._known(batch.ids)
-        if known:
+        facts_by_id = self._known(batch.ids)
+        if facts_by_id:
             same = set()
             for row, name in enumerate(batch.ids):
-                before, now = known.get(name), batch.known(row)
+                before, now = facts_by_id.get(name), batch.known(row)
                 if before is not None and before.content_hash == now.content_hash:
                     same.add(row)
                     if before != now:
                         self.touch(name, now.size, now.modified_ns)
             batch = batch.without(same)
-            self._remove([name for name in batch.ids if name in known])
+            self._remove([name for name in batch.ids if name in facts_by_id])
         if len(batch):
             self._pending.add(batch)
         return len(batch)
@@ -166,8 +166,8 @@ class Writer:
     def delete(self, document_ids: Iterable[str]) -> list[str]:
         """Remove documents with their text; the ids that were there, in the order given."""
         names = list(dict.fromkeys(record.check_text(name, "document_ids") for name in document_ids))
-        known = self._known(names)
-        present = [name for name in names if name in known]
+        facts_by_id = self._known(names)
+        present = [name for name in names if name in facts_by_id]
         self._remove(present)
         return present
 
