@@ -29,6 +29,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     413: _problem("The body is too large."),
     415: _problem("The body has another media type."),
     422: _problem("An argument breaks its rule; `detail` says which."),
+    431: _problem("The address and the headers are too long."),
     500: _problem("The server failed."),
     502: _problem("A service that the server asks failed."),
     503: _problem(

@@ -247,7 +247,7 @@ class MapResponse(AtSnapshot):
 async def repository_map(
     call: CurrentCall,
     budget: Annotated[int, Query(ge=0, le=100_000, description="Tokens.")] = 1000,
-    query: Annotated[str, Query(max_length=MOST_QUERY, description="Words that matter most.")] = "",
+    query: Annotated[str, Query(max_length=10_000, description="Words that matter most.")] = "",
     focus: Annotated[
         list[str] | None, Query(max_length=100, description="Files or folders that matter most.")
     ] = None,

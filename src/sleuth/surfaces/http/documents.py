@@ -174,7 +174,7 @@ async def list_documents(
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=4096)] = None,
-    filter: Annotated[str | None, Query(max_length=MOST_QUERY, examples=["year>=2020"])] = None,
+    filter: Annotated[str | None, Query(max_length=10_000, examples=["year>=2020"])] = None,
 ) -> Response:
     """List documents. A document that stays comes once, whatever is added or deleted between two pages."""
     page = await call.read(call.engine.list_documents, filter=filter, after=cursor, limit=limit)
