@@ -132,7 +132,7 @@ def run(
         _answer(listener, settings, index, create=create, quiet=quiet, url=url)
         return
     with _opened(index, create=create):
-        say(f"Sleuth answers on {url} with {workers} workers", err=True)
+        say(f"Sleuth, with {workers} workers, answers on {url}", err=True)
     command = [sys.executable, "-m", "sleuth", *sys.argv[1:]]
     server.supervise(command, workers, listener, lambda text: say(f"sleuth: {text}", err=True))
 
