@@ -118,7 +118,7 @@ def test_the_fingerprint_names_what_shapes_the_arrays() -> None:
         lambda: LexicalLeg(k1=-1),
         lambda: LexicalLeg(b=1.5),
         lambda: LexicalLeg({}),
-        lambda: FieldSpec("german"),
+        lambda: FieldSpec("klingon"),
         lambda: FieldSpec("plain", {}),
         lambda: FieldSpec("plain", {"text": 0}),
         lambda: FieldSpec("plain", {"text": 1.5}),  # type: ignore[dict-item]

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError
 from sleuth.text import get_analyzer
 
-NAMES = ["english", "plain", "code", "code-english", "names"]
+NAMES = ["english", "german", "arabic", "turkish", "vietnamese", "plain", "code", "code-english", "names"]
 ODD = (
     "naïve Ångström ﬁ ½ Ⅳ ㎏ ℃ x² İi ß ﬀ ｶﾞ Ｗide 漢字かな"
     " 한국어 ไทย कार्यक्रम 🚀👩‍👩‍👧🇩🇪🇫🇷👍🏽 1️⃣"
-    " it’s don't 'tis _a__b_ getHTTPResponse2 \u00ad\u200d\u0301"
+    " it’s don't 'tis _a__b_ getHTTPResponse2 \u00ad\u200d\u0301 e-mail ü-x\u0301 ｗｉ-ﬁ 日-本 Müller Ŏ-ŉ ١-a"
 )
 anything = st.one_of(
     st.text(st.characters(), max_size=40),
@@ -34,6 +34,18 @@ anything = st.one_of(
         ("english", "Don't read O'Reilly's book", ["read", "reilli", "book"]),
         ("english", "Café résumé CAFE\u0301", ["cafe", "resum", "cafe"]),
         ("english", "it’s “quoted”—twice", ["quot", "twice"]),
+        ("english", "e-mail email Wi-Fi wifi", ["mail", "email", "email", "wi", "fi", "wifi", "wifi"]),
+        ("english", "well-known up-to-date 10-12 don't-x", ["well", "known", "date", "10", "12"]),
+        ("english", "Müller Mueller", ["muller", "mueller", "mueller"]),
+        ("german", "Müller, Mueller und Muller", ["mull", "mull", "mull"]),
+        ("german", "Wo stehen die Häuser? E-Mail", ["steh", "haus", "e", "mail", "email"]),
+        ("french", "L'hiver de l’école", ["hiv", "ecol"]),
+        ("greek", "Άνθρωπος ΑΝΘΡΩΠΟΥΣ ανθρώπους", ["ανθρωπ"] * 3),
+        ("russian", "ёлка ЕЛКИ", ["елк", "елк"]),
+        ("turkish", "İstanbul'un kitapları ISPARTA", ["istanbul", "kitap", "ispar"]),
+        ("arabic", "المَدرَسة أحمد احمد", ["مدرس", "احمد", "احمد"]),
+        ("hindi", "हिंदी हिन्दी क़लम कलम", ["हिंद", "हिंद", "कलम", "कलम"]),
+        ("vietnamese", "Má mà ma", ["má", "mà", "ma"]),
         ("plain", "The snake_case of C3PO", ["the", "snake_case", "of", "c3po"]),
         ("plain", "Straße ﬁne Ⅳ x² Ｗｉｄｅ", ["strasse", "fine", "iv", "x2", "wide"]),
         ("plain", "½ 5㎏", ["1", "2", "5kg"]),
@@ -147,7 +159,7 @@ def test_encoded_data_is_left_out() -> None:
 
 def test_an_unknown_analyzer_is_refused_with_the_known_names() -> None:
     """The error lists the names there are."""
-    with pytest.raises(ArgumentError, match=r"one of code, .*plain, got 'latin'"):
+    with pytest.raises(ArgumentError, match=r"one of code, .*plain, .*german, .*got 'latin'"):
         get_analyzer("latin")
 
 

@@ -103,6 +103,11 @@ class DenseLeg:
         """What matching tokens may add to a fused score; 0 where the embedder has no tokens to match."""
         return self._reader.token_weight if self._reader else 0.0
 
+    def knowledge(self, query: str) -> float:
+        """Return how well the embedder knows the language of a query, 0 to 1; 1 where it does not tell."""
+        known = getattr(self.embedder, "knowledge", None)
+        return float(known(query)) if known else 1.0
+
     def texts(self, rows: Rows) -> list[str]:
         """Return what is embedded of each row."""
         present = [rows.texts[name] for name in self.fields if name in rows.texts]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sleuth.compose import Fused, best_places, fuse_hits
 from sleuth.dense import late
-from sleuth.engine.fusion import Fusion
+from sleuth.engine.fusion import WEIGHTS, Fusion
 from sleuth.errors import RetrievalError
 from sleuth.types import Explanation, PartReport
 
@@ -69,6 +69,10 @@ class Rankable(Protocol):
     @property
     def token_weight(self) -> float:
         """What matching tokens may add to a fused score; 0 where the embedder has no tokens to match."""
+        ...
+
+    def knowledge(self, query: str) -> float:
+        """Return how well the embedder knows the language of a query, 0 to 1."""
         ...
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
@@ -152,6 +156,10 @@ def rank(
         )
     weights = {leg: fusion.weights.get(leg, 1.0) for leg in pools.hits}
     tokens = version.token_weight if fusion.method == "minmax" else 0.0
+    if fusion.weights == WEIGHTS and "dense" in weights:  # weights that a caller chose stay as they are
+        knowledge = version.knowledge(query)
+        weights["dense"] *= knowledge
+        tokens *= knowledge
     if fusion.tokens is not None:
         tokens = fusion.tokens
     fused = fuse_hits(

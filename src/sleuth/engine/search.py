@@ -270,6 +270,10 @@ class Pinned:
         dense = self.searchers.dense
         return 0.0 if dense is None else dense.leg.token_weight
 
+    def knowledge(self, query: str) -> float:
+        """How well the embedder knows the language of a query."""
+        return self.searchers.dense.leg.knowledge(query) if self.searchers.dense else 1.0
+
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg, asked one after the other."""
         dense = self.searchers.dense

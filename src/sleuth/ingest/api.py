@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.documents import Adder
-from sleuth.ingest.options import ReadOptions
+from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reading import read
 from sleuth.ingest.reports import (
     AddReport,
@@ -86,7 +86,8 @@ def index_paths(
     left_out = LeftOut()
     try:
         with store.writer(timeout=timeout) as writer:
-            adder = Adder(writer, Chunker(settings.chunk_size, settings.chunk_overlap), report)
+            chunker = Chunker(settings.chunk_size, settings.chunk_overlap)
+            adder = Adder(writer, chunker, report, (options or DEFAULT).language)
             run = Run(adder, files, report, options)
             entries = _read(roots, options, run, progress, started, leave_out=store.path, left_out=left_out)
             for entry in _until_interrupted(entries, report):

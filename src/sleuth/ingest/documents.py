@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
+from sleuth.ingest.language import AUTO, with_language
 from sleuth.ingest.reports import AddReport
 from sleuth.ingest.validate import PreparedDocument, prepare
 from sleuth.store import BATCH_BYTES, DocumentBatch, Known
@@ -71,8 +72,14 @@ class Adder(Generic[Report]):
         kept: the report as of the last commit.
     """
 
-    def __init__(self, writer: Writer, chunker: Chunker, report: Report) -> None:
+    def __init__(self, writer: Writer, chunker: Chunker, report: Report, language: str = AUTO) -> None:
+        """Adds to an index.
+
+        Args:
+            language: of documents whose metadata names none: a code, or "auto" to detect it.
+        """
         self.writer = writer
+        self.language = language
         self.chunker = chunker
         self.report = report
         self.kept = replace(report)
@@ -80,12 +87,12 @@ class Adder(Generic[Report]):
         self.committed = time.monotonic()
 
     def add(self, document: Document, state: State = UNKNOWN) -> None:
-        """Add a document; within a batch, the last of equal ids wins.
+        """Add a document, with its language as metadata; within a batch, the last of equal ids wins.
 
         Raises:
             ArgumentError: the index cannot keep the document; names it.
         """
-        prepared = prepare(document)
+        prepared = prepare(with_language(document, self.language))
         self.batch[prepared.id] = prepared, state
         if len(self.batch) >= BATCH:
             self.flush()

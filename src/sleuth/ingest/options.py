@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
+from sleuth.ingest.language import AUTO, check_language
 from sleuth.ingest.validate import check_metadata
 
 MAX_BYTES: Final = 64 << 20
@@ -42,6 +43,8 @@ class ReadOptions:
         id_field: the field with the id of a row; None uses `source#row`.
         title_field: the field with the title of a row; None uses "title" or "name" if the row has it.
         metadata: added to the metadata of every document; replaces equal keys.
+        language: of documents whose metadata names none: a code of ISO 639 such as "de", or "auto" to detect it from
+            the text. It is kept as metadata `language` and chooses the analyzer.
         workers: processes that extract PDF, HTML and Word files in parallel; 0 means one per core, at most 8.
     """
 
@@ -59,6 +62,7 @@ class ReadOptions:
     id_field: str | None = None
     title_field: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    language: str = AUTO
     workers: int = 0
 
     def __post_init__(self) -> None:
@@ -92,6 +96,7 @@ class ReadOptions:
                     f"got {', '.join(sorted(reserved))}: give them another name"
                 )
         check_metadata(self.metadata)
+        check_language(self.language)
 
     def reading(self, *, rows: bool) -> str:
         """Return a digest of the options that change the documents of a file; "" if none is set.
@@ -99,7 +104,7 @@ class ReadOptions:
         Args:
             rows: whether the file holds rows.
         """
-        names = ("metadata", *(_OF_ROWS if rows else ()))
+        names = ("metadata", "language", *(_OF_ROWS if rows else ()))
         values = {
             name: value
             for name in names

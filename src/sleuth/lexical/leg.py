@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
 from sleuth.lexical.arrays import Arrays, dictionary
+from sleuth.lexical.by_language import (
+    analyzer_of,
+    base_field,
+    is_language_field,
+    language_fingerprint,
+    languages_of,
+    separate,
+)
 from sleuth.lexical.merging import merge_field, number_rows
 from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.scoring import K1, B, bm25_norm
@@ -29,10 +37,13 @@ class FieldSpec:
         analyzer: name of the analyzer of its texts and of queries against it.
         sources: the row texts that feed it, each with how often a token of it counts, an integer of 1 and more:
             {"title": 3, "text": 1} makes a word of the title worth three of the text, at no cost to queries.
+        by_language: whether rows whose metadata `language` has an analyzer feed a field of that language, such as
+            "text@de", instead of this one.
     """
 
     analyzer: str = "english"
     sources: Mapping[str, int] = field(default_factory=lambda: {"text": 1})
+    by_language: bool = False
 
     def __post_init__(self) -> None:
         get_analyzer(self.analyzer)
@@ -71,6 +82,7 @@ class LexicalLeg:
         parts = [
             f"{name}={get_analyzer(spec.analyzer).fingerprint}"
             f"[{','.join(f'{source}*{weight}' for source, weight in spec.sources.items())}]"
+            f"{language_fingerprint() if spec.by_language else ''}"
             for name, spec in sorted(self.fields.items())
         ]
         return f"lexical/{FORMAT} k1={self.k1:g} b={self.b:g} {' '.join(parts)}"
@@ -82,7 +94,8 @@ class LexicalLeg:
     def build(self, rows: Rows) -> SegmentData:
         """Postings of these rows."""
         builder = self.builder()
-        builder.add(rows.texts, len(rows))
+        by_language = any(spec.by_language for spec in self.fields.values())
+        builder.add(rows.texts, len(rows), languages_of(rows) if by_language else None)
         return builder.finish()
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
@@ -90,17 +103,39 @@ class LexicalLeg:
         kept, n = number_rows(segments)
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": n}
-        for name in self.fields:
-            parts = [postings_of(segment, name) for segment in segments]
+        for name in self.field_names(segments):
+            parts = [self.postings_of(segment, name) for segment in segments]
             merged = merge_field(parts, kept, n, self._norm, scratch)
-            _store_field(name, merged, arrays, meta)
+            if name in self.fields or merged["lengths"].any():
+                _store_field(name, merged, arrays, meta)
         return SegmentData(arrays, meta)
+
+    def field_names(
+        self, segments: Iterable[SegmentView | SegmentData], others: Iterable[str] = ()
+    ) -> list[str]:
+        """Return the leg's fields, and those of languages that segments hold or that are among others."""
+        names = {*others}.union(*(segment.meta for segment in segments))
+        return [*self.fields, *sorted(name for name in names if self._is_field_of_language(name))]
+
+    def _is_field_of_language(self, name: str) -> bool:
+        base = self.fields.get(base_field(name))
+        return base is not None and base.by_language and is_language_field(name)
+
+    def postings_of(self, segment: SegmentView, name: str) -> FieldPostings:
+        """Return the postings of a field of a segment; no postings where it holds no row of that language."""
+        if name in segment.meta or name in self.fields:
+            return FieldPostings(
+                field_arrays(segment.arrays, name), f"segment {segment.name}, field {name!r}"
+            )
+        builder = _FieldBuilder(self.fields[base_field(name)])
+        builder.add({}, len(segment))
+        return FieldPostings(builder.finish(self), f"segment {segment.name}, field {name!r}")
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays that this leg cannot have made; raises ValueError."""
         from sleuth.lexical.validity import validate_field
 
-        for name in self.fields:
+        for name in self.field_names([data]):
             facts = data.meta.get(name)
             try:
                 validate_field(field_arrays(data.arrays, name), facts, n, full=full)
@@ -123,19 +158,31 @@ class LexicalBuilder:
     def __len__(self) -> int:
         return self._n
 
-    def add(self, texts: Mapping[str, Sequence[str]], n: int | None = None) -> None:
+    def add(
+        self,
+        texts: Mapping[str, Sequence[str]],
+        n: int | None = None,
+        languages: Sequence[str] | None = None,
+    ) -> None:
         """Appends rows, given column-wise as in `Rows.texts`.
 
         Args:
             texts: by name; all of one length.
             n: that length, needed where `texts` may be empty.
+            languages: code of each row, "" for the analyzer of the field; None if all are "".
         """
         lengths = {len(column) for column in texts.values()} | ({n} if n is not None else set())
         if len(lengths) > 1:
             raise ArgumentError(f"texts must have one length, got {sorted(lengths)}")
         n = lengths.pop() if lengths else 0
-        for builder in self._fields.values():
-            builder.add(texts, n)
+        for name, spec in self._leg.fields.items():
+            parts = separate(name, spec.sources, texts, languages if spec.by_language else None)
+            for field_name in parts.keys() - self._fields.keys():
+                self._fields[field_name] = _FieldBuilder(spec, analyzer_of(field_name))
+                self._fields[field_name].add({}, self._n)
+            for field_name, builder in self._fields.items():
+                if base_field(field_name) == name:
+                    builder.add(parts.get(field_name, {}), n)
         self._n += n
 
     def finish(self) -> SegmentData:
@@ -158,9 +205,9 @@ class _Batch:
 
 
 class _FieldBuilder:
-    def __init__(self, spec: FieldSpec) -> None:
+    def __init__(self, spec: FieldSpec, analyzer: str = "") -> None:
         self._sources = dict(spec.sources)
-        self._counter = get_analyzer(spec.analyzer).counter()
+        self._counter = get_analyzer(analyzer or spec.analyzer).counter()
         self._batches: list[_Batch] = []
         self._lengths: list[NDArray[np.uint32]] = []
 
@@ -204,11 +251,6 @@ def field_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
     """Return a field's own arrays among those of the segment."""
     prefix = f"{name}."
     return {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
-
-
-def postings_of(segment: SegmentView, name: str) -> FieldPostings:
-    """Return the postings of a field of a segment."""
-    return FieldPostings(field_arrays(segment.arrays, name), f"segment {segment.name}, field {name!r}")
 
 
 def _store_field(name: str, own: Arrays, arrays: Arrays, meta: dict[str, Any]) -> None:

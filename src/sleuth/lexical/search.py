@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
-from sleuth.lexical.leg import LexicalLeg, postings_of
+from sleuth.lexical.by_language import analyzer_of, base_field
+from sleuth.lexical.leg import LexicalLeg
 from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import Corpus, FieldLengths, FieldStatistics
 from sleuth.store import Bitmap, Hits, SegmentView, best_hits, unpack
@@ -27,20 +28,25 @@ Terms: TypeAlias = Mapping[str, Mapping[str, float]]
 Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
 
 
+_ABSENT: Final = {"total": 0, "filled": 0}
+"""Facts of a field in a segment that holds no row of its language."""
+
+
 class _Segment:
     """One segment with its postings by field, and what is known of its live rows."""
 
-    def __init__(self, view: SegmentView, fields: Sequence[str]) -> None:
+    def __init__(self, view: SegmentView, leg: LexicalLeg, fields: Sequence[str]) -> None:
         self.view = view
         self.n = len(view)
-        self.postings = {name: postings_of(view, name) for name in fields}
-        self.built = {name: _mean(view.meta[name]["total"], view.meta[name]["filled"]) for name in fields}
+        self.postings = {name: leg.postings_of(view, name) for name in fields}
+        self.facts = {name: view.meta.get(name, _ABSENT) for name in fields}
+        self.built = {name: _mean(facts["total"], facts["filled"]) for name, facts in self.facts.items()}
         self.lengths = {name: self._lengths(name) for name in fields}
 
     def _lengths(self, name: str) -> FieldLengths:
         """Return the lengths of live rows."""
         if self.view.live is None:
-            return FieldLengths(self.view.meta[name]["total"], self.view.meta[name]["filled"])
+            return FieldLengths(self.facts[name]["total"], self.facts[name]["filled"])
         lengths = self.postings[name].arrays["lengths"][unpack(self.view.live, self.n)]
         return FieldLengths(int(lengths.sum(dtype=np.int64)), int(np.count_nonzero(lengths)))
 
@@ -84,17 +90,20 @@ class LexicalSearcher:
         self.leg = leg
         self._ids = ids
         self._corpus = corpus
-        names = tuple(leg.fields)
-        previous_segments = {id(s.view): s for s in previous._segments} if previous else {}
-        self._segments: list[_Segment] = [
-            previous_segments.get(id(view)) or _Segment(view, names) for view in segments
-        ]
-        self.statistics = (
-            dict(corpus.statistics)
-            if corpus
-            else {name: FieldStatistics.of(lengths) for name, lengths in self.lengths().items()}
+        names: tuple[str, ...] = tuple(leg.field_names(segments, corpus.statistics if corpus else ()))
+        unchanged = (
+            {id(s.view): s for s in previous._segments} if previous and names == previous._names else {}
         )
-        self._analyzers = {name: get_analyzer(spec.analyzer) for name, spec in leg.fields.items()}
+        self._names: tuple[str, ...] = names
+        self._segments: list[_Segment] = [
+            unchanged.get(id(view)) or _Segment(view, leg, names) for view in segments
+        ]
+        self.statistics = {name: FieldStatistics.of(lengths) for name, lengths in self.lengths().items()}
+        if corpus:
+            self.statistics.update(corpus.statistics)
+        self._analyzers = {
+            name: get_analyzer(analyzer_of(name) or leg.fields[name].analyzer) for name in names
+        }
         self._distinct = tuple(dict.fromkeys(self._analyzers.values()))
         self._norms = {
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
@@ -114,7 +123,7 @@ class LexicalSearcher:
                 sum(segment.lengths[name].total for segment in self._segments),
                 sum(segment.lengths[name].filled for segment in self._segments),
             )
-            for name in self.leg.fields
+            for name in self._names
         }
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
@@ -126,6 +135,7 @@ class LexicalSearcher:
         return {
             name: {token: self._indexes[name].find(token).df for token in some}
             for name, some in tokens.items()
+            if name in self._indexes
         }
 
     def search(
@@ -190,7 +200,7 @@ class LexicalSearcher:
         """Return BM25's idf of each term, in the field where most rows hold it; that of no rows for unknown terms."""
         n = max((statistics.n for statistics in self.statistics.values()), default=0)
         worth = {term: scoring.bm25_idf(0, n) for term in terms}
-        weights = {name: dict.fromkeys(worth, 1.0) for name in self.leg.fields} if worth else {}
+        weights = {name: dict.fromkeys(worth, 1.0) for name in self._names} if worth else {}
         for _, _, token, _, entry in self._weigh(weights, "bm25", None):
             worth[token] = min(worth[token], entry.bm25)
         return worth
@@ -254,7 +264,9 @@ class LexicalSearcher:
         classic = weighting == "tfidf"
         weighed: list[Weighed] = []
         for name, times_of in self._count(query):
-            self._indexes[name].weigh(name, times_of, factors[name] if factors else 1.0, classic, weighed)
+            self._indexes[name].weigh(
+                name, times_of, factors[base_field(name)] if factors else 1.0, classic, weighed
+            )
         weighed.sort()
         return weighed
 
@@ -266,10 +278,8 @@ class LexicalSearcher:
         if not isinstance(query, Mapping):
             raise ArgumentError(f"query must be a str or terms by field, got {query!r}")
         for name, times_of in query.items():
-            if name not in self.leg.fields:
-                raise ArgumentError(
-                    f"query must name fields among {', '.join(self.leg.fields)}, got {name!r}"
-                )
+            if name not in self._names:
+                raise ArgumentError(f"query must name fields among {', '.join(self._names)}, got {name!r}")
             for token, times in times_of.items():
                 if not 0 < times < math.inf:
                     raise ArgumentError(f"query[{name!r}][{token!r}] must be a number above 0, got {times!r}")
@@ -295,7 +305,7 @@ class LexicalSearcher:
             self.statistics[name].n,
             *self._norms[name],
             [_drift(segment.built[name], average) for segment in self._segments],
-            frequencies=self._corpus.frequencies[name] if self._corpus else None,
+            frequencies=self._corpus.frequencies.get(name) if self._corpus else None,
         )
 
     def _masks(self, allowed: Sequence[Bitmap | None] | None) -> list[Bitmap | None]:

@@ -7,6 +7,10 @@ from sleuth.text.chunkers import Chunker as Chunker
 from sleuth.text.clean import clean_text as clean_text
 from sleuth.text.clean import escape_json as escape_json
 from sleuth.text.clean import escape_text as escape_text
+from sleuth.text.detection import detect_language as detect_language
+from sleuth.text.languages import ENGLISH as ENGLISH
+from sleuth.text.languages import LANGUAGES as LANGUAGES
+from sleuth.text.languages import LANGUAGES_VERSION as LANGUAGES_VERSION
 from sleuth.text.snippets import Snippet as Snippet
 from sleuth.text.snippets import snippet as snippet
 from sleuth.text.tokens import TermCounter as TermCounter

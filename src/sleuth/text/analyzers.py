@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError
 from sleuth.text import words
-from sleuth.text.stopwords import ENGLISH, LUCENE
+from sleuth.text.languages import LANGUAGES, LANGUAGES_VERSION, LanguageRules
+from sleuth.text.stopwords import ENGLISH, LUCENE, stop_words
 
 if TYPE_CHECKING:
     from sleuth.text.tokens import TermCounter
@@ -88,7 +89,7 @@ class Analyzer:
     @cached_property
     def fingerprint(self) -> str:
         """Changes whenever tokens do; an index made with another one is rebuilt."""
-        return f"{self.name}/{self._version}{_snowball() if self._finish is _stem else ''}"
+        return f"{self.name}/{self._version}{_snowball() if isinstance(self._finish, Stemming) else ''}"
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of `text` in order; [] if it has none."""
@@ -219,32 +220,85 @@ def _find_names(run: str) -> list[Span]:
 
 
 _CLITIC = re.compile(r"(?:n't|'(?:s|ll|re|ve|d|m))$")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
 def _find_english(run: str) -> list[Span]:
-    """Find words without accents and clitics: "don't" is "do", "dog's" is "dog"; other apostrophes cut a word."""
+    """Find words without accents and clitics: "don't" is "do", "dog's" is "dog"; other apostrophes cut a word.
+
+    A word with umlauts is also found as it is written without them: "Müller" is "muller" and "mueller".
+    """
     spans: list[Span] = []
-    for start, end, token in _find_words(run, "wmj'"):
+    for start, end, token in _parts(run):
         plain = words.without_accents(token)
-        if "'" not in plain:
-            spans.append((start, end, plain))
-        elif len(plain) == end - start:
-            spans += _apostrophes(plain, start)
-        else:
-            spans += [(start, end, part) for _, _, part in _apostrophes(plain, 0)]
-    return spans
+        if "'" in plain:
+            spans += _apostrophes(plain, start, end)
+            continue
+        spans.append((start, end, plain))
+        if plain != token and (spelled := words.without_accents(token.translate(_UMLAUTS))) != plain:
+            spans.append((start, end, spelled))
+    return spans + _compounds(run, words.without_accents) if "-" in run else spans
 
 
-def _apostrophes(word: str, base: int) -> list[Span]:
+def _parts(run: str) -> list[Span]:
+    """Return the words between the hyphens of an ASCII run, and the pieces of any other run."""
+    if not run.isascii():
+        return words.pieces(run, "wmj'")
+    return [(m.start(), m.end(), m[0]) for m in re.finditer("[^-]+", run)]
+
+
+def _apostrophes(word: str, start: int, end: int) -> list[Span]:
     bare = word.strip("'")
-    base += len(word) - len(word.lstrip("'"))
-    bare = _CLITIC.sub("", bare)
-    return [(base + m.start(), base + m.end(), m[0]) for m in re.finditer("[^']+", bare)]
+    base = start + len(word) - len(word.lstrip("'"))
+    parts = re.finditer("[^']+", _CLITIC.sub("", bare))
+    if len(word) != end - start:  # folding has changed its length: the parts share the place
+        return [(start, end, m[0]) for m in parts]
+    return [(base + m.start(), base + m.end(), m[0]) for m in parts]
 
 
 def _cut_english(run: str) -> list[str]:
-    """Return the tokens of `_apostrophes`, without places."""
-    return [part for part in _CLITIC.sub("", run.strip("'")).split("'") if part]
+    """Return the tokens of `_find_english`, without places, of an ASCII run."""
+    if "-" not in run:
+        return [part for part in _CLITIC.sub("", run.strip("'")).split("'") if part]
+    tokens = [token for part in run.split("-") if part for token in _cut_english(part)]
+    return tokens + [token for _, _, token in _compounds(run, words.without_accents)]
+
+
+_LETTER = rf"[^\W\d_{words.MAYBE_UNSPACED}]"
+_COMPOUND = re.compile(rf"{_LETTER}{{1,3}}-{_LETTER}{{1,20}}|{_LETTER}{{4,20}}-{_LETTER}{{1,3}}")
+
+
+def _compounds(run: str, fold: Callable[[str], str]) -> list[Span]:
+    """Find compounds of two words, one of them up to three letters long, as one word: "e-mail" is also "email"."""
+    spans: list[Span] = []
+    for match in _COMPOUND.finditer(run):
+        start, end = match.span()
+        if not (_goes_on(run[start - 1 : start]) or _goes_on(run[end : end + 1])):
+            token = fold(words.fold(match[0].replace("-", "")))
+            if token.isalpha():
+                spans.append((start, end, token))
+    return spans
+
+
+def _goes_on(char: str) -> bool:
+    """Return whether a neighbour of a compound belongs to it; "" stands for the end of the run."""
+    return bool(char) and (char == "-" or words.kind(char) in "wmj'")
+
+
+def _find_language(language: LanguageRules, run: str) -> list[Span]:
+    """Find the words of a language, folded for its stemmer; an apostrophe cuts a word."""
+    spans: list[Span] = []
+    for start, end, token in _parts(run):
+        folded = language.before(token)
+        if "'" not in folded:
+            spans.append((start, end, folded))
+        elif not language.keeps_suffix:
+            spans += [(start, end, part) for part in folded.split("'")[:1] if part]
+        elif len(folded) != end - start:
+            spans += [(start, end, part) for part in folded.split("'") if part]
+        else:
+            spans += [(start + m.start(), start + m.end(), m[0]) for m in re.finditer("[^']+", folded)]
+    return spans + _compounds(run, language.before) if "-" in run else spans
 
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -296,19 +350,33 @@ def _snowball() -> str:
     return "" if version == "3.1.0" else f"+snowball-{version}"
 
 
-_stemming = threading.local()
+_stemmers = threading.local()
 
 
-def _stem(tokens: list[str]) -> list[str]:
-    """Return Snowball stems (Porter 2). There is one stemmer per thread, because it keeps state while it works."""
-    stemmer = getattr(_stemming, "english", None)
-    if stemmer is None:
-        import Stemmer
+class Stemming:
+    """Turns words into Snowball stems, then folds those. There is one stemmer per thread: it keeps state."""
 
-        stemmer = _stemming.english = Stemmer.Stemmer("english", 0)
-    return list(stemmer.stemWords(tokens))
+    def __init__(self, algorithm: str, fold: Callable[[str], str] | None = None) -> None:
+        self._algorithm = algorithm
+        self._fold = fold
+
+    def __call__(self, tokens: list[str]) -> list[str]:
+        stems = list(self._stemmer().stemWords(tokens)) if self._algorithm else tokens
+        if self._fold is None:
+            return stems
+        return [stem if stem.isascii() else self._fold(stem) for stem in stems]
+
+    def _stemmer(self) -> Any:
+        stemmer = getattr(_stemmers, self._algorithm, None)
+        if stemmer is None:
+            import Stemmer
+
+            stemmer = Stemmer.Stemmer(self._algorithm, 0)
+            setattr(_stemmers, self._algorithm, stemmer)
+        return stemmer
 
 
+_stem = Stemming("english")
 _ANALYZERS = {
     analyzer.name: analyzer
     for analyzer in (
@@ -323,24 +391,44 @@ _ANALYZERS = {
             finish=_stem,
             stop=LUCENE,
         ),
-        Analyzer("english", 3, extra="'", find=_find_english, cut=_cut_english, finish=_stem, stop=ENGLISH),
+        Analyzer("english", 4, extra="'-", find=_find_english, cut=_cut_english, finish=_stem, stop=ENGLISH),
         Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, verbatim=True),
         Analyzer("plain", 1, extra="_", find=_find_words, verbatim=True),
     )
 }
 
 
+_LANGUAGES = {language.analyzer: language for language in LANGUAGES.values()}
+
+
 def get_analyzer(name: str) -> Analyzer:
     """Return the built-in analyzer of that name.
 
-    `english` stems (Snowball), drops accents, clitics and stop words; `plain` keeps words as they are written, folded
-    (NFKC, casefold); `code` keeps identifiers whole and adds their parts, `code-english` stems those and drops stop
-    words; `names` keeps identifiers exactly as they are written.
+    `english` stems (Snowball), drops accents, clitics and stop words; `german`, `french` and so on do the same for
+    other languages (`sleuth.text.languages`); `plain` keeps words as they are written, folded (NFKC, casefold);
+    `code` keeps identifiers whole and adds their parts, `code-english` stems those and drops stop words; `names` keeps
+    identifiers exactly as they are written.
 
     Raises:
         ArgumentError: there is none.
     """
     analyzer = _ANALYZERS.get(name)
-    if analyzer is None:
-        raise ArgumentError(f"analyzer must be one of {', '.join(_ANALYZERS)}, got {name!r}")
-    return analyzer
+    if analyzer is not None:
+        return analyzer
+    if not isinstance(name, str) or name not in _LANGUAGES:
+        names = ", ".join([*_ANALYZERS, *sorted(_LANGUAGES)])
+        raise ArgumentError(f"analyzer must be one of {names}, got {name!r}")
+    return _language_analyzer(name)
+
+
+@cache
+def _language_analyzer(name: str) -> Analyzer:
+    language = _LANGUAGES[name]
+    return Analyzer(
+        name,
+        LANGUAGES_VERSION,
+        extra="'-",
+        find=partial(_find_language, language),
+        finish=Stemming(language.stemmer, language.after),
+        stop=frozenset(map(language.before, stop_words(language.code))),
+    )

@@ -32,10 +32,11 @@ _UNSPACED = (
     (0x1AFF0, 0x1B2FF),
     (0x20000, 0x3FFFF),
 )
-_MAYBE_UNSPACED = (
-    "[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\ufe30-\uffef"
-    "\U0001aff0-\U0001b2ff\U0001f200-\U0001f2ff\U00020000-\U0003ffff]"
+MAYBE_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\ufe30-\uffef"
+    "\U0001aff0-\U0001b2ff\U0001f200-\U0001f2ff\U00020000-\U0003ffff"
 )
+"""Characters that may be of a script written without spaces, for a class of a pattern."""
 _EMOJI = ((0x1F000, 0x1FAFF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x2300, 0x23FF))
 
 Piece = tuple[int, int, str]
@@ -203,4 +204,4 @@ def _end_of_emoji(run: str, i: int) -> int:
 def has_unspaced(text: str) -> bool:
     """Return whether a text may hold scripts written without spaces, whose runs are long."""
     # Compiled where it is first needed, which takes milliseconds, and kept by `re`.
-    return re.search(_MAYBE_UNSPACED, text) is not None
+    return re.search(f"[{MAYBE_UNSPACED}]", text) is not None

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sleuth import Document, Engine
 from sleuth.cluster import ShardedEngine
+from tests.text.test_detection import TEXTS
 
 SHARDS = (1, 2, 4, 16)
 WAYS: Sequence[Mapping[str, Any]] = (
@@ -139,3 +140,18 @@ def test_a_real_collection_ranks_as_in_one_index(tmp_path: Path, shards: int) ->
         assert many.nearest(vector, 10) == one.nearest(vector, 10)
         assert many.idf(["system", "zebra"]) == one.idf(["system", "zebra"])
         assert many.search(queries[0]).response == one.search(queries[0]).response
+
+
+def test_languages_rank_as_in_one_index(tmp_path: Path) -> None:
+    """Shards that hold other languages than their neighbours score each with the statistics of all."""
+    documents = [Document(text * 2, {"source": code}) for code, text in TEXTS.items()]
+    settings = {"embedder": ""}
+    with (
+        Engine.open(tmp_path / "one", create=True, settings=settings) as one,
+        ShardedEngine.open(tmp_path / "many", shards=5, create=True, settings=settings) as many,
+    ):
+        one.add(documents)
+        many.add(documents)
+        for query in ("Haus am Fluss", "les maisons", "river legs", "дом"):
+            rankings = [[(item.id, item.score) for item in engine.retrieve(query)] for engine in (one, many)]
+            assert rankings[0] == rankings[1] != []

@@ -228,13 +228,16 @@ class GatheredSearchers:
         """Searchers of all shards, whose legs these are."""
         self.version = snapshot.version
         self._versions = snapshot.versions
-        self._lexical = LexicalSearcher(lexical, [])  # which analyse and embed queries
+        # Without segments: they analyse and embed queries.
         self._dense = None if dense is None else DenseSearcher(dense, [])
         self.legs = LEGS if dense is not None else LEGS[:1]
         results, self._failures = snapshot.scatter(
             {name: shard.lengths for name, shard in zip(snapshot.names, snapshot.shards, strict=True)}
         )
-        self.corpus = Corpus(summed(results.values()), {name: dict[str, int]() for name in lexical.fields})
+        statistics = summed(results.values())
+        names = {*lexical.fields, *statistics}
+        self.corpus = Corpus(statistics, {name: dict[str, int]() for name in names})
+        self._lexical = LexicalSearcher(lexical, [], corpus=self.corpus)
 
     def show(self, snapshot: GatheredSnapshot) -> bool:
         """Whether these are the searchers of a snapshot, with the statistics of all its shards."""
@@ -290,7 +293,7 @@ class GatheredSearchers:
     def idf(self, terms: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
         """Return BM25's idf of each term, in the field where most rows hold it."""
         names = list(terms)
-        self._count(dict.fromkeys(self._lexical.leg.fields, names), snapshot)
+        self._count(dict.fromkeys(self.corpus.frequencies, names), snapshot)
         n = max((statistics.n for statistics in self.corpus.statistics.values()), default=0)
         return {
             term: min(
@@ -323,6 +326,10 @@ class GatheredSearchers:
     def key_names(self, snapshot: GatheredSnapshot, scope: Filter | None) -> frozenset[str]:
         """The metadata keys of what a filter lets through."""
         return frozenset[str]().union(*(shard.key_names(scope) for shard in snapshot.shards))
+
+    def knowledge(self, query: str) -> float:
+        """How well the embedder knows the language of a query."""
+        return self._dense.leg.knowledge(query) if self._dense is not None else 1.0
 
     @property
     def token_weight(self) -> float:
@@ -370,7 +377,8 @@ class GatheredSearchers:
             }
         )
         for field, some in unknown.items():
-            counts = {token: sum(result[field][token] for result in results.values()) for token in some}
+            held = [result[field] for result in results.values() if field in result]
+            counts = {token: sum(df[token] for df in held) for token in some}
             frequencies[field] |= counts
         if failures:  # the sums lack a shard: the next query asks again
             self._failures = failures
@@ -415,6 +423,10 @@ class GatheredVersion:
     def token_weight(self) -> float:
         """What matching tokens may add to a fused score."""
         return self.searchers.token_weight
+
+    def knowledge(self, query: str) -> float:
+        """How well the embedder knows the language of a query."""
+        return self.searchers.knowledge(query)
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """The best rows of each leg over all shards, which are asked for all legs at once."""

@@ -68,6 +68,9 @@ MetadataFieldOption = Annotated[
 ]
 IdFieldOption = Annotated[str | None, typer.Option("--id-field", help="Column or key that names a row.")]
 MaxSizeOption = Annotated[float | None, typer.Option("--max-size", help="Skip files above this many MB.")]
+LanguageOption = Annotated[
+    str, typer.Option("--language", help="Language of the documents, such as de or fr; auto detects it.")
+]
 AnalyzerOption = Annotated[
     str | None, typer.Option("--analyzer", help="english, plain or code; for a new index.")
 ]
@@ -106,6 +109,7 @@ def index(
     metadata_field: MetadataFieldOption = None,
     id_field: IdFieldOption = None,
     max_size: MaxSizeOption = None,
+    language: LanguageOption = "auto",
     analyzer: AnalyzerOption = None,
     chunk_size: ChunkSizeOption = None,
     shards: ShardsOption = None,
@@ -129,6 +133,7 @@ def index(
         "text_fields": text_field,
         "metadata_fields": metadata_field,
         "id_field": id_field,
+        "language": language,
     }
     options = read_options(fields, max_size, hidden=hidden, gitignore=not no_ignore)
     place = index_folder(folder)

@@ -1,0 +1,144 @@
+"""How well are passages found in other languages than English, beside BM25 over the language's Snowball stems?
+
+    python -m benchmarks.languages --folder .data/xquad            # xquad.de.json ... of github.com/deepmind/xquad
+    python -m benchmarks.languages --unit paragraph --languages de ru --together
+
+Documents are the sentences (or paragraphs) of XQuAD, added without naming their language; queries are its questions;
+right is the sentence with the answer. Prints MRR@10: the baseline, words alone, both legs, and the mean share of the
+vector leg's weight that was left by what its embedder knows. --together puts all languages into one index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from sleuth import Document, Engine
+from sleuth.text import LANGUAGES
+
+K: Final = 10
+_SENTENCE_END: Final = re.compile(r"[.!?؟][\s\"”)]+|[।。！？]\s*")
+_THAI_SENTENCE_END: Final = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Passages by id, and questions with the id of the passage that answers."""
+
+    passages: dict[str, str]
+    questions: list[tuple[str, str]]
+
+
+def read(path: Path, language: str, unit: str) -> Collection:
+    """Return the passages and questions of one language."""
+    border = _THAI_SENTENCE_END if language == "th" else _SENTENCE_END
+    passages: dict[str, str] = {}
+    questions: list[tuple[str, str]] = []
+    for article in json.loads(path.read_text("utf-8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            text = paragraph["context"]
+            ends = [match.end() for match in border.finditer(text)] if unit == "sentence" else []
+            spans = [(a, b) for a, b in zip([0, *ends], [*ends, len(text)], strict=True) if text[a:b].strip()]
+            ids = {span: f"{language}{len(passages) + i:06d}" for i, span in enumerate(spans)}
+            passages.update((id, text[a:b].strip()) for (a, b), id in ids.items())
+            for question in paragraph["qas"]:
+                start = question["answers"][0]["answer_start"]
+                questions += [(question["question"], id) for (a, b), id in ids.items() if a <= start < b]
+    return Collection(passages, questions)
+
+
+def mean_reciprocal_rank(collection: Collection, search: Callable[[str], list[str]]) -> float:
+    """Return the mean over all questions of 1 / rank of the right passage among the first ten."""
+    ranks = [(search(question), right) for question, right in collection.questions]
+    return sum(1 / (ids.index(right) + 1) for ids, right in ranks if right in ids) / len(ranks)
+
+
+class Baseline:
+    """BM25 (k1 = 1.5, b = .75) over lower-cased words, stemmed by Snowball where it knows the language."""
+
+    def __init__(self, collection: Collection, language: str) -> None:
+        self._stem: Callable[[list[str]], list[str]] = list
+        algorithm = "english" if language == "en" else getattr(LANGUAGES.get(language), "stemmer", "")
+        if algorithm:
+            import Stemmer
+
+            self._stem = Stemmer.Stemmer(algorithm).stemWords
+        self._ids = list(collection.passages)
+        texts = [self._tokens(text) for text in collection.passages.values()]
+        lengths = np.array([len(text) for text in texts])
+        self._norms = 1.5 * (0.25 + 0.75 * lengths / lengths.mean())
+        self._postings: dict[str, dict[int, int]] = defaultdict(dict)
+        for row, text in enumerate(texts):
+            for token, times in Counter(text).items():
+                self._postings[token][row] = times
+
+    def _tokens(self, text: str) -> list[str]:
+        return self._stem(re.findall(r"\w+", text.lower()))
+
+    def search(self, query: str) -> list[str]:
+        scores = np.zeros(len(self._ids))
+        for token in self._tokens(query):
+            rows = self._postings.get(token, {})
+            idf = math.log(1 + (len(self._ids) - len(rows) + 0.5) / (len(rows) + 0.5))
+            for row, times in rows.items():
+                scores[row] += idf * times / (times + self._norms[row])
+        best = np.argsort(-scores, kind="stable")[:K]
+        return [self._ids[row] for row in best if scores[row] > 0]
+
+
+def searches(engine: Engine, legs: list[str] | None) -> Callable[[str], list[str]]:
+    """Return a search for the ids of documents."""
+    return lambda query: [item.metadata["source"] for item in engine.retrieve(query, K, legs=legs)]
+
+
+def measure(collections: dict[str, Collection], folder: Path) -> None:
+    """Index these collections together and print a row for each."""
+    with Engine.open(folder / "+".join(collections), create=True) as engine:
+        for collection in collections.values():
+            engine.add(Document(text, {"source": id}) for id, text in collection.passages.items())
+        for language, collection in collections.items():
+            figures: list[Any] = [
+                mean_reciprocal_rank(collection, search)
+                for search in (
+                    Baseline(collection, language).search,
+                    searches(engine, ["lexical"]),
+                    searches(engine, None),
+                )
+            ]
+            print(
+                f"| {language} | {len(collection.passages):,} | "
+                + " | ".join(f"{f:.3f}" for f in figures)
+                + " |"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / ".data" / "xquad")
+    parser.add_argument("--unit", choices=["sentence", "paragraph"], default="sentence")
+    parser.add_argument("--languages", nargs="*")
+    parser.add_argument("--together", action="store_true", help="one index for all languages")
+    options = parser.parse_args()
+    paths = {path.name.split(".")[1]: path for path in sorted(options.folder.glob("xquad.*.json"))}
+    chosen = options.languages or list(paths)
+    collections = {language: read(paths[language], language, options.unit) for language in chosen}
+    print("| language | passages | Snowball, BM25 | words | words and meaning |\n|---|--:|--:|--:|--:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for part in [collections] if options.together else [{code: one} for code, one in collections.items()]:
+            measure(part, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

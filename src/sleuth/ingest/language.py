@@ -1,0 +1,41 @@
+"""The language of a document, kept as metadata: it chooses the analyzer of its words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from sleuth.errors import ArgumentError
+from sleuth.files import CODE
+from sleuth.ingest.validate import identify
+from sleuth.text import ENGLISH, detect_language
+from sleuth.types import Document
+
+AUTO: Final = "auto"
+_code = re.compile("[a-z]{2,3}")
+
+
+def check_language(value: str) -> str:
+    """Return an option for the language of documents: a code of ISO 639, or "auto"."""
+    if not isinstance(value, str) or not (value == AUTO or _code.fullmatch(value)):
+        raise ArgumentError(f"language must be 'auto' or a code such as 'de' or 'fr', got {value!r}")
+    return value
+
+
+def with_language(document: Document, language: str = AUTO) -> Document:
+    """Return a document with the metadata `language`, unless it states its own.
+
+    English is written for files alone: a document without a language is analysed as English, and what a caller adds
+    stays as it is.
+    """
+    metadata = getattr(document, "metadata", None)
+    if not isinstance(metadata, dict) or "language" in metadata or not isinstance(document.page_content, str):
+        return document
+    is_file = "path" in metadata and "type" in metadata
+    if is_file and metadata["type"] in CODE:
+        return document
+    code = detect_language(document.page_content) if language == AUTO else language
+    if not code or (code == ENGLISH and not is_file and language == AUTO):
+        return document
+    extended: dict[str, Any] = {**metadata, "language": code}
+    return Document(document.page_content, extended, id=identify(document))

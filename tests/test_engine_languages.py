@@ -1,0 +1,92 @@
+"""Documents in several languages: detected, kept as metadata, and searched by their own stems."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.errors import ArgumentError
+from sleuth.ingest import ReadOptions
+from sleuth.text import Chunker
+from tests.text.test_detection import TEXTS
+
+
+def test_languages_are_detected_and_kept(tmp_path: Path) -> None:
+    """Files state their language, English too; added documents state it where it is not English."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for code in ("de", "en", "fr", "zh"):
+        (folder / f"{code}.txt").write_text(TEXTS[code])
+    (folder / "tool.py").write_text("def main():\n    return 'der die das und die Häuser sind'\n")
+    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
+        engine.index([folder])
+        languages = {Path(d.source).name: d.metadata.get("language") for d in engine.documents()}
+        assert languages == {"de.txt": "de", "en.txt": "en", "fr.txt": "fr", "zh.txt": "zh", "tool.py": None}
+        assert [Path(i.metadata["source"]).name for i in engine.retrieve("Haus")] == ["de.txt"]
+        assert [i.metadata["language"] for i in engine.retrieve("maison pierre", filter="language:fr")] == [
+            "fr"
+        ]
+        engine.add([Document(TEXTS["en"], {"source": "e"}), Document(TEXTS["de"], {"source": "d"})])
+        assert engine.get("e")[0].metadata.get("language") is None
+        assert engine.get("d")[0].metadata["language"] == "de"
+
+
+def test_a_document_and_an_option_name_a_language(tmp_path: Path) -> None:
+    """`metadata["language"]` wins, then the option; detection is for the rest. Another option reads files again."""
+    (tmp_path / "a.txt").write_text("Haus")
+    (tmp_path / "b.md").write_text("---\nlanguage: fr\n---\nmaisons\n")
+    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
+        paths = [tmp_path / "a.txt", tmp_path / "b.md"]
+        engine.index(paths)
+        assert not engine.retrieve("Häuser")
+        report = engine.index(paths, options=ReadOptions(language="de"))
+        assert (report.read, report.updated) == (2, 1)
+        assert len(engine.retrieve("Häuser")) == len(engine.retrieve("maison")) == 1
+    with pytest.raises(ArgumentError, match="language must be 'auto' or a code such as 'de'"):
+        ReadOptions(language="German")
+
+
+def test_the_command_line_names_a_language(tmp_path: Path) -> None:
+    """`sleuth index --language de` is the option of `ReadOptions`."""
+    (tmp_path / "a.txt").write_text("Haus")
+    arguments = ["index", str(tmp_path / "a.txt"), "--language", "de", "--index", str(tmp_path / "index")]
+    subprocess.run([sys.executable, "-m", "sleuth", *arguments], check=True)
+    with Engine.open(tmp_path / "index") as engine:
+        assert [document.metadata["language"] for document in engine.documents()] == ["de"]
+
+
+def test_an_analyzer_that_was_chosen_is_for_all_documents(tmp_path: Path) -> None:
+    """With another analyzer than the default no language has a field of its own."""
+    settings = {"analyzer": "plain", "embedder": ""}
+    with Engine.open(tmp_path / "index", create=True, settings=settings) as engine:
+        engine.add([Document(TEXTS["de"], {"source": "d"})])
+        assert not engine.retrieve("Haus")
+        assert engine.retrieve("Häuser")
+
+
+def test_meaning_counts_only_where_the_embedder_knows_the_language(tmp_path: Path) -> None:
+    """The vector leg has no weight for a question in Thai, and its full weight in German, as chosen by hand."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(Document(text, {"source": code}) for code, text in TEXTS.items())
+        facts = {}
+        for query in ("บ้านเรือนใน", "Häuser am Fluss"):
+            explanation = engine.retrieve(query, explain=True)[0].explanation
+            assert explanation is not None
+            facts[query] = dict(explanation.facts)
+        assert "match" in facts["Häuser am Fluss"]
+        assert "match" not in facts["บ้านเรือนใน"]
+        by_hand = engine.retrieve("บ้านเรือนใน", fusion="minmax(dense=1)", k=19)
+        assert len(by_hand) == 19
+        assert engine.retrieve("บ้านเรือนใน")[0].metadata["source"] == "th"
+
+
+@pytest.mark.parametrize("sign", ["।", "؟", "۔", "."])
+def test_sentences_of_other_scripts_end(sign: str) -> None:
+    """The danda and the Arabic signs end a sentence, so that a chunk does not break inside one."""
+    text = f"{'शब्द ' * 12}शब्द{sign} " * 6
+    ends = [chunk.text[-1] for chunk in Chunker(40, 0).split(Document(text))]
+    assert set(ends) == {sign}

@@ -1,0 +1,51 @@
+"""The language of a text: what decides it, and where nothing does."""
+
+from __future__ import annotations
+
+import pytest
+
+from sleuth.text import detect_language
+
+TEXTS = {
+    "en": "The quick brown fox jumps over the lazy dog, and it does so because of its long legs.",
+    "de": "Die Häuser der alten Stadt sind aus Stein gebaut und stehen seit vielen Jahren am Fluss.",
+    "fr": "Les maisons de la vieille ville sont construites en pierre et se trouvent au bord de la rivière.",
+    "es": "Las casas de la ciudad antigua son de piedra y están a la orilla del río desde hace muchos años.",
+    "it": "Le case della città vecchia sono di pietra e si trovano da molti anni sulla riva del fiume.",
+    "nl": "De huizen van de oude stad zijn van steen gebouwd en staan al vele jaren aan het water.",
+    "pl": "Domy starego miasta są zbudowane z kamienia i stoją od wielu lat nad rzeką, która płynie na północ.",
+    "tr": "Eski şehrin evleri taştan yapılmış ve uzun yıllardır nehrin kıyısında duruyor.",
+    "ru": "Дома старого города построены из камня и много лет стоят на берегу реки.",
+    "uk": "Будинки старого міста збудовані з каменю і багато років стоять на березі річки.",
+    "el": "Τα σπίτια της παλιάς πόλης είναι χτισμένα από πέτρα.",
+    "ar": "بيوت المدينة القديمة مبنية من الحجر وتقع على ضفة النهر.",
+    "fa": "خانه‌های شهر قدیمی از سنگ ساخته شده‌اند و در کنار رودخانه هستند.",
+    "hi": "पुराने शहर के घर पत्थर के बने हैं और नदी के किनारे पर हैं।",
+    "vi": "Những ngôi nhà của thành phố cổ được xây bằng đá bên bờ sông.",
+    "zh": "老城的房子是用石头建成的，位于河边。",
+    "ja": "古い町の家は石で造られていて、川のそばにあります。",
+    "ko": "오래된 도시의 집들은 돌로 지어졌다.",
+    "th": "บ้านเรือนในเมืองเก่าสร้างด้วยหิน",
+}
+
+
+@pytest.mark.parametrize("code", TEXTS)
+def test_a_sentence_tells_its_language(code: str) -> None:
+    """One sentence is enough in each of nineteen languages."""
+    assert detect_language(TEXTS[code]) == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "12.5 %", "Müller", "config.yaml", "foo(bar, baz) -> None", "x y z a b c i j k"],
+)
+def test_names_numbers_and_code_have_no_language(text: str) -> None:
+    """What is too short or no prose is told by no guess."""
+    assert detect_language(text) == ""
+
+
+def test_plain_prose_is_decided_without_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """English, German and scripts of one language load nothing."""
+    monkeypatch.delattr("sleuth.text.detection._identifier")
+    for code in ("en", "de", "ru", "el", "ar", "hi", "zh", "ja", "th", "vi"):
+        assert detect_language(TEXTS[code] * 3) == code
