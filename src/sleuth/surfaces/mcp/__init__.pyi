@@ -2,6 +2,7 @@ from sleuth.surfaces.mcp.clients import CLIENTS as CLIENTS
 from sleuth.surfaces.mcp.clients import Client as Client
 from sleuth.surfaces.mcp.clients import install as install
 from sleuth.surfaces.mcp.clients import uninstall as uninstall
+from sleuth.surfaces.mcp.http import mcp_extension as mcp_extension
 from sleuth.surfaces.mcp.schemas import TOOLS as TOOLS
 from sleuth.surfaces.mcp.server import build_server as build_server
 from sleuth.surfaces.mcp.tools import Tools as Tools

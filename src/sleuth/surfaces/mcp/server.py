@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote, unquote
 
 import anyio.to_thread
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
+T = TypeVar("T")
+
 PAGE = 100
 """Documents that one list of resources holds."""
 
@@ -28,11 +30,26 @@ SCHEME = "sleuth:///"
 TEMPLATE = "sleuth:///{+id}"
 
 
-def build_server(tools_of: Callable[[Context], Tools], *, version: str) -> Server[Any]:
+class Run(Protocol):
+    """Runs a function in a thread, for a request."""
+
+    async def __call__(self, context: Context, function: Callable[..., T], /, *args: Any) -> T:
+        """Return what the function returns."""
+
+
+async def run_in_thread(_: Context, function: Callable[..., T], /, *args: Any) -> T:
+    """Run a function in a thread of its own; it is left behind where the request is cancelled."""
+    return await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=True)
+
+
+def build_server(
+    tools_of: Callable[[Context], Tools], *, version: str, run: Run = run_in_thread
+) -> Server[Any]:
     """Return a server of the SDK.
 
     Args:
         tools_of: returns the tools of whoever sent a request; called in the event loop, so it must not block.
+        run: runs their functions.
     """
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -42,9 +59,7 @@ def build_server(tools_of: Callable[[Context], Tools], *, version: str) -> Serve
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tools = tools_of(context)
         try:
-            text = await anyio.to_thread.run_sync(
-                tools.call, params.name, params.arguments or {}, abandon_on_cancel=True
-            )
+            text = await run(context, tools.call, params.name, params.arguments or {})
         except (SleuthError, TypeError) as error:
             return types.CallToolResult(content=[_text(str(error))], is_error=True)
         return types.CallToolResult(content=[_text(text)])
@@ -54,7 +69,7 @@ def build_server(tools_of: Callable[[Context], Tools], *, version: str) -> Serve
     ) -> types.ListResourcesResult:
         tools = tools_of(context)
         cursor = params.cursor if params is not None else None
-        documents, following = await anyio.to_thread.run_sync(_documents, tools, cursor)
+        documents, following = await run(context, _documents, tools, cursor)
         return types.ListResourcesResult(resources=documents, next_cursor=following)
 
     async def list_templates(
@@ -76,7 +91,7 @@ def build_server(tools_of: Callable[[Context], Tools], *, version: str) -> Serve
         if not uri.startswith(SCHEME):
             raise MCPError(types.INVALID_PARAMS, f"uri must begin with {SCHEME}, got {uri!r}")
         try:
-            text = await anyio.to_thread.run_sync(tools.read, unquote(uri.removeprefix(SCHEME)))
+            text = await run(context, tools.read, unquote(uri.removeprefix(SCHEME)))
         except SleuthError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)

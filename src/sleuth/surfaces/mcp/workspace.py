@@ -11,6 +11,8 @@ from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryEr
 from sleuth.surfaces.mcp.freshness import WAIT, Refresher, Stale
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sleuth.code import CodeStorage, Repository, Snapshot
     from sleuth.engine import Engine, Sources
     from sleuth.protocols import Retriever
@@ -27,18 +29,29 @@ class Workspace:
     """
 
     def __init__(
-        self, index: Path, root: Path | None = None, *, refresh: bool = True, engine: Engine | None = None
+        self,
+        index: Path,
+        root: Path | None = None,
+        *,
+        refresh: bool = True,
+        engine: Engine | None = None,
+        documents: bool = True,
+        offers: Callable[[Repository], bool] | None = None,
     ) -> None:
         """A workspace over an index that need not exist yet.
 
         Args:
             refresh: index files that changed, in the background.
             engine: of the documents, where it is open already; it is not closed with the workspace.
+            documents: whether documents may answer.
+            offers: whether a repository may answer; all may where None.
         """
         self.index = index.absolute()
         self.root = root.resolve() if root is not None else None
         self._guard = threading.RLock()
         self._shared = engine
+        self._with_documents = documents
+        self._offers = offers
         self._engine = engine
         self._storage: CodeStorage | None = None
         self._tops: dict[Path, Path | None] = {}
@@ -57,7 +70,7 @@ class Workspace:
         from sleuth.engine import Engine
 
         with self._guard:
-            if self._engine is None and self.index.is_dir():
+            if self._engine is None and self._with_documents and self.index.is_dir():
                 self._check_worktree()
                 with suppress(IndexNotFoundError):
                     self._engine = Engine.open(self.index)
@@ -77,6 +90,8 @@ class Workspace:
         """The repositories that may answer: that of the root, and those below it; all where no root is set."""
         storage = self.code()
         known = [] if storage is None else storage.repositories()
+        if self._offers is not None:
+            known = [repository for repository in known if self._offers(repository)]
         if self.root is None:
             return known
         top = self._top(self.root)

@@ -1,0 +1,100 @@
+"""Serves agents at `/mcp` of the HTTP server, by streamable HTTP, behind the same keys."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.routing import Route
+
+import sleuth
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.http import Call, Extension, Refusal, Service, call_of
+from sleuth.surfaces.mcp.server import build_server
+from sleuth.surfaces.mcp.tools import Tools
+from sleuth.surfaces.mcp.workspace import Workspace
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from sleuth.surfaces.mcp.server import Context
+
+PATH = "/mcp"
+T = TypeVar("T")
+
+
+def mcp_extension() -> Extension:
+    """MCP at `/mcp`. Each request stands alone, so any worker may answer it."""
+    managers: list[StreamableHTTPSessionManager] = []
+
+    def install(app: FastAPI, service: Service) -> None:
+        managers.append(_manager(service))
+        app.router.routes.append(Route(PATH, endpoint=_Endpoint(managers[0])))
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        async with managers[0].run():
+            yield
+
+    return Extension(install, lifespan=lifespan)
+
+
+class _Endpoint:
+    """What Starlette calls as an application, not as a function of a request."""
+
+    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
+        self._manager = manager
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._manager.handle_request(scope, receive, send)
+
+
+def _manager(service: Service) -> StreamableHTTPSessionManager:
+    has_documents = "docs" in service.settings.sources
+    workspace = Workspace(
+        service.engine.path,
+        refresh=False,
+        engine=service.engine if has_documents else None,
+        documents=has_documents,
+        offers=service.offers_repository,
+    )
+    service.resources.callback(workspace.close)
+
+    def tools_of(context: Context) -> Tools:
+        call = _call(context)
+        return Tools(workspace, allowed=call.key.filter, url_of=_urls(str(_request(context).base_url)))
+
+    async def run(context: Context, function: Callable[..., T], /, *args: Any) -> T:
+        try:
+            return await _call(context).read(function, *args)
+        except Refusal as refusal:
+            raise ArgumentError(str(refusal)) from refusal
+
+    server = build_server(tools_of, version=sleuth.__version__, run=run)
+    return StreamableHTTPSessionManager(
+        server, json_response=True, stateless=True, max_request_body_size=service.settings.max_body
+    )
+
+
+def _request(context: Context) -> Any:
+    return context.request
+
+
+def _call(context: Context) -> Call:
+    return call_of(_request(context))
+
+
+def _urls(base: str) -> Callable[[str, Mapping[str, Any]], str]:
+    """Addresses of the page's source view, or of the page on the web that a document came from."""
+
+    def url_of(id: str, metadata: Mapping[str, Any]) -> str:
+        source = str(metadata.get("source") or "")
+        if source.startswith(("http://", "https://")):
+            return source
+        lines = f"#L{metadata['start_line']}" if metadata.get("start_line") else ""
+        return f"{base}source?{urlencode({'id': id})}{lines}"
+
+    return url_of

@@ -1,0 +1,132 @@
+"""Answers the requests of the page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import FileResponse, HTMLResponse, Response
+
+from sleuth.errors import SleuthError
+from sleuth.filters import to_text
+from sleuth.surfaces.http import Refusal, call_of
+from sleuth.surfaces.page import files, lookup
+from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
+from sleuth.surfaces.page.state import State
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from sleuth.surfaces.http import Call, Service
+
+
+class Page:
+    """The handlers over one service."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._environment = Environment(
+            loader=PackageLoader("sleuth.surfaces.page"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.globals |= {"file": files.address, "has_keys": service.keys is not None}
+        self._offered = tuple(service.settings.sources)
+
+    async def results(self, request: Request) -> Response:
+        """The question field, and what is found."""
+        state = State.of(request.query_params, self._offered)
+        return await self._page(request, "results.html", state, lookup.results)
+
+    async def source(self, request: Request) -> Response:
+        """A document or file at the lines that are cited."""
+        id = request.query_params.get("id", "")
+        state = State.of(request.query_params, self._offered)
+        return await self._page(request, "source.html", state, lookup.source, id)
+
+    async def symbol(self, request: Request) -> Response:
+        """The definitions and the uses of a name."""
+        name = request.query_params.get("name", "")
+        state = State.of(request.query_params, self._offered)
+        return await self._page(request, "symbol.html", state, lookup.symbol, name)
+
+    async def original(self, request: Request) -> Response:
+        """The PDF that a document came from."""
+        call = call_of(request)
+        if not admit(request, call):
+            return await self._page(request, "results.html", State(), lookup.results)
+        path: Path | None = await call.read(lookup.original, call, request.query_params.get("id", ""))
+        if path is None:
+            return self._render(
+                "error.html", State(), 404, message="There is no such PDF, or it has changed."
+            )
+        headers = {key: value for key, value in HEADERS.items() if key != "content-security-policy"}
+        return FileResponse(
+            path, media_type="application/pdf", headers=headers, content_disposition_type="inline"
+        )
+
+    async def answer(self, request: Request) -> Response:
+        """An answer as a stream of events."""
+        from sleuth.surfaces.http.ask import AskRequest, ask
+
+        call = call_of(request)
+        if not admit(request, call):
+            raise Refusal(401, "KeyMissingError", "sign in first")
+        state = State.of(request.query_params, self._offered)
+        tree = lookup.filter_of(state)
+        filter = None if tree is None else to_text(tree)
+        body = AskRequest(query=state.query, filter=filter, sources=list(state.sources), stream=True)
+        return await ask(body, request, call)
+
+    async def sign_in(self, request: Request) -> Response:
+        """Begin the session of a reader who has a key."""
+        form = await request.form(max_files=0, max_fields=4)
+        token, target = str(form.get("key", "")).strip(), str(form.get("next", "/"))
+        keys = self._service.keys
+        if keys is None or keys.find(token) is None:
+            return self._render(
+                "sign_in.html", State(), 403, target=target, problem="This key is not known here."
+            )
+        return signed_in(
+            request, token, target if target.startswith("/") and target[1:2] not in "/\\" else "/"
+        )
+
+    async def sign_out(self, _: Request) -> Response:
+        """End a session."""
+        return signed_out()
+
+    async def _page(
+        self,
+        request: Request,
+        template: str,
+        state: State,
+        find: Callable[..., dict[str, Any]],
+        *arguments: Any,
+    ) -> Response:
+        """A page whose values are found in the queue of searches."""
+        call = call_of(request)
+        if not admit(request, call):
+            target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return self._render("sign_in.html", State(), 401, target=target, problem="")
+        began = time.perf_counter()
+        try:
+            values = await call.read(find, call, state, *arguments)
+        except (SleuthError, Refusal) as error:
+            status = error.status_code if isinstance(error, Refusal) else 400
+            return self._render("error.html", state, status, message=str(error))
+        milliseconds = (time.perf_counter() - began) * 1000
+        return self._render(template, state, values.pop("status", 200), milliseconds=milliseconds, **values)
+
+    def _render(self, template: str, state: State, status: int = 200, **values: Any) -> Response:
+        html = self._environment.get_template(template).render(
+            state=state,
+            offered=self._offered,
+            is_start=template == "results.html" and not state.query,
+            **values,
+        )
+        return HTMLResponse(html, status, headers=HEADERS)

@@ -1,0 +1,243 @@
+"""Finds what a page shows; runs in the queue of searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from sleuth.errors import ArgumentError, CodeError
+from sleuth.filters import Compare, Filter, all_of, as_filter, matches, to_text
+from sleuth.surfaces.page import views
+from sleuth.surfaces.page.state import PAGE, State
+
+if TYPE_CHECKING:
+    from sleuth.code import Snapshot
+    from sleuth.surfaces.http import Call
+    from sleuth.types import RetrievedItem
+
+FACETS = 5
+VALUES = 6
+MOST_USES = 200
+
+_NOT_FACETS = frozenset(
+    """source path title heading modified size content_hash row page pages start_line end_line id url
+    description""".split()
+)
+
+
+def results(call: Call, state: State) -> dict[str, Any]:
+    """The hits of a question, and their facets; with no question, what there is."""
+    if not state.query:
+        return {
+            "hits": [],
+            "facets": [],
+            "counts": _counts(call),
+            "more": False,
+            "answer": None,
+            "failures": [],
+        }
+    retriever = call.retriever(list(state.sources))
+    tree = call.filter(filter_of(state))
+    last = state.page * PAGE
+    ranking = retriever.retrieve(state.query, last + 1, filter=tree, explain=True)
+    items = ranking[last - PAGE : last]
+    hits = [
+        views.hit_of(number, item, state.query, retriever)
+        for number, item in enumerate(items, last - PAGE + 1)
+    ]
+    return {
+        "hits": hits,
+        "facets": _facets(call, state),
+        "counts": None,
+        "more": len(ranking) > last,
+        "answer": _answer(call, state) if state.with_answer else None,
+        "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
+    }
+
+
+def filter_of(state: State) -> Filter | None:
+    """The filter that a page's address holds.
+
+    Raises:
+        FilterError: a text that is no filter; says where.
+    """
+    return all_of(*(tree for text in state.filters if (tree := as_filter(text)) is not None))
+
+
+def _counts(call: Call) -> Mapping[str, int]:
+    count = call.engine.count()
+    return {"documents": count.documents, "passages": count.passages}
+
+
+def _facets(call: Call, state: State) -> list[views.FacetGroup]:
+    """The values of metadata among the documents that match, and those that are chosen."""
+    groups: list[views.FacetGroup] = []
+    shown: set[str] = set()
+    if "docs" in state.sources:
+        tree = filter_of(state)
+        names = [key.name for key in call.engine.metadata_keys(tree) if _is_facet(key.name, key.types)]
+        values = (
+            call.engine.facets(names[:FACETS], query=state.query, filter=tree, limit=VALUES) if names else {}
+        )
+        for name, facets in values.items():
+            choices = []
+            for value, documents in facets:
+                text = to_text(Compare(name, "eq", value))
+                shown.add(text)
+                label = views.escape_text(str(value))
+                chosen = text in state.filters
+                choices.append(views.Choice(label, documents, state.toggled(text).address(), chosen))
+            if len(choices) > 1 or any(choice.is_chosen for choice in choices):
+                groups.append(views.FacetGroup(name, choices))
+    others = [
+        views.Choice(views.escape_text(text), None, state.toggled(text).address(), is_chosen=True)
+        for text in state.filters
+        if text not in shown
+    ]
+    return [*([views.FacetGroup("chosen", others)] if others else []), *groups]
+
+
+def _is_facet(name: str, types: tuple[str, ...]) -> bool:
+    return name not in _NOT_FACETS and "object" not in types
+
+
+def _answer(call: Call, state: State) -> dict[str, Any]:
+    result = call.retriever(list(state.sources)).search(state.query, 8, filter=call.filter(filter_of(state)))
+    text = result.response if result.is_ok() else (result.detail.message if result.detail else "")
+    sources = [
+        {
+            "number": source["number"],
+            "label": views.escape_text(str(source["source"])),
+            "url": "/source?" + urlencode({"id": source["ids"][0], "q": state.query}),
+        }
+        for source in result.extra.get("sources", [])
+    ]
+    return {"text": views.escape_text(text), "sources": sources}
+
+
+def source(call: Call, state: State, id: str) -> dict[str, Any]:
+    """A document or file at the lines that an id names.
+
+    Raises:
+        ArgumentError: nothing that is indexed and may be seen.
+    """
+    return {"view": _document(call, state, id) or _file(call, state, id), "id": id}
+
+
+def _document(call: Call, state: State, id: str) -> views.SourceView | None:
+    cited = call.engine.get(id)
+    if not cited:
+        return None
+    item = cited[0]
+    whole = call.engine.get(document_id(id)) or cited
+    title = str(item.metadata.get("title") or views.place_of(id, item.metadata).name)
+    page = item.metadata.get("page")
+    download = f"/original?{urlencode({'id': id})}#page={page}" if page else ""
+    return views.source_view(
+        item, views.numbered_lines(whole), state.query, call.engine, title=title, download=download
+    )
+
+
+def document_id(id: str) -> str:
+    """The id of the document that a passage belongs to."""
+    document, mark, number = id.rpartition("#")
+    return document if mark and number.isdigit() else id
+
+
+def original(call: Call, id: str) -> Path | None:
+    """The PDF that a document came from, where it is as it was read."""
+    for item in call.engine.get(id)[:1]:
+        path = Path(str(item.metadata.get("source", "")))
+        known = call.engine.documents(under=str(path))
+        if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file() and known:
+            status = path.stat()
+            if (status.st_size, status.st_mtime_ns) == (known[0].size, known[0].modified_ns):
+                return path
+    return None
+
+
+def _file(call: Call, state: State, id: str) -> views.SourceView:
+    """A file of a repository that the server offers."""
+    from sleuth.types import RetrievedItem
+
+    place, _, _ = id.rpartition("@") if "@" in id else (id, "", "")
+    path, _, lines = place.rpartition(":")
+    first, _, last = lines.partition("-")
+    for snapshot in _snapshots(call):
+        inside = path.removeprefix(f"{snapshot.repository.path}/")
+        position = snapshot.by_path.get(inside)
+        if position is None or not first.isdigit() or (last and not last.isdigit()):
+            continue
+        row = snapshot.files[position]
+        metadata = _file_metadata(snapshot, position)
+        if not _may_see(call, metadata):
+            continue
+        text = snapshot.lines(row, 1, row.lines)
+        cited = {**metadata, "start_line": int(first), "end_line": int(last or first)}
+        item = RetrievedItem(id=id, text=text, metadata=cited)
+        numbered = dict(enumerate(text.split("\n"), 1))
+        sources = call.retriever(list(state.sources))
+        return views.source_view(item, numbered, state.query, sources, title=row.path, download="")
+    raise ArgumentError(f"id must be one of a result, got {id!r}")
+
+
+def symbol(call: Call, state: State, name: str) -> dict[str, Any]:
+    """The definitions and the uses of a name in the code that the server offers."""
+    from sleuth.code import Navigator
+
+    definitions: list[dict[str, Any]] = []
+    uses: list[dict[str, Any]] = []
+    for snapshot in _snapshots(call):
+        root = snapshot.repository.path
+        navigator = Navigator(snapshot)
+        for found in navigator.find_definition(name):
+            position = snapshot.by_path[found["file_path"]]
+            if _may_see(call, _file_metadata(snapshot, position)):
+                text = snapshot.lines(snapshot.files[position], found["line"], found["end_line"])
+                shown = "\n".join(text.split("\n")[: views.CODE_LINES * 2])
+                language = snapshot.files[position].language
+                lines = views.lines_of(shown, language=language)
+                definitions.append({**_place(root, found, found["end_line"]), "lines": lines, "what": found})
+        for use in navigator.find_references(name):
+            position = snapshot.by_path[use["file_path"]]
+            if len(uses) < MOST_USES and _may_see(call, _file_metadata(snapshot, position)):
+                row = snapshot.files[position]
+                line = snapshot.lines(row, use["line"], use["line"]).strip()[: views.LONGEST_LINE]
+                pieces = views.lines_of(line, language=row.language)[0]
+                uses.append({**_place(root, use, use["line"]), "pieces": pieces, "what": use})
+    status = 200 if definitions or uses else 404
+    return {"name": views.escape_text(name), "definitions": definitions, "uses": uses, "status": status}
+
+
+def _place(root: str, found: Mapping[str, Any], last: int) -> dict[str, Any]:
+    first = found["line"]
+    id = f"{root}/{found['file_path']}:{first}-{last}"
+    return {
+        "place": views.Place(views.escape_text(found["file_path"]), str(first)),
+        "url": f"/source?{urlencode({'id': id})}#L{first}",
+    }
+
+
+def _snapshots(call: Call) -> Iterator[Snapshot]:
+    """The newest snapshot of every repository that the server offers; none where it offers no code."""
+    if not any(name.partition(":")[0] == "code" for name in call.service.settings.sources):
+        return
+    storage = call.service.code()
+    for repository in storage.repositories():
+        if call.service.offers_repository(repository):
+            try:
+                yield storage.open_snapshot(repository, storage.snapshot(repository))
+            except CodeError:
+                continue  # none is completed yet
+
+
+def _file_metadata(snapshot: Snapshot, position: int) -> dict[str, Any]:
+    from sleuth.code import file_metadata
+
+    return file_metadata(snapshot, snapshot.files[position])
+
+
+def _may_see(call: Call, metadata: Mapping[str, Any]) -> bool:
+    return call.key.filter is None or matches(call.key.filter, metadata)

@@ -1,0 +1,89 @@
+"""Cuts a text into lines of pieces, each with a colour of its syntax and whether it is marked; never into markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from sleuth.text import escape_text
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+MOST_COLOURED = 60_000
+"""Characters from which on a text is shown without colours: lexers are regular expressions, and some are slow."""
+
+Span = tuple[int, int]
+
+
+class Piece(NamedTuple):
+    """A stretch of a line.
+
+    Attributes:
+        css: the class of its syntax; "" for none.
+    """
+
+    text: str
+    css: str
+    is_marked: bool
+
+
+def lines_of(text: str, spans: Sequence[Span] = (), *, language: str = "") -> list[list[Piece]]:
+    """Return the lines of a text as pieces; invisible characters are shown as escapes.
+
+    Args:
+        spans: start and end of what is marked, ascending, without overlap.
+        language: of the syntax, as Pygments names it; none where it is unknown.
+    """
+    lines: list[list[Piece]] = [[]]
+    for value, css, is_marked in _cut(_tokens(text, language), spans):
+        first, *rest = value.split("\n")
+        for number, part in enumerate((first, *rest)):
+            if number:
+                lines.append([])
+            if part:
+                lines[-1].append(Piece(escape_text(part), css, is_marked))
+    return lines
+
+
+def _cut(tokens: Iterable[tuple[str, str]], spans: Sequence[Span]) -> Iterator[tuple[str, str, bool]]:
+    """Cut tokens where marks begin and end."""
+    at, borders = 0, iter(spans)
+    span = next(borders, None)
+    for value, css in tokens:
+        begin, end = at, at + len(value)
+        while begin < end:
+            while span is not None and span[1] <= begin:
+                span = next(borders, None)
+            is_marked = span is not None and span[0] <= begin
+            stop = end
+            if span is not None:
+                stop = min(end, span[1] if is_marked else max(span[0], begin))
+            yield value[begin - at : stop - at], css, is_marked
+            begin = stop
+        at = end
+
+
+def _tokens(text: str, language: str) -> Iterator[tuple[str, str]]:
+    """The tokens of a text and their classes, which join to the text."""
+    lexer = _lexer(language) if language and len(text) <= MOST_COLOURED else None
+    if lexer is None:
+        yield text, ""
+        return
+    from pygments.token import STANDARD_TYPES
+
+    tokens = [(value, STANDARD_TYPES.get(kind, "")) for _, kind, value in lexer.get_tokens_unprocessed(text)]
+    whole = "".join(value for value, _ in tokens) == text
+    yield from tokens if whole else [(text, "")]
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Lexer | None:
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language)
+    except ClassNotFound:
+        return None

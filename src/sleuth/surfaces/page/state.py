@@ -1,0 +1,76 @@
+"""What the address of a page says: the question, the sources, and the values that are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
+
+PAGE = 10
+MOST_PAGES = 10
+MOST_FILTERS = 20
+MOST_QUERY = 2_000
+"""Characters of a question; the field takes no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of a page of results; its address holds all of it.
+
+    Attributes:
+        filters: texts of filters, all of which hold.
+        sources: those that are asked.
+        page: from 1.
+        with_answer: whether the answer is written with the page, for readers without script.
+    """
+
+    query: str = ""
+    filters: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ("docs",)
+    page: int = 1
+    with_answer: bool = False
+
+    @classmethod
+    def of(cls, parameters: QueryParams, offered: Sequence[str]) -> State:
+        """Read an address; what it says wrongly is left out."""
+        chosen = tuple(name for name in dict.fromkeys(parameters.getlist("in")) if name in offered)
+        number = parameters.get("page", "1")
+        return cls(
+            query=parameters.get("q", "").strip()[:MOST_QUERY],
+            filters=tuple(dict.fromkeys(f for f in parameters.getlist("f") if f.strip()))[:MOST_FILTERS],
+            sources=chosen or tuple(offered),
+            page=min(max(1, int(number)), MOST_PAGES) if number.isascii() and number.isdigit() else 1,
+            with_answer=parameters.get("answer") == "1",
+        )
+
+    def address(self, path: str = "/", **more: str) -> str:
+        """The address of this state."""
+        pairs = [("q", self.query), *(("f", text) for text in self.filters)]
+        pairs += [("in", name) for name in self.sources]
+        if self.page > 1:
+            pairs.append(("page", str(self.page)))
+        if self.with_answer:
+            pairs.append(("answer", "1"))
+        return f"{path}?{urlencode([*pairs, *more.items()])}"
+
+    def toggled(self, text: str) -> State:
+        """This state with a filter added, or without it where it is there."""
+        rest = tuple(other for other in self.filters if other != text)
+        filters = rest if text in self.filters else (*self.filters, text)
+        return replace(self, filters=filters, page=1)
+
+    def at_page(self, page: int) -> State:
+        """This state at another page of results."""
+        return replace(self, page=page)
+
+    def answered(self) -> State:
+        """This state with the answer written into the page."""
+        return replace(self, with_answer=True)
+
+    def of_sources(self, names: Sequence[str]) -> State:
+        """This state over other sources."""
+        return replace(self, sources=tuple(names), page=1)

@@ -1,0 +1,253 @@
+"""What the templates show: hits, facets, sources and definitions, as values without markup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from sleuth.surfaces.page.pieces import Piece, lines_of
+from sleuth.text import escape_text
+
+if TYPE_CHECKING:
+    from sleuth.engine import Answering
+    from sleuth.types import Explanation, RetrievedItem
+
+SNIPPET = 360
+"""Characters of a passage that a hit shows."""
+
+CODE_LINES = 14
+LONGEST_LINE = 200
+MOST_LINES = 2_000
+"""Lines before and after what is cited that a source view shows."""
+
+_LANGUAGES = {"csharp": "csharp", "jsx": "jsx", "tsx": "tsx"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands.
+
+    Attributes:
+        path: as a reader knows it; folder and name are its parts.
+        lines: such as "10-20", or ""; page: such as "3", or "".
+    """
+
+    path: str
+    lines: str = ""
+    page: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The path up to its name, with the slash."""
+        return self.path[: len(self.path) - len(self.name)]
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A result.
+
+    Attributes:
+        url: of its source view, at its lines.
+        lines: what is shown of it; of code, with line numbers from `first`.
+        more: lines of it that are not shown.
+        why: how its score comes about.
+    """
+
+    number: int
+    id: str
+    title: str
+    place: Place
+    url: str
+    kind: str
+    score: str
+    lines: list[list[Piece]]
+    is_code: bool = False
+    first: int = 1
+    more: int = 0
+    symbol: str = ""
+    symbol_url: str = ""
+    why: Explanation | None = None
+    outside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value of a facet: the link that adds it, or takes it away where it is chosen."""
+
+    label: str
+    count: int | None
+    url: str
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FacetGroup:
+    """A metadata key with its values."""
+
+    name: str
+    choices: list[Choice]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of a source view."""
+
+    number: int
+    pieces: list[Piece]
+    is_cited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A document or a file, with the lines that are cited.
+
+    Attributes:
+        lines: in order, at most `MOST_LINES` before and after what is cited.
+        download: address of the original at the page that is cited, where it is a PDF.
+    """
+
+    title: str
+    place: Place
+    lines: list[SourceLine]
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    download: str = ""
+
+
+def place_of(id: str, metadata: Mapping[str, Any]) -> Place:
+    """Where an item stands."""
+    source = str(metadata.get("source") or id)
+    path = source if "://" in source else str(metadata.get("path") or source)
+    first, last = metadata.get("start_line"), metadata.get("end_line")
+    lines = "" if first is None else f"{first}" if last in (None, first) else f"{first}-{last}"
+    page = str(metadata["page"]) if metadata.get("page") else ""
+    return Place(escape_text(path), "" if page else lines, page)
+
+
+def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> Hit:
+    """Show a result of a search."""
+    metadata = item.metadata
+    is_code = metadata.get("source_type") == "code"
+    symbol = str(metadata.get("symbol") or "")
+    place = place_of(item.id, metadata)
+    title = symbol or str(metadata.get("heading") or metadata.get("title") or "") or place.name
+    url = "/source?" + urlencode({"id": item.id, "q": query})
+    anchor = f"#L{metadata['start_line']}" if metadata.get("start_line") else ""
+    lines, more = _shown(item, query, sources, is_code=is_code)
+    source = str(metadata.get("source") or "")
+    return Hit(
+        number=number,
+        id=item.id,
+        title=escape_text(" ".join(title.split())),
+        place=place,
+        url=url + anchor,
+        kind=escape_text(
+            str(metadata.get("kind") or metadata.get("source_type") or metadata.get("type") or "")
+        ),
+        score="" if item.score is None else f"{item.score:.3g}",
+        lines=lines,
+        is_code=is_code,
+        first=int(metadata.get("start_line") or 1),
+        more=more,
+        symbol=escape_text(symbol),
+        symbol_url="/symbol?" + urlencode({"name": symbol}) if symbol else "",
+        why=item.explanation,
+        outside=source if source.startswith(("http://", "https://")) else "",
+    )
+
+
+def _shown(
+    item: RetrievedItem, query: str, sources: Answering, *, is_code: bool
+) -> tuple[list[list[Piece]], int]:
+    """What a hit shows of its text, and how many lines it leaves out."""
+    if not is_code:
+        window = sources.snippet(query, item, width=SNIPPET)
+        text = window.text.replace("\n", " ")
+        before = "… " if window.start else ""
+        after = " …" if window.start + len(window.text) < len(item.text) else ""
+        spans = [(begin + len(before), end + len(before)) for begin, end in window.spans]
+        return lines_of(before + text + after, spans), 0
+    lines = item.text.split("\n")
+    text = "\n".join(line[:LONGEST_LINE] for line in lines[:CODE_LINES])
+    return _marked(text, query, sources, item, language(item.metadata)), max(0, len(lines) - CODE_LINES)
+
+
+def _marked(text: str, query: str, sources: Answering, item: RetrievedItem, syntax: str) -> list[list[Piece]]:
+    spans = []
+    if query.strip() and text:
+        window = sources.snippet(query, item.model_copy(update={"text": text}), width=len(text))
+        spans = [(begin + window.start, end + window.start) for begin, end in window.spans]
+    return lines_of(text, spans, language=syntax)
+
+
+def source_view(
+    item: RetrievedItem,
+    numbered: Mapping[int, str],
+    query: str,
+    sources: Answering,
+    *,
+    title: str,
+    download: str,
+) -> SourceView:
+    """Show a document or file.
+
+    Args:
+        item: what is cited.
+        numbered: the lines of the whole, by number.
+    """
+    first, last = item.metadata.get("start_line"), item.metadata.get("end_line")
+    middle = int(first or 1)
+    begin, end = min(numbered, default=1), max(numbered, default=0)
+    numbers = range(max(begin, middle - MOST_LINES), min(end, middle + MOST_LINES) + 1)
+    text = "\n".join(numbered.get(number, "") for number in numbers)
+    pieces = _marked(text, query, sources, item, language(item.metadata))
+    lines = [
+        SourceLine(number, line, first is not None and last is not None and first <= number <= last)
+        for number, line in zip(numbers, pieces, strict=True)
+    ]
+    return SourceView(
+        escape_text(title), place_of(item.id, item.metadata), lines, _facts(item.metadata), download
+    )
+
+
+_SHOWN_ELSEWHERE = frozenset(
+    {"source", "path", "title", "start_line", "end_line", "page", "heading", "repository", "repository_path"}
+)
+
+
+def _facts(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    shown = {key: value for key, value in metadata.items() if key not in _SHOWN_ELSEWHERE}
+    return [(escape_text(str(key)), escape_text(str(value))[:300]) for key, value in sorted(shown.items())]
+
+
+def language(metadata: Mapping[str, Any]) -> str:
+    """The syntax of an item's text, as Pygments names it."""
+    name = str(metadata.get("language") or metadata.get("type") or "")
+    if not name:
+        name = PurePath(str(metadata.get("source") or "")).suffix.removeprefix(".")
+    return _LANGUAGES.get(name, name)
+
+
+def numbered_lines(passages: Sequence[RetrievedItem]) -> dict[int, str]:
+    """The lines of a document by number, from its passages, which may overlap."""
+    from sleuth.answer import join_overlapping
+
+    lines: dict[int, str] = {}
+    following = 1
+    for item in passages:
+        start = int(item.metadata.get("start_line") or following)
+        for number, line in enumerate(item.text.split("\n"), start):
+            known = lines.get(number)
+            if known is None or known in line:
+                lines[number] = line
+            elif line not in known:
+                lines[number] = join_overlapping(known, line).replace("\n", " ")
+            following = number + 1
+    return lines

@@ -1,0 +1,172 @@
+"""A server over friendly and hostile documents and code, and a real browser that looks at it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import Document, Engine, index_path, open_code
+
+from tests.ingest.files import pdf
+
+pytest.importorskip("fastapi")
+pytest.importorskip("jinja2")
+
+SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
+SVG = '<svg onload="window.hacked=1"><a xlink:href="javascript:window.hacked=1">x</a></svg>'
+MARKDOWN = "[harmless](javascript:window.hacked=1) ![x](x){onerror=window.hacked=1} <details open ontoggle=window.hacked=1>"
+BIDI = "\u202etxt.exe\u2066 right"
+
+GUIDE = "# Limits\n\nTokens are refilled every second.\n\n## Burst\n\nA burst takes what there is.\n"
+BUCKET = '''"""Token buckets."""
+
+
+class TokenBucket:
+    """Limits how often something happens."""
+
+    def refill(self, seconds):
+        """Add the tokens of some seconds."""
+        self.tokens += seconds * self.rate
+
+
+def serve(bucket: TokenBucket):
+    bucket.refill(1)
+'''
+HOSTILE = [
+    Document(f"Poison in the text {SCRIPT} {SVG}", {"source": "text.md", "kind": "plain"}),
+    Document("Poison in the title", {"source": "title.md", "title": SCRIPT, "kind": "plain"}),
+    Document("Poison in the path", {"source": f"a/{SCRIPT}/b.md", "kind": f'"><script>{SVG}'}),
+    Document(f"Poison in Markdown {MARKDOWN}", {"source": "markdown.md", "kind": SCRIPT}),
+    Document(f"Poison of direction {BIDI}", {"source": f"{BIDI}.md", "title": BIDI, "kind": BIDI}),
+    Document("Poison in an address", {"source": "javascript:window.hacked=1//", "kind": "plain"}),
+    Document(
+        "Poison in an id",
+        {"source": "id.md", "kind": "plain"},
+        id=f'" autofocus onfocus="window.hacked=1 {SCRIPT}',
+    ),
+]
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with documents, code, hostile documents and a PDF, indexed in `.sleuth`."""
+    root = tmp_path_factory.mktemp("page") / "corpus"
+    (root / "docs").mkdir(parents=True)
+    (root / "code").mkdir()
+    (root / "docs" / "limits.md").write_text(GUIDE, "utf-8")
+    (root / "docs" / "report.pdf").write_bytes(
+        pdf([["Rivers carry silt to the sea."], ["Glaciers calve into fjords in summer."]])
+    )
+    (root / "code" / "bucket.py").write_text(BUCKET, "utf-8")
+    (root / "code" / "evil.py").write_text(
+        f'def poison():\n    """{SCRIPT} {BIDI}"""\n    return 1\n', "utf-8"
+    )
+    with Engine.open(root / ".sleuth", create=True) as engine:
+        engine.index([root / "docs"])
+        engine.add(HOSTILE)
+        engine.add(
+            Document(f"Quotas of team {n} hold {n} items.", {"source": f"t{n}.md", "team": f"team {n % 3}"})
+            for n in range(30)
+        )
+    with open_code(root / ".sleuth", create=True) as storage:
+        index_path(storage, root / "code", workers=1)
+    return root
+
+
+@contextmanager
+def serving(index: Path, *options: str, **variables: str) -> Iterator[str]:
+    """`sleuth serve` over an index on a free port; gives its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sleuth", "serve", "--index", str(index), "--port", "0", "--quiet", *options],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **variables},
+    )
+    assert process.stderr is not None
+    try:
+        line = process.stderr.readline()
+        match = re.search(r"http://\S+", line)
+        assert match, line + process.stderr.read()
+        yield match[0]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+        process.stderr.close()
+
+
+@pytest.fixture(scope="session")
+def site(corpus: Path) -> Iterator[str]:
+    """The address of a server over the corpus."""
+    with serving(corpus / ".sleuth", "--in", "docs", "--in", "code") as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, headless."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium is installed: `make browser`")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: `make browser`")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield chromium
+        chromium.close()
+
+
+class Look:
+    """A page in the browser, with what it complained about.
+
+    Attributes:
+        complaints: messages of the console, errors of scripts and violations of the content security policy.
+    """
+
+    def __init__(self, browser: Any, site: str, **options: Any) -> None:
+        self.site = site
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        if options.get("java_script_enabled", True):
+            self.page.add_init_script(
+                "addEventListener('securitypolicyviolation', e => console.error('CSP', e.violatedDirective, e.sample))"
+            )
+
+    def open(self, path: str) -> Any:
+        """Go to a path and wait for the answer to be written."""
+        self.page.goto(self.site + path)
+        self.page.wait_for_function("!document.querySelector('#answer.writing')") if self.has_script else None
+        return self.page
+
+    @property
+    def has_script(self) -> bool:
+        return bool(self.page.evaluate("1") == 1)
+
+
+@pytest.fixture
+def look(browser: Any, site: str) -> Iterator[Any]:
+    """Opens pages of the site; a test that ends with a complaint fails."""
+    looks: list[Look] = []
+
+    def opener(**options: Any) -> Look:
+        looks.append(Look(browser, site, **options))
+        return looks[-1]
+
+    yield opener
+    complaints = [text for look in looks for text in look.complaints]
+    for look in looks:
+        look.context.close()
+    assert complaints == []
