@@ -9,7 +9,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize clean
+.PHONY: help demo test browser check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,12 @@ demo: $(VENV)/.installed ## index text and code, search both, get a cited answer
 
 test: $(VENV)/.developed $(VENV)/.kernels check ## lint, types and every test
 	$(BIN)/python -m pytest -n 2
+
+browser: $(VENV)/.developed $(VENV)/.kernels ## install what the tests of the web page need (Chromium, Playwright, axe), and run them
+	$(BIN)/python -m pip install 'playwright>=1.50'
+	@command -v chromium chromium-browser google-chrome > /dev/null || apt-get install -y chromium || sudo apt-get install -y chromium
+	npm install --silent --no-audit --no-fund --prefix build/browser axe-core@4
+	$(BIN)/python -m pytest tests/surfaces/page
 
 bench: $(VENV)-bench/.installed ## full-text and hybrid search, folders, cold start and local documents beside their peers
 	for n in 300000 1000000; do $(VENV)-bench/bin/python -m benchmarks.lexical_peers --passages $$n || exit; done

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine, index_path, open_code
-
 from tests.ingest.files import pdf
 
 pytest.importorskip("fastapi")
@@ -24,7 +23,10 @@ pytest.importorskip("jinja2")
 
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 SVG = '<svg onload="window.hacked=1"><a xlink:href="javascript:window.hacked=1">x</a></svg>'
-MARKDOWN = "[harmless](javascript:window.hacked=1) ![x](x){onerror=window.hacked=1} <details open ontoggle=window.hacked=1>"
+MARKDOWN = (
+    "[harmless](javascript:window.hacked=1) ![x](x){onerror=window.hacked=1} "
+    "<details open ontoggle=window.hacked=1>"
+)
 BIDI = "\u202etxt.exe\u2066 right"
 
 GUIDE = "# Limits\n\nTokens are refilled every second.\n\n## Burst\n\nA burst takes what there is.\n"
@@ -137,6 +139,7 @@ class Look:
         self.site = site
         self.context = browser.new_context(**options)
         self.page = self.context.new_page()
+        self.page.set_default_timeout(30_000)
         self.complaints: list[str] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -148,12 +151,12 @@ class Look:
     def open(self, path: str) -> Any:
         """Go to a path and wait for the answer to be written."""
         self.page.goto(self.site + path)
-        self.page.wait_for_function("!document.querySelector('#answer.writing')") if self.has_script else None
+        self.settle()
         return self.page
 
-    @property
-    def has_script(self) -> bool:
-        return bool(self.page.evaluate("1") == 1)
+    def settle(self) -> None:
+        """Wait until no answer is being written."""
+        self.page.wait_for_selector("#answer.writing", state="detached")
 
 
 @pytest.fixture

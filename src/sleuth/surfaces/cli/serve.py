@@ -166,8 +166,16 @@ def _answer(
 
 
 def extensions() -> list[Extension]:
-    """Further surfaces on the same server."""
-    return []
+    """Further surfaces on the same server: the page, and agents where the SDK is installed."""
+    from importlib.util import find_spec
+
+    from sleuth.surfaces.page import page_extension
+
+    if find_spec("mcp") is None:
+        return [page_extension()]
+    from sleuth.surfaces.mcp import mcp_extension
+
+    return [page_extension(), mcp_extension()]
 
 
 @keys.command("add")

@@ -20,7 +20,7 @@ from sleuth.surfaces.page.state import State
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from sleuth.surfaces.http import Call, Service
+    from sleuth.surfaces.http import Service
 
 
 class Page:

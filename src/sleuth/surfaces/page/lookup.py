@@ -10,21 +10,23 @@ from urllib.parse import urlencode
 from sleuth.errors import ArgumentError, CodeError
 from sleuth.filters import Compare, Filter, all_of, as_filter, matches, to_text
 from sleuth.surfaces.page import views
+from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.state import PAGE, State
+from sleuth.text import escape_text
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
     from sleuth.surfaces.http import Call
-    from sleuth.types import RetrievedItem
 
 FACETS = 5
 VALUES = 6
 MOST_USES = 200
 
-_NOT_FACETS = frozenset(
-    """source path title heading modified size content_hash row page pages start_line end_line id url
-    description""".split()
-)
+_NOT_FACETS = frozenset({
+    "source", "path", "title", "heading", "modified", "size", "content_hash", "row", "page", "pages", "start_line",
+    "end_line", "id", "url", "description",
+})  # fmt: skip
+"""Keys with a value of its own for nearly every document."""
 
 
 def results(call: Call, state: State) -> dict[str, Any]:
@@ -86,13 +88,13 @@ def _facets(call: Call, state: State) -> list[views.FacetGroup]:
             for value, documents in facets:
                 text = to_text(Compare(name, "eq", value))
                 shown.add(text)
-                label = views.escape_text(str(value))
+                label = escape_text(str(value))
                 chosen = text in state.filters
                 choices.append(views.Choice(label, documents, state.toggled(text).address(), chosen))
             if len(choices) > 1 or any(choice.is_chosen for choice in choices):
                 groups.append(views.FacetGroup(name, choices))
     others = [
-        views.Choice(views.escape_text(text), None, state.toggled(text).address(), is_chosen=True)
+        views.Choice(escape_text(text), None, state.toggled(text).address(), is_chosen=True)
         for text in state.filters
         if text not in shown
     ]
@@ -109,12 +111,12 @@ def _answer(call: Call, state: State) -> dict[str, Any]:
     sources = [
         {
             "number": source["number"],
-            "label": views.escape_text(str(source["source"])),
+            "label": escape_text(str(source["source"])),
             "url": "/source?" + urlencode({"id": source["ids"][0], "q": state.query}),
         }
         for source in result.extra.get("sources", [])
     ]
-    return {"text": views.escape_text(text), "sources": sources}
+    return {"text": escape_text(text), "sources": sources}
 
 
 def source(call: Call, state: State, id: str) -> dict[str, Any]:
@@ -198,24 +200,24 @@ def symbol(call: Call, state: State, name: str) -> dict[str, Any]:
                 text = snapshot.lines(snapshot.files[position], found["line"], found["end_line"])
                 shown = "\n".join(text.split("\n")[: views.CODE_LINES * 2])
                 language = snapshot.files[position].language
-                lines = views.lines_of(shown, language=language)
+                lines = lines_of(shown, language=language)
                 definitions.append({**_place(root, found, found["end_line"]), "lines": lines, "what": found})
         for use in navigator.find_references(name):
             position = snapshot.by_path[use["file_path"]]
             if len(uses) < MOST_USES and _may_see(call, _file_metadata(snapshot, position)):
                 row = snapshot.files[position]
                 line = snapshot.lines(row, use["line"], use["line"]).strip()[: views.LONGEST_LINE]
-                pieces = views.lines_of(line, language=row.language)[0]
+                pieces = lines_of(line, language=row.language)[0]
                 uses.append({**_place(root, use, use["line"]), "pieces": pieces, "what": use})
     status = 200 if definitions or uses else 404
-    return {"name": views.escape_text(name), "definitions": definitions, "uses": uses, "status": status}
+    return {"name": escape_text(name), "definitions": definitions, "uses": uses, "status": status}
 
 
 def _place(root: str, found: Mapping[str, Any], last: int) -> dict[str, Any]:
     first = found["line"]
     id = f"{root}/{found['file_path']}:{first}-{last}"
     return {
-        "place": views.Place(views.escape_text(found["file_path"]), str(first)),
+        "place": views.Place(escape_text(found["file_path"]), str(first)),
         "url": f"/source?{urlencode({'id': id})}#L{first}",
     }
 

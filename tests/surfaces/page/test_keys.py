@@ -1,0 +1,101 @@
+"""Readers with keys: they sign in, and see what their key allows, on the page and by the tools for agents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+
+from sleuth.surfaces.http import add_key
+from tests.surfaces.page.conftest import serving
+
+mcp = pytest.importorskip("mcp")
+
+
+@pytest.fixture(scope="module")
+def keyed(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The address of a server with keys, and a key that sees team 1 alone."""
+    keys = tmp_path_factory.mktemp("keys") / "keys.json"
+    key = add_key(keys, "reader", ("read",), 'team:"team 1"')
+    with serving(corpus / ".sleuth", "--in", "docs", "--in", "code", "--keys", str(keys)) as address:
+        yield address, key
+
+
+def test_strangers_see_the_form_and_nothing_else(keyed: tuple[str, str]) -> None:
+    """Without a key every page asks for one, and no answer, source or original is given."""
+    with httpx.Client(base_url=keyed[0], timeout=30) as client:
+        for path in ("/", "/?q=quotas", "/source?id=t1.md", "/symbol?name=TokenBucket", "/original?id=t1.md"):
+            response = client.get(path)
+            assert response.status_code == 401
+            assert "Sign in" in response.text
+            assert "Quotas" not in response.text
+        assert client.get("/answer?q=quotas").status_code == 401
+        assert client.post("/mcp", json={}).status_code == 401
+
+
+def test_a_wrong_key_does_not_sign_in(keyed: tuple[str, str]) -> None:
+    """An unknown key gives the form again, and no cookie."""
+    with httpx.Client(base_url=keyed[0], timeout=30) as client:
+        response = client.post("/sign-in", data={"key": "sleuth_nothing", "next": "/"})
+        assert response.status_code == 403
+        assert not response.cookies
+
+
+@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example"])
+def test_signing_in_stays_on_the_site(keyed: tuple[str, str], target: str) -> None:
+    """After signing in the reader is sent to a page of this server, whatever the form says."""
+    with httpx.Client(base_url=keyed[0], timeout=30) as client:
+        response = client.post("/sign-in", data={"key": keyed[1], "next": target})
+        assert response.headers["location"] == "/"
+        assert "httponly" in response.headers["set-cookie"].lower()
+        assert "samesite=strict" in response.headers["set-cookie"].lower()
+
+
+def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
+    """Results, facets, answers, sources and definitions hold to the filter of the reader's key."""
+    with httpx.Client(base_url=keyed[0], timeout=30, follow_redirects=True) as client:
+        client.post("/sign-in", data={"key": keyed[1], "next": "/"})
+        assert "10 documents" in client.get("/").text
+        found = client.get("/", params={"q": "quotas team items", "in": "docs"}).text
+        assert "Quotas" in found
+        assert "team 2" not in found
+        assert client.get("/source", params={"id": "t1.md"}).status_code == 200
+        assert client.get("/source", params={"id": "t2.md"}).status_code == 400
+        assert client.get("/symbol", params={"name": "TokenBucket"}).status_code == 404
+        assert "class TokenBucket" not in client.get("/", params={"q": "TokenBucket"}).text
+        answer = client.get(
+            "/answer", params={"q": "how many items do quotas of team hold", "in": "docs"}
+        ).text
+        assert "event: result" in answer
+        assert "t2.md" not in answer
+        client.post("/sign-out")
+        assert client.get("/").status_code == 401
+
+
+def test_agents_over_http_have_the_same_keys(keyed: tuple[str, str]) -> None:
+    """A client of the SDK with a key searches over streamable HTTP, sees what the key allows, and gets addresses."""
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    address, key = keyed
+
+    async def session() -> list[dict[str, str]]:
+        headers = {"authorization": f"Bearer {key}"}
+        async with create_mcp_http_client(headers=headers) as http:
+            async with Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client:
+                result = await client.call_tool("search", {"query": "quotas team items", "k": 50})
+                listed = await client.list_resources()
+                assert {resource.name for resource in listed.resources} == {
+                    f"t{n}.md" for n in range(1, 30, 3)
+                }
+                found: list[dict[str, str]] = json.loads(getattr(result.content[0], "text", ""))["results"]
+                return found
+
+    results = anyio.run(session)
+    assert len(results) == 10
+    assert all(result["url"].startswith(f"{address}/source?id=t") for result in results)
