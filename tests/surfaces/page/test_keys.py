@@ -86,15 +86,15 @@ def test_agents_over_http_have_the_same_keys(keyed: tuple[str, str]) -> None:
 
     async def session() -> list[dict[str, str]]:
         headers = {"authorization": f"Bearer {key}"}
-        async with create_mcp_http_client(headers=headers) as http:
-            async with Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client:
-                result = await client.call_tool("search", {"query": "quotas team items", "k": 50})
-                listed = await client.list_resources()
-                assert {resource.name for resource in listed.resources} == {
-                    f"t{n}.md" for n in range(1, 30, 3)
-                }
-                found: list[dict[str, str]] = json.loads(getattr(result.content[0], "text", ""))["results"]
-                return found
+        async with (
+            create_mcp_http_client(headers=headers) as http,
+            Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client,
+        ):
+            result = await client.call_tool("search", {"query": "quotas team items", "k": 50})
+            listed = await client.list_resources()
+            assert {resource.name for resource in listed.resources} == {f"t{n}.md" for n in range(1, 30, 3)}
+            found: list[dict[str, str]] = json.loads(getattr(result.content[0], "text", ""))["results"]
+            return found
 
     results = anyio.run(session)
     assert len(results) == 10
