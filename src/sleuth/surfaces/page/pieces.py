@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -49,17 +50,16 @@ def lines_of(text: str, spans: Sequence[Span] = (), *, language: str = "") -> li
 
 def _cut(tokens: Iterable[tuple[str, str]], spans: Sequence[Span]) -> Iterator[tuple[str, str, bool]]:
     """Cut tokens where marks begin and end."""
-    at, borders = 0, iter(spans)
-    span = next(borders, None)
+    at, marks = 0, iter(spans)
+    nowhere = (sys.maxsize, sys.maxsize)
+    mark_begin, mark_end = next(marks, nowhere)
     for value, css in tokens:
         begin, end = at, at + len(value)
         while begin < end:
-            while span is not None and span[1] <= begin:
-                span = next(borders, None)
-            is_marked = span is not None and span[0] <= begin
-            stop = end
-            if span is not None:
-                stop = min(end, span[1] if is_marked else max(span[0], begin))
+            while mark_end <= begin:
+                mark_begin, mark_end = next(marks, nowhere)
+            is_marked = mark_begin <= begin
+            stop = min(end, mark_end if is_marked else mark_begin)
             yield value[begin - at : stop - at], css, is_marked
             begin = stop
         at = end
