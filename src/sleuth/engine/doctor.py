@@ -34,6 +34,7 @@ EXTRAS: dict[str, tuple[str, str]] = {
     "watchfiles": ("watch", "`sleuth code index --watch` sees what is saved"),
     "ir_measures": ("eval", "`sleuth eval` measures rankings"),
     "matplotlib": ("eval", "`sleuth eval` plots them"),
+    "obstore": ("cluster", "indexes are published to object storage and read from there"),
     "mcp": ("mcp", "`sleuth mcp` serves agents"),
     "fastapi": ("serve", "`sleuth serve` answers over HTTP"),
 }
