@@ -22,6 +22,7 @@ from sleuth.errors import (
     RetrievalError,
     UnknownRepositoryError,
 )
+from sleuth.filters import as_filter
 from sleuth.protocols import Retriever
 from sleuth.testing.aws import BedrockServer
 from sleuth.testing.contracts import RetrieverContract
@@ -110,6 +111,12 @@ def test_every_item_says_its_source(both: Sources) -> None:
 def test_one_filter_for_all(both: Sources, filter: str, labels: set[str]) -> None:
     """A filter is applied by every source, also on the label, which documents do not hold."""
     assert {item.metadata["source_type"] for item in both.retrieve(QUERY, 50, filter=filter)} == labels
+
+
+def test_a_filter_may_be_a_tree(both: Sources) -> None:
+    """A filter that is a tree finds what its text finds."""
+    tree = as_filter("source_type:code")
+    assert both.retrieve("tokens", filter=tree) == both.retrieve("tokens", filter="source_type:code")
 
 
 def test_answers_cite_documents_and_code(both: Sources) -> None:

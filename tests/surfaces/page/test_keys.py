@@ -93,6 +93,7 @@ def test_agents_over_http_have_the_same_keys(keyed: tuple[str, str]) -> None:
             result = await client.call_tool("search", {"query": "quotas team items", "k": 50})
             listed = await client.list_resources()
             assert {resource.name for resource in listed.resources} == {f"t{n}.md" for n in range(1, 30, 3)}
+            assert not result.is_error, result.content
             found: list[dict[str, str]] = json.loads(getattr(result.content[0], "text", ""))["results"]
             return found
 
