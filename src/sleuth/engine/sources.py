@@ -99,7 +99,9 @@ class Sources(Answering):
         if not isinstance(query, str):
             raise ArgumentError(f"query must be a string, got {query!r}")
         options = {"filter": filter, "explain": explain}
-        return retrieve(self, query, k, {name: value for name, value in options.items() if value not in (None, False)})
+        return retrieve(
+            self, query, k, {name: value for name, value in options.items() if value not in (None, False)}
+        )
 
     def _retrieve(self, query: str, k: int = 10, *, filter: Any = None, explain: bool = False) -> Ranking:
         """`retrieve`, without hooks."""
