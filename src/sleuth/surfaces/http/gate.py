@@ -137,7 +137,7 @@ class Gate:
             logger.info("request", extra={"fields": entry})
 
 
-ANSWER_PATHS = frozenset({"/v1/ask"})
+ANSWER_PATHS = frozenset({"/v1/ask", "/answer"})
 UPLOAD_PATHS = frozenset({"/v1/documents/upload"})
 
 
