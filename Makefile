@@ -45,7 +45,7 @@ $(VENV)-bench/.installed: pyproject.toml setup.py
 
 campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, failing calls, 5,000 runs of the engine's model, 10,000 filters
 	SLEUTH_RUNS=200 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
-		tests/faults tests/test_engine_model.py tests/testing/test_filters_agree.py
+		tests/faults tests/code/test_workers.py tests/test_engine_model.py tests/testing/test_filters_agree.py
 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree
 	SLEUTH_FILTERS=10000 $(BIN)/python -m pytest tests/testing/test_filters_agree.py

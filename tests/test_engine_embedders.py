@@ -11,6 +11,7 @@ import pytest
 
 from sleuth import Document, Engine, Ranking
 from sleuth.dense import Model2VecEmbedder, WordLlamaEmbedder
+from sleuth.engine import Searchers
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, MissingPackageError
 from sleuth.ingest import IndexInterrupted
 from sleuth.store import text_hash
@@ -34,6 +35,12 @@ class Cheap(HashEmbedder):
 
     fingerprint = "cheap"
     cheap = True
+
+
+def newest(engine: Engine) -> Searchers:
+    """The searchers that the next query uses."""
+    with engine.store.reader() as snapshot:
+        return engine.searchers_of(snapshot)
 
 
 class Tokens(WordLlamaEmbedder):
@@ -261,11 +268,11 @@ def test_searchers_are_kept_while_rows_and_segments_are(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "i", create=True, embedder=HashEmbedder()) as engine:
         engine.add(documents("alpha"))
         engine.retrieve("alpha")
-        before = engine._searchers
+        before = newest(engine)
         assert engine.vector_cache is not None
         engine.vector_cache.put("other", {text_hash("a"): b"\0" * 4})
         engine.retrieve("alpha")
-        assert engine._searchers is before
+        assert newest(engine) is before
         engine.add(documents("beta"))
         engine.retrieve("alpha")
-        assert engine._searchers is not before
+        assert newest(engine) is not before

@@ -191,11 +191,20 @@ def test_a_damaged_record_is_salvaged(home: Path) -> None:
         assert engine.retrieve("300", k=1)[0].text == texts["300"]
 
 
-def test_a_record_without_its_first_page_is_refused(home: Path) -> None:
-    """A repair ends with exit code 3 and leaves the record as it is."""
+def test_a_record_without_its_first_page_is_salvaged(home: Path) -> None:
+    """The rows are read from the other pages, and searches answer as before."""
     record = home / ".sleuth" / "record.sqlite"
     zero_page(record, 1)
-    before = record.read_bytes()
+    mended = sleuth("doctor", "--repair", cwd=home)
+    assert mended.returncode == 0, mended.stderr
+    assert "cats.md" in sleuth("search", "cats", cwd=home).stdout
+
+
+def test_a_record_that_nothing_can_be_read_of_is_refused(home: Path) -> None:
+    """A repair ends with exit code 3 and leaves the record as it is."""
+    record = home / ".sleuth" / "record.sqlite"
+    before = bytes(len(record.read_bytes()))
+    record.write_bytes(before)
     refused = sleuth("doctor", "--repair", cwd=home)
     assert refused.returncode == 3, refused.stderr
     assert "restore it from a copy" in refused.stderr

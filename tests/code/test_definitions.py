@@ -108,7 +108,7 @@ TYPES = {
     ("python", "x: A | None\n"): ["A reference"],
     ("python", "def f(x: p.A, y: B | C | list[D] | int) -> E | None: ...\n"): ["p.A reference", "B reference", "C reference", "list reference", "D reference", "int reference", "E reference"],
     ("python", "isinstance(x, (A, m.B)); issubclass(C, D)\nraise E\n"): ["isinstance call", "issubclass call", "x reference", "A reference", "m.B reference", "C reference", "D reference", "E reference"],
-    ("python", "f((a, b))\n"): ["f call"],
+    ("python", "f((a, b))\n"): ["f call", "a reference", "b reference"],
     ("go", "package m\nfunc f(a ...A) []B { var c C; return D[E]{} }\n"): ["D instantiation", "A reference", "B reference", "C reference", "E reference"],
     ("go", "package m\nfunc f(a string) (b *B, err error) { return x.(l.C) }\n"): ["B reference", "l.C reference"],
     ("typescript", "let a: A | null; let b: B[]; c as C; d instanceof D; let e: n.E;\n"): ["A reference", "B reference", "C reference", "D reference", "n.E reference"],

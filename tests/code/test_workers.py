@@ -57,7 +57,17 @@ def workers() -> Iterator[Workers]:
         yield pool
 
 
-@pytest.mark.parametrize("language", PARSED)
+QUICK = ("c", "java", "kotlin", "python", "rust")
+"""Languages whose bombs every run tries; the others are tried by `make campaigns`."""
+
+
+@pytest.mark.parametrize(
+    "language",
+    [
+        pytest.param(language, marks=() if language in QUICK else pytest.mark.slow, id=language)
+        for language in PARSED
+    ],
+)
 def test_repeated_openings_cost_themselves_alone(language: str, workers: Workers) -> None:
     """Of sources that repeat one opening, each is parsed within its time, or named as not parsed and cut as text."""
     texts = [(unit * size)[:size] for unit, size in UNITS.items()] + [WORST.get(language, "/*") * 4_096]

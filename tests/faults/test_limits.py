@@ -36,7 +36,7 @@ def test_too_many_open_files(path: Path) -> None:
     free = os.open("/dev/null", os.O_RDONLY)
     os.close(free)
     failures = 0
-    for spare in range(20):
+    for spare in range(40):
         resource.setrlimit(resource.RLIMIT_NOFILE, (free + spare, hard))
         try:
             with Store.open(path) as store:
@@ -50,7 +50,7 @@ def test_too_many_open_files(path: Path) -> None:
             failures += 1
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert 0 < failures < 20
+    assert 0 < failures < 40
     with Store.open(path) as store:
         assert store.attach([SumsLeg()]) == []
         assert faults(store) == []

@@ -53,16 +53,16 @@ class RetrieveOptions:
         Raises:
             ArgumentError: an unknown name; gives the nearest one.
         """
-        check_names(options, [field.name for field in fields(cls)])
+        check_names(options, _DEFAULTS)
         return cls(**options)
 
     def changed(self) -> dict[str, Any]:
         """Those that are not the default."""
-        return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if getattr(self, field.name) is not field.default
-        }
+        values = ((name, getattr(self, name), default) for name, default in _DEFAULTS.items())
+        return {name: value for name, value, default in values if value is not default}
+
+
+_DEFAULTS = {field.name: field.default for field in fields(RetrieveOptions)}
 
 
 def retrieve(engine: Engine, query: str, k: int, options: RetrieveOptions) -> Ranking:

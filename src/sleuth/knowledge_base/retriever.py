@@ -19,7 +19,7 @@ from sleuth.types import PartReport
 
 MAX_RESULTS = 100
 """Maximum results of one request (`numberOfResults` in the service's model)."""
-_RETRIES = 2
+_RETRIES = 5
 _BACKOFF = 0.1
 
 Results = list[dict[str, Any]]

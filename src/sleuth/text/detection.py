@@ -132,8 +132,8 @@ def _by_words(sample: str, folded: str, codes: tuple[str, ...]) -> str:
 
 def _is_plausible(code: str, shares: Mapping[str, float], sample: str, words: int) -> bool:
     """Return whether a text shows what py3langid says: names and keywords look like any language to it."""
-    if code in LANGUAGES:
-        return shares.get(code, 0.0) >= _LEAST_SHARE or not sample.isascii()
+    if code in LANGUAGES and shares.get(code, 0.0) >= _LEAST_SHARE:
+        return True
     return words >= _PROSE and not sample.isascii()
 
 

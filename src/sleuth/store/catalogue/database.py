@@ -53,7 +53,8 @@ class Database:
         self.writers = ConnectionPool(lambda: record.connect(file, books, write=True), str(path))
         self._locks: list[WriterLock] = []
         self._swept = False
-        self._length = 0  # of the record's file, when it was last looked at
+        self._file = file
+        self._length = 0  # of that file, when it was last looked at
         _DATABASES.add(self)
 
     # --- connections
@@ -83,7 +84,7 @@ class Database:
         return self.readers.acquire()
 
     def _check_length(self) -> None:
-        file = self.path / self.names.record
+        file = self._file
         try:
             length = os.stat(file).st_size  # noqa: PTH116 - for every query
             if length < self._length and _is_cut_off(file):
@@ -167,7 +168,7 @@ class Database:
 
     def log_bytes(self) -> int:
         """Return the size of the log: what is committed and not yet copied into the database."""
-        return log_bytes(self.path / self.names.record)
+        return log_bytes(self._file)
 
     def checkpoint(self, *, force: bool = False) -> bool:
         """Copy the log into the database and empty it where it is long, or on request; whether that was done."""

@@ -246,8 +246,8 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         for entry in manifest.entries(connection):
             segment = open_segment(connection, views.folder, entry, views.legs, full=True)
             _, wrong = check_segment(entry, segment, full=True)
-        if wrong:
-            views.damage[entry.name] = wrong
+            if wrong:
+                views.damage[entry.name] = wrong
     if numbers := writer.repairs.restore_codebooks():
         told.append(Repair("record", f"codebooks {numbers} were damaged: restored from their copies"))
     if bad:

@@ -67,7 +67,7 @@ class AskResponse(BaseModel):
 
 _EVENTS = {
     "description": "The answer. As a stream: events `text` with a piece of it, then one `result`, or `error`.",
-    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    "content": {"text/event-stream": {}},
 }
 
 
