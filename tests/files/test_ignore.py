@@ -78,6 +78,7 @@ def code(source: FolderSource | WorktreeSource) -> set[str]:
 @example(["x.log", "a/x.log"], "", {}, "*.log\n")
 @example(["ä.md"], "?.md\n", {}, "")
 @example([".a", "a"], "[./[[z-a]*\n", {}, "")
+@example(["a"], "", {}, "\\/*\n")
 def test_left_out_as_git_does(
     tmp_path_factory: pytest.TempPathFactory, files: list[str], top: str, nested: Tree, excluded: str
 ) -> None:

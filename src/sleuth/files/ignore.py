@@ -87,9 +87,11 @@ def parse(line: str) -> IgnorePattern | None:
     negated = line.startswith("!")
     glob = line[negated:]
     folders_only = glob.endswith("/")
-    glob = _escaped_slash.sub(r"\1/", glob.removesuffix("/"))
+    glob = glob.removesuffix("/")
+    is_rooted = glob.startswith("/")  # an escaped slash is one that a path would have to begin with
+    glob = _escaped_slash.sub(r"\1/", glob)
     by_path = "/" in glob
-    matches = _matcher(glob.removeprefix("/"), by_path=by_path) if glob else None
+    matches = _matcher(glob[is_rooted:], by_path=by_path) if glob else None
     return IgnorePattern(matches, negated, folders_only, by_path) if matches else None
 
 
