@@ -11,6 +11,7 @@ from pathlib import Path
 from sleuth.arguments import check_count
 from sleuth.engine import SHARDS as NAME
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError
+from sleuth.store import sync_folder
 
 FORMAT = 1
 DEFAULT_SHARDS = 16
@@ -102,8 +103,4 @@ def write(folder: Path, layout: Layout) -> None:
         pass
     finally:
         temporary.unlink()
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(folder)
