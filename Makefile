@@ -44,18 +44,18 @@ $(VENV)-bench/.installed: pyproject.toml setup.py
 	touch $@
 
 campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, failing calls, 5,000 runs of the engine's model, 10,000 filters
-	SLEUTH_RUNS=200 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
+	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
 		tests/faults tests/code/test_workers.py tests/test_engine_model.py tests/testing/test_filters_agree.py
 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree
-	SLEUTH_FILTERS=10000 $(BIN)/python -m pytest tests/testing/test_filters_agree.py
+	SLEUTH_EXPLORE=1 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest tests/testing/test_filters_agree.py
 
 load: $(VENV)/.developed build ## the HTTP server under 100 clients for 60 s, and what it adds to a search (wrk, if installed)
 	$(BIN)/python -m benchmarks.serve_load
 	$(BIN)/python -m benchmarks.serve_overhead
 
 api: $(VENV)/.developed build ## 100 generated requests to each operation of the HTTP server; its workers
-	SLEUTH_API_EXAMPLES=100 $(BIN)/python -m pytest -m '' tests/surfaces/http/test_openapi.py
+	SLEUTH_EXPLORE=1 SLEUTH_API_EXAMPLES=100 $(BIN)/python -m pytest -m '' tests/surfaces/http/test_openapi.py
 	$(BIN)/python -m pytest -m slow tests/surfaces/http
 
 overflow: $(VENV)/.developed ## the tests over kernels that stop where a signed integer overflows
@@ -71,7 +71,7 @@ SANITIZED := tests/faults/test_crafted.py tests/faults/test_crafted_kernels.py t
 	tests/code tests/compose tests/dense tests/filters tests/lexical tests/store tests/text tests/test_engine.py
 sanitize: build/sanitize/.built ## 20,000 crafted segments and the tests of kernels, under AddressSanitizer and UBSan
 	cd build/sanitize && for tests in $(SANITIZED); do \
-		LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 SLEUTH_CRAFTED=4000 PYTHONPATH=src \
+		LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 SLEUTH_EXPLORE=1 SLEUTH_CRAFTED=4000 PYTHONPATH=src \
 		$(CURDIR)/$(BIN)/python -m pytest -n 2 $$tests || exit; done
 
 build/sanitize/.built: $(VENV)/.developed $(shell git ls-files src tests setup.py 2>/dev/null)

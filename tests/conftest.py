@@ -1,8 +1,8 @@
 """Hypothesis times no example: a busy machine is not a failing test.
 
-Where CI is set it also tries the same examples on every run, so that a failure tells of the change and not of luck;
-elsewhere it goes on exploring. Ctrl-C works in tests although a shell starts what it runs in the background with Ctrl-C
-ignored, and CI may do so.
+It tries the same examples on every run, so that a failure tells of the change and not of luck; where SLEUTH_EXPLORE is
+set (`make campaigns`) it goes on exploring. Ctrl-C works in tests although a shell starts what it runs in the
+background with Ctrl-C ignored, and CI may do so.
 """
 
 import os
@@ -10,7 +10,7 @@ import signal
 
 from hypothesis import settings
 
-settings.register_profile("sleuth", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("sleuth", deadline=None, derandomize="SLEUTH_EXPLORE" not in os.environ)
 settings.load_profile("sleuth")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
