@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from sleuth.code import CodeRetriever, index_path
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, IndexDamagedError, StoreError
+from tests.faults.descriptors import free_descriptors
 from tests.faults.proof import ROOT
 from tests.faults.test_damage import extend, flip, truncate, zero
 
@@ -187,22 +187,17 @@ def test_too_many_open_files(tmp_path: Path, sound: Path) -> None:
     index, root = tmp_path / "index", sound.parent / "root"
     shutil.copytree(sound, index)
     whole = answers(index)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = os.open("/dev/null", os.O_RDONLY)
-    os.close(free)
     failures = 0
     for spare in range(0, 24, 2):
         (root / "m0.py").write_text(f"def changed_{spare}():\n    return {spare}\n")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (free + spare, hard))
         try:
-            with open_code(index) as storage:
-                index_path(storage, root)
-            assert answers(index)
+            with free_descriptors(spare):
+                with open_code(index) as storage:
+                    index_path(storage, root)
+                assert answers(index)
         except (StoreError, CodeError) as error:
             assert not isinstance(error, IndexDamagedError), error
             failures += 1
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert 0 < failures < 12
     assert [fault for fault in faults(index) if fault.startswith("error")] == []
     assert len(answers(index)) >= len(whole) - 3

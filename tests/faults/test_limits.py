@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import resource
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +15,7 @@ from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store import Store
 from sleuth.store.catalogue import building
 from sleuth.types import Document
+from tests.faults.descriptors import free_descriptors
 from tests.store.words import SumsLeg, contents, faults, put
 
 
@@ -33,15 +32,10 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_too_many_open_files(path: Path) -> None:
     """Opening, reading and writing fail with an error of the store; nothing is taken for damaged, and all is there."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    gc.collect()  # a descriptor that is closed during the test would be one more than the limit allows
-    used = {int(file.name) for file in Path("/dev/fd").iterdir()}
-    unused = [number for number in range(soft) if number not in used]
     failures = 0
     for spare in range(40):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (unused[spare], hard))
         try:
-            with Store.open(path) as store:
+            with free_descriptors(spare), Store.open(path) as store:
                 assert store.attach([SumsLeg()]) == []
                 with store.reader() as snapshot:
                     assert len(contents(snapshot)) >= 5000
@@ -50,8 +44,6 @@ def test_too_many_open_files(path: Path) -> None:
         except StoreError as error:
             assert not isinstance(error, IndexDamagedError), error
             failures += 1
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert 0 < failures < 40
     with Store.open(path) as store:
         assert store.attach([SumsLeg()]) == []
