@@ -6,6 +6,7 @@ from sleuth.surfaces.http.keys import read_entries as read_entries
 from sleuth.surfaces.http.keys import remove_key as remove_key
 from sleuth.surfaces.http.problems import Refusal as Refusal
 from sleuth.surfaces.http.scores import unit_score as unit_score
+from sleuth.surfaces.http.server import address_of as address_of
 from sleuth.surfaces.http.server import bind as bind
 from sleuth.surfaces.http.server import build_server as build_server
 from sleuth.surfaces.http.server import log_formatter as log_formatter
@@ -13,5 +14,11 @@ from sleuth.surfaces.http.service import Call as Call
 from sleuth.surfaces.http.service import Service as Service
 from sleuth.surfaces.http.service import call_of as call_of
 from sleuth.surfaces.http.settings import ServerSettings as ServerSettings
+from sleuth.surfaces.http.warming import LOCAL as LOCAL
+from sleuth.surfaces.http.warming import Warmer as Warmer
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.surfaces.http.app import ROUTERS as ROUTERS
+from sleuth.surfaces.http.routes import direct_routes as direct_routes

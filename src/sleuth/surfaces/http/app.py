@@ -15,17 +15,17 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sleuth.errors import SleuthError
 from sleuth.surfaces.http import ask, code, dify, documents, openai, rerank, search, status
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.openapi import describe
-from sleuth.surfaces.http.problems import Dialect, problem, refusal_of
+from sleuth.surfaces.http.problems import EXPECTED, Dialect, problem, refusal_of
+from sleuth.surfaces.http.routes import direct_routes
 from sleuth.surfaces.http.service import Service
+from sleuth.surfaces.http.warming import Warmer, warm
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
@@ -44,15 +44,34 @@ class Extension:
     """A further surface on the same server: the page at `/`, MCP at `/mcp`.
 
     Attributes:
-        install: adds its routes or mounts to the application. Its requests pass the gate: in a handler
-            `call_of(request)` gives the request's key, filter and queues.
+        install: adds its routes or mounts to the application, and returns what loads ahead of the first request what
+            they need, or None. Its requests pass the gate: in a handler `call_of(request)` gives the request's key,
+            filter and queues.
         public: paths of it that need no key.
         lifespan: runs while the server does.
     """
 
-    install: Callable[[FastAPI, Service], object]
+    install: Callable[[FastAPI, Service], Warmer | None]
     public: Collection[str] = ()
     lifespan: Lifespan | None = None
+
+
+class _Application(FastAPI):
+    """FastAPI behind the gate, which also stands before FastAPI's own middleware.
+
+    Attributes:
+        outermost: what gets every request first.
+    """
+
+    outermost: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self.outermost(scope, receive, send)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that the gate let in, as FastAPI does."""
+        await super().__call__(scope, receive, send)
 
 
 def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence[Extension] = ()) -> FastAPI:
@@ -60,12 +79,11 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
     import sleuth
 
     service = Service(engine, settings)
+    warmers: list[Warmer] = []
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        warming = asyncio.create_task(
-            service.reads.run(engine.retrieve, "warm", 1)
-        )  # loads what a search needs
+        warming = asyncio.create_task(warm(service, warmers))
         async with AsyncExitStack() as stack:
             for extension in extensions:
                 if extension.lifespan is not None:
@@ -74,7 +92,7 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
         warming.cancel()
         service.close()
 
-    app = FastAPI(
+    app = _Application(
         title="Sleuth",
         version=sleuth.__version__,
         summary="Finds the passages that answer a question.",
@@ -87,18 +105,26 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
     )
     app.state.service = service
     app.openapi = partial(describe, app)  # type: ignore[method-assign]
-    for kind in (SleuthError, HTTPException, RequestValidationError):
+    for kind in EXPECTED:
         app.add_exception_handler(kind, _answer_error)
     for router in ROUTERS:
         app.include_router(router)
     public = set(status.PUBLIC)
     for extension in extensions:
-        extension.install(app, service)
+        warmer = extension.install(app, service)
+        if warmer is not None:
+            warmers.append(warmer)
         public |= set(extension.public)
-    app.add_middleware(Gate, service=service, public=frozenset(public), dialects=DIALECTS)
+    app.outermost = Gate(
+        app.answer,
+        service,
+        direct=direct_routes(ROUTERS),
+        public=frozenset(public),
+        dialects=DIALECTS,
+    )
     if settings.cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
+        app.outermost = CORSMiddleware(
+            app.outermost,
             allow_origins=list(settings.cors_origins),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type"],

@@ -62,6 +62,9 @@ class Refusal(HTTPException):
         self.errors = errors
 
 
+EXPECTED = (errors.SleuthError, StarletteHTTPException, RequestValidationError)
+"""Errors of a handler that are answers; any other is a failure of the server."""
+
 _TITLES = {
     400: "Bad request",
     401: "Key required",

@@ -110,10 +110,10 @@ class SearchResponse(BaseModel):
 @router.post("/v1/search", response_model=SearchResponse, responses=PROBLEMS | MISSING)
 async def search(body: SearchRequest, call: CurrentCall) -> Response:
     """Find the passages that answer a query."""
-    return Response(await call.read(_search, body, call), media_type="application/json")
+    return Response(await call.read(search_page, body, call), media_type="application/json")
 
 
-def _search(body: SearchRequest, call: Call) -> bytes:
+def search_page(body: SearchRequest, call: Call) -> bytes:
     """One page of a ranking, as JSON. Rankings of more hits begin alike, so a page is a piece of a longer one."""
     stated = body.model_dump(exclude={"cursor", "k", "snippets"})
     first = cursors.offset_of(body.cursor, stated) if body.cursor else 0

@@ -42,6 +42,8 @@ class Service:
         reads, writes, answers: the queues of searches, of changes (one at a time, since the index has one writer) and
             of answers that a model writes.
         keys: None where the server has none.
+        warming: the queue of what is loaded before the first request.
+        is_warm: whether all of that is loaded.
     """
 
     def __init__(self, engine: Engine, settings: ServerSettings) -> None:
@@ -49,6 +51,8 @@ class Service:
         self.reads = Lane("reads", settings.threads, settings.queue)
         self.writes = Lane("writes", 1, settings.queue)
         self.answers = Lane("answers", ANSWERS * settings.threads, settings.queue)
+        self.warming = Lane("warming", 1, 1)
+        self.is_warm = False
         self.keys = KeyFile(settings.keys) if settings.keys else None
         self.metrics = Metrics()
         self.resources = ExitStack()
@@ -122,7 +126,7 @@ class Service:
 
     def close(self) -> None:
         """Finish the work that was accepted, then close what handlers opened; the engine stays open."""
-        for lane in (self.reads, self.writes, self.answers):
+        for lane in (self.reads, self.writes, self.answers, self.warming):
             lane.close()
         self.resources.close()
 

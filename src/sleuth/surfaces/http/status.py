@@ -11,7 +11,7 @@ from starlette.responses import Response
 from sleuth.errors import SleuthError
 from sleuth.surfaces.http.answers import PROBLEMS, json_response
 from sleuth.surfaces.http.metrics import CONTENT_TYPE
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
 from sleuth.surfaces.http.service import CurrentCall
 
 router = APIRouter(tags=["status"])
@@ -47,7 +47,11 @@ async def livez() -> Response:
 
 @router.get("/readyz", response_model=Health, responses={503: PROBLEMS[503]})
 async def readyz(call: CurrentCall) -> Response:
-    """Searches are answered: the newest version of the index opens."""
+    """Searches are answered at full speed: what they need is loaded, and the newest version of the index opens."""
+    if not call.service.is_warm:
+        raise Refusal(
+            503, "WarmingError", "the server loads what requests need", {"retry-after": str(RETRY_SECONDS)}
+        )
     try:
         await call.service.reads.run(call.service.engine.refresh)
     except SleuthError as error:

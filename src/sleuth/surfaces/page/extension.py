@@ -12,7 +12,7 @@ from sleuth.surfaces.page.handlers import Page
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from sleuth.surfaces.http import Service
+    from sleuth.surfaces.http import Service, Warmer
 
 PATHS = ("/", "/source", "/symbol", "/original", "/answer", "/sign-in", "/sign-out")
 
@@ -22,7 +22,7 @@ def page_extension() -> Extension:
     return Extension(_install, public=(*PATHS, *files.PATHS))
 
 
-def _install(app: FastAPI, service: Service) -> None:
+def _install(app: FastAPI, service: Service) -> Warmer:
     page = Page(service)
     routes = {
         "/": (page.results, "GET"),
@@ -37,3 +37,4 @@ def _install(app: FastAPI, service: Service) -> None:
         app.router.add_route(path, endpoint, methods=[method], include_in_schema=False)
     for path in files.PATHS:
         app.router.add_route(path, partial(files.answer, path), methods=["GET"], include_in_schema=False)
+    return page.warm

@@ -12,7 +12,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 
 from sleuth.errors import SleuthError
 from sleuth.filters import to_text
-from sleuth.surfaces.http import Refusal, call_of
+from sleuth.surfaces.http import LOCAL, Refusal, call_of
 from sleuth.surfaces.page import files, lookup
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
 from sleuth.surfaces.page.state import State
@@ -20,7 +20,7 @@ from sleuth.surfaces.page.state import State
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from sleuth.surfaces.http import Service
+    from sleuth.surfaces.http import Call, Service
 
 
 class Page:
@@ -37,6 +37,14 @@ class Page:
         )
         self._environment.globals |= {"file": files.address, "has_keys": service.keys is not None}
         self._offered = tuple(service.settings.sources)
+
+    def warm(self, call: Call, query: str) -> None:
+        """Find and render a page as for a reader; an answer too, where no model writes it."""
+        sources = tuple(name for name in self._offered if name.partition(":")[0] in LOCAL)
+        if sources:
+            has_model = self._service.settings.model is not None
+            state = State(query, sources=sources, with_answer=not has_model)
+            self._render("results.html", state, milliseconds=0.0, **lookup.results(call, state))
 
     async def results(self, request: Request) -> Response:
         """The question field, and what is found."""

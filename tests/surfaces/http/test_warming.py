@@ -1,0 +1,77 @@
+"""A server says that it is ready when what requests need is loaded."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from threading import Event, Thread
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from sleuth import Engine
+from sleuth.surfaces.http import (
+    Call,
+    Extension,
+    ServerSettings,
+    Service,
+    Warmer,
+    address_of,
+    bind,
+    build_server,
+)
+from sleuth.surfaces.page import page_extension
+
+from .conftest import make_index
+
+
+def wait_until_ready(url: str) -> None:
+    """Ask until the server is ready, for a minute at most."""
+    ends = time.monotonic() + 60
+    while httpx.get(f"{url}/readyz").status_code != 200:
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+
+
+def test_ready_means_warm(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """/readyz is 503 until all is loaded; searches are answered meanwhile; a warmer that fails is logged."""
+    release = Event()
+    queries: list[str] = []
+
+    def wait(_: Call, query: str) -> None:
+        queries.append(query)
+        assert release.wait(60)
+
+    def fail(_: Call, __: str) -> None:
+        raise OSError("no such model")
+
+    def install(warmer: Warmer) -> Extension:
+        def add_nothing(_: FastAPI, __: Service) -> Warmer:
+            return warmer
+
+        return Extension(add_nothing)
+
+    settings = ServerSettings(port=0)
+    listener = bind(settings)
+    url = address_of(listener)
+    with Engine.open(make_index(tmp_path / "index")) as engine:
+        extensions = [page_extension(), install(wait), install(fail)]
+        server = build_server(engine, settings, extensions=extensions)
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            ready = httpx.get(f"{url}/readyz")
+            assert (ready.status_code, ready.json()["code"]) == (503, "WarmingError")
+            assert ready.headers["retry-after"] == "1"
+            assert httpx.get(f"{url}/livez").status_code == 200
+            assert httpx.post(f"{url}/v1/search", json={"query": "tokens"}).status_code == 200
+            release.set()
+            wait_until_ready(url)
+        finally:
+            release.set()
+            server.should_exit = True
+            thread.join()
+    assert queries == ["A bucket holds at most fifty tokens."]
+    failures = [record for record in caplog.records if record.getMessage() == "warming failed"]
+    assert [str(record.exc_info[1]) for record in failures if record.exc_info] == ["no such model"]
