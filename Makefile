@@ -9,7 +9,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test browser check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize clean
+.PHONY: help demo test browser check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,17 +69,23 @@ overflow: $(VENV)/.developed ## the tests over kernels that stop where a signed 
 SANITIZE := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow
 SANITIZED := tests/faults/test_crafted.py tests/faults/test_crafted_kernels.py tests/faults/test_crafted_index.py \
 	tests/code tests/compose tests/dense tests/filters tests/lexical tests/store tests/text tests/test_engine.py
+CRAFTED := 4000
 sanitize: build/sanitize/.built ## 20,000 crafted segments and the tests of kernels, under AddressSanitizer and UBSan
-	cd build/sanitize && for tests in $(SANITIZED); do \
-		LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 SLEUTH_EXPLORE=1 SLEUTH_CRAFTED=4000 PYTHONPATH=src \
-		$(CURDIR)/$(BIN)/python -m pytest -n 2 $$tests || exit; done
+	git ls-files -z src tests | tar -c --null -T - | tar -x -C build/sanitize
+	@cd build/sanitize && failed=; for tests in $(SANITIZED); do \
+		LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 SLEUTH_EXPLORE=1 SLEUTH_CRAFTED=$(CRAFTED) PYTHONPATH=src \
+		$(CURDIR)/$(BIN)/python -m pytest -n 2 $$tests || failed="$$failed $$tests"; done; \
+	if [ -n "$$failed" ]; then echo "Reports or failures in:$$failed"; exit 1; fi; echo "0 reports in $(SANITIZED)"
 
-build/sanitize/.built: $(VENV)/.developed $(shell git ls-files src tests setup.py 2>/dev/null)
+build/sanitize/.built: $(VENV)/.developed $(KERNELS) setup.py
 	rm -rf build/sanitize && mkdir -p build/sanitize
 	git ls-files -z | tar -c --null -T - | tar -x -C build/sanitize
 	cd build/sanitize && CFLAGS="$(SANITIZE) -O1 -g1 -fno-omit-frame-pointer" LDFLAGS="$(SANITIZE)" \
 		$(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@
+
+fuzz: $(VENV)/.developed build ## 50,000 mutated files and sources, each read within stated time and memory
+	SLEUTH_FUZZ=1900 $(BIN)/python -m pytest -n 2 tests/fuzz
 
 check: $(VENV)/.developed ## style and types
 	$(BIN)/ruff check .

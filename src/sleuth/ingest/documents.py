@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from sleuth.ingest.language import AUTO, with_language
+from sleuth.ingest.language import with_language
+from sleuth.ingest.options import AUTO
 from sleuth.ingest.reports import AddReport
 from sleuth.ingest.validate import PreparedDocument, prepare
 from sleuth.store import BATCH_BYTES, DocumentBatch, Known

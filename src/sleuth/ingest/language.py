@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from typing import Any
 
-from sleuth.errors import ArgumentError
 from sleuth.files import CODE
+from sleuth.ingest.options import AUTO
 from sleuth.ingest.validate import identify
 from sleuth.text import ENGLISH, detect_language
 from sleuth.types import Document
-
-AUTO: Final = "auto"
-_code = re.compile("[a-z]{2,3}")
-
-
-def check_language(value: str) -> str:
-    """Return an option for the language of documents: a code of ISO 639, or "auto"."""
-    if not isinstance(value, str) or not (value == AUTO or _code.fullmatch(value)):
-        raise ArgumentError(f"language must be 'auto' or a code such as 'de' or 'fr', got {value!r}")
-    return value
 
 
 def with_language(document: Document, language: str = AUTO) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -10,8 +11,9 @@ from typing import Any, Final
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
-from sleuth.ingest.language import AUTO, check_language
-from sleuth.ingest.validate import check_metadata
+
+AUTO: Final = "auto"
+"""The option for documents whose language is to be detected."""
 
 MAX_BYTES: Final = 64 << 20
 """Default limit of file size, 64 MiB; CSV and JSONL files are read row by row and have no such limit."""
@@ -95,8 +97,11 @@ class ReadOptions:
                     f"{name} must be none of those that the engine writes itself ({', '.join(sorted(RESERVED))}), "
                     f"got {', '.join(sorted(reserved))}: give them another name"
                 )
-        check_metadata(self.metadata)
         check_language(self.language)
+        if self.metadata:
+            from sleuth.ingest.validate import check_metadata
+
+            check_metadata(self.metadata)
 
     def reading(self, *, rows: bool) -> str:
         """Return a digest of the options that change the documents of a file; "" if none is set.
@@ -121,6 +126,14 @@ class ReadOptions:
         return " ".join(map(str, values))
 
 
+def check_language(value: str) -> str:
+    """Return an option for the language of documents: a code of ISO 639, or "auto"."""
+    if not isinstance(value, str) or not (value == AUTO or _language.fullmatch(value)):
+        raise ArgumentError(f"language must be 'auto' or a code such as 'de' or 'fr', got {value!r}")
+    return value
+
+
+_language = re.compile("[a-z]{2,3}")
 _OF_ROWS: Final = ("text_fields", "metadata_fields", "id_field", "title_field", "max_row_bytes")
 
 DEFAULT: Final = ReadOptions()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import zipfile
 from dataclasses import replace
@@ -140,6 +142,29 @@ def test_a_row_of_too_many_fields(tmp_path: Path) -> None:
     assert isinstance(record, Skipped)
     assert record.reason == "more than 100,000 fields"
     assert seconds + more < 4
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.csv", b"n" * 1_001 + b"\n" + b"x\n" * 3),
+        ("a.json", b'{"' + b"n" * 600 + b'": {"' + b"m" * 600 + b'": 1}}'),
+    ],
+)
+def test_a_long_name_of_a_field(tmp_path: Path, name: str, data: bytes) -> None:
+    """Each value is written after its name, so one long name would make gigabytes of a small file: it is refused."""
+    (record,), _ = timed(tmp_path, name, data)
+    assert isinstance(record, Skipped)
+    assert record.reason.endswith("a field's name of more than 1,000 characters")
+
+
+def test_processes_that_read_start_quickly() -> None:
+    """They load neither pydantic nor numpy, which take four times as long to import as all the rest."""
+    modules = ("sleuth.ingest.extraction.worker", "sleuth.ingest.loaders.large_worker")
+    for module in modules:
+        code = f"import {module}, sys; print(*{{'numpy', 'pydantic'}}.intersection(sys.modules))"
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert ran.stdout.strip() == ""
 
 
 def test_a_csv_with_an_odd_byte_in_each_line(tmp_path: Path) -> None:

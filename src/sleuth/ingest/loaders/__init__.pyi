@@ -5,3 +5,6 @@ from sleuth.ingest.loaders.registry import load_here as load_here
 from sleuth.ingest.loaders.registry import register_loader as register_loader
 
 __all__: list[str]
+
+# Not public: for tests.
+from sleuth.ingest.loaders.large import LARGE as LARGE

@@ -14,8 +14,8 @@ from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
 
 LARGE: Final = 256 << 10
-"""Files of more bytes are read by a process. Smaller ones are read in the program: every step of the readers of text,
-Markdown, code and rows is linear, so that they take a second and 100 MB at most."""
+"""Files of more bytes are read by a process. Smaller ones are read in the program, where every step is linear: see
+docs/decisions/reading-under-limits.md for what the worst of them take."""
 _BYTES_PER_SECOND: Final = 1_000_000
 """Each second's worth of bytes gives a file another second of CPU time."""
 
@@ -48,12 +48,13 @@ def _plain(options: ReadOptions) -> dict[str, Any]:
     }
 
 
-def _read(items: list[dict[str, Any]], body: bytes) -> Iterator[Document | Skipped]:
+def _read(items: list[list[Any]], body: bytes) -> Iterator[Document | Skipped]:
+    """Yield what a process put into an answer: documents as [bytes of text, metadata, id], rows as [path, reason]."""
     at = 0
-    for item in items:
-        if "reason" in item:
-            yield Skipped(item["path"], item["reason"], "row")
+    for first, *rest in items:
+        if isinstance(first, str):
+            yield Skipped(first, rest[0], "row")
         else:
-            text = body[at : at + item["size"]].decode("utf-8", "surrogatepass")
-            at += item["size"]
-            yield Document(text, item["metadata"], id=item["id"])
+            metadata, id = rest
+            yield Document(body[at : at + first].decode("utf-8", "surrogatepass"), metadata, id=id)
+            at += first

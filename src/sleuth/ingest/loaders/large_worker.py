@@ -39,17 +39,18 @@ def answers(request: Mapping[str, Any], _: bytes) -> Iterator[tuple[dict[str, An
         yield {"error": f"{type(error).__name__}: {error}", "kind": "unreadable"}, b""
 
 
-def _batches(items: Iterable[Document | Skipped]) -> Iterator[tuple[list[dict[str, Any]], bytes]]:
-    batch: list[dict[str, Any]] = []
+def _batches(items: Iterable[Document | Skipped]) -> Iterator[tuple[list[list[Any]], bytes]]:
+    """Yield lists of [bytes of text, metadata, id] of documents and [path, reason] of skipped rows, with the texts."""
+    batch: list[list[Any]] = []
     texts: list[bytes] = []
     size = 0
     for item in items:
         if isinstance(item, Skipped):
-            batch.append({"path": item.path, "reason": item.reason})
+            batch.append([item.path, item.reason])
         else:
             texts.append(item.page_content.encode("utf-8", "surrogatepass"))
             size += len(texts[-1])
-            batch.append({"size": len(texts[-1]), "metadata": item.metadata, "id": item.id})
+            batch.append([len(texts[-1]), item.metadata, item.id])
         if size >= _AT_ONCE or len(batch) >= _ITEMS:
             yield batch, b"".join(texts)
             batch, texts, size = [], [], 0

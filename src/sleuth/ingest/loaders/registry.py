@@ -16,7 +16,6 @@ from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.large import LARGE, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
-from sleuth.ingest.validate import check
 from sleuth.types import Document
 
 Loader: TypeAlias = Callable[[FileBytes, ReadOptions], Iterable[Document | Skipped]]
@@ -144,6 +143,8 @@ def load_here(entry: FileEntry, kind: str, options: ReadOptions) -> Iterator[Doc
 
 def _checked(document: Document, file: str) -> Document | Skipped:
     """Return the document, or a `Skipped` with the reason if it is a row that the index cannot keep."""
+    from sleuth.ingest.validate import check
+
     try:
         check(document)
     except ArgumentError as error:

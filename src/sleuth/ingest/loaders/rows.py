@@ -24,6 +24,9 @@ _TITLES: Final = ("title", "name", "Title", "Name")
 _DEPTH: Final = 100
 _FIELDS: Final = 100_000
 _TOO_MANY: Final = f"more than {_FIELDS:,} fields"
+_NAME: Final = 1_000
+"""Characters of a field's name at most: each value is written after its name, so a long one multiplies a small file."""
+_LONG_NAME: Final = f"a field's name of more than {_NAME:,} characters"
 _VALUES: Final = 5_000_000
 """Values of one JSON file: Python needs about 100 bytes for each."""
 _TOO_LONG: Final = "\0too long"
@@ -66,6 +69,8 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
         first, _ = next(rows, ([], _NO_LINES))
     if isinstance(first, _RowError):
         raise LoadError(file.entry.source, f"in its first row: {first}")
+    if any(len(name) > _NAME for name in first):
+        raise LoadError(file.entry.source, f"in its first row: {_LONG_NAME}", kind="limits")
     names = _names(first)
     for number, (values, span) in enumerate(rows, 1):
         if isinstance(values, _RowError):
@@ -324,6 +329,8 @@ def _flat(value: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, A
     """Yield fields of nested objects by their path; a list of plain values is one field."""
     if depth > _DEPTH:
         raise _RowError("nested too deeply")
+    if len(prefix) > _NAME:
+        raise _RowError(_LONG_NAME)
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flat(inner, f"{prefix}.{key}" if prefix else key, depth + 1)

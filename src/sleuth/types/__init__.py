@@ -1,0 +1,5 @@
+"""Documents, chunks, and ranked passages with their explanation."""
+
+from sleuth.lazy import exports_of
+
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

@@ -1,0 +1,59 @@
+"""Documents, and the chunks that they are cut into. Processes that read files import no more than this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Document:
+    """A text with metadata: what loaders write and `Engine.add` takes.
+
+    Args:
+        page_content: the text.
+        metadata: anything JSON can hold; `source` and `title` have a meaning to the engine.
+        id: names the document in the index; its `source` where None, a hash of its content where that is missing too.
+    """
+
+    __slots__ = ("id", "metadata", "page_content")
+
+    def __init__(
+        self, page_content: str, metadata: dict[str, Any] | None = None, *, id: str | None = None
+    ) -> None:
+        self.page_content = page_content
+        self.metadata: dict[str, Any] = {} if metadata is None else metadata
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"Document(page_content='{str(self.page_content)[:50]}...', metadata={self.metadata})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Document):
+            return NotImplemented
+        return (self.page_content, self.metadata, self.id) == (other.page_content, other.metadata, other.id)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a document: the unit that is indexed and found.
+
+    Attributes:
+        text: exactly `document.page_content[start:end]`.
+        start, end: character offsets in the document, half open.
+        start_line, end_line: lines of the document, 1-based, inclusive.
+        page: page of the source, 1-based; None where it has no pages.
+        fields: other searchable texts of this passage, such as `heading` ("Guide > Install").
+        metadata: values of this passage alone, laid over the document's.
+    """
+
+    text: str
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+    page: int | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)

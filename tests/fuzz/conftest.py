@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth.files import ProcessEndedError, Processes
+
+INPUTS = int(os.environ.get("SLEUTH_FUZZ", "8"))
+"""Inputs of each reader and language."""
+MEMORY = 200 << 20
+"""Bytes that a file may take that is read in the program."""
+SECONDS = 5.0
+"""CPU time that it may take: five times what the worst one does, so that a slow machine does not matter."""
+HOME = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def readers() -> Iterator[Processes]:
+    """Processes that read as the program does, under limits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(HOME))
+        processes = Processes("tests.fuzz.reader", MEMORY)
+        yield processes
+        processes.close()
+
+
+def read(readers: Processes, reader: str, name: str, data: bytes, seed: str) -> None:
+    try:
+        answer = readers.ask({"reader": reader, "name": name}, data, SECONDS).head
+    except ProcessEndedError as error:
+        pytest.fail(f"{seed}: {name} of {len(data):,} bytes ended its reader: {error.limit or error.ending}")
+    assert "untyped" not in answer, f"{seed}: {name} of {len(data):,} bytes: {answer['untyped']}"

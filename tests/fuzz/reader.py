@@ -1,0 +1,76 @@
+"""The process that reads fuzzed inputs as the program reads small files: `python -m tests.fuzz.reader BYTES`.
+
+Time and memory are bounded by the kernel, so that an input that needs more ends this process instead of the test.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sleuth.code.parsing import Analyser
+from sleuth.errors import LoadError
+from sleuth.files import serve
+from sleuth.ingest import FileEntry, ReadOptions, Skipped, prepare, with_language
+from sleuth.ingest.loaders import kind_of, load_here
+from sleuth.text import Chunker
+from sleuth.types import Document
+
+FOLDER = Path(tempfile.mkdtemp(prefix="sleuth-fuzz-"))
+CHUNKER = Chunker()
+OPTIONS = ReadOptions()
+
+
+def read_document(name: str, data: bytes) -> int:
+    """Read a file with its loader, find its language, cut it and prepare it for the index; count the chunks."""
+    path = FOLDER / name
+    path.write_bytes(data)
+    entry = FileEntry(str(path), str(path), name, len(data), 0)
+    kind = kind_of(name, data[:8192])
+    chunks = 0
+    for item in load_here(entry, kind, OPTIONS):
+        if isinstance(item, Document):
+            item.metadata = {"source": str(path), "path": name, "type": kind, **item.metadata}
+            document = with_language(item)
+            prepare(document)
+            chunks += len(CHUNKER.split(document))
+        else:
+            assert isinstance(item, Skipped)
+    return chunks
+
+
+def answers(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield what reading a file came to: how many chunks, or the error that says why there are none."""
+    began = time.process_time()
+    answer: dict[str, Any]
+    try:
+        if request["reader"] == "code":
+            analysed = ANALYSER.analyse(request["name"], data)
+            answer = {
+                "chunks": len(analysed.chunk_texts.get("body", ())),
+                "skip": analysed.skip or analysed.failure,
+            }
+        else:
+            answer = {"chunks": read_document(request["name"], data)}
+    except LoadError as error:
+        answer = {"skip": error.reason}
+    except (MemoryError, RecursionError) as error:
+        answer = {"untyped": type(error).__name__, "spent": True}
+    except Exception as error:  # noqa: BLE001 - whatever escapes is what the fuzzer looks for
+        answer = {"untyped": f"{type(error).__name__}: {error}"}
+    yield {**answer, "seconds": time.process_time() - began}, b""
+
+
+if __name__ == "__main__":
+    with Analyser() as ANALYSER:
+        for name, text in (
+            ("warm.md", b"---\na: 1\n---\n# Words\n\nSome words.\n"),
+            ("warm.csv", b"a,b\n1,2\n"),
+        ):
+            read_document(name, text)
+        ANALYSER.analyse("warm.py", b"def f(): pass\n")
+        serve(int(sys.argv[1]), answers)

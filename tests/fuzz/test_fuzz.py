@@ -1,0 +1,104 @@
+"""Whatever a file holds, reading it ends within stated time and memory, with text or a reason.
+
+Every run tries a few inputs of each reader and language; `make fuzz` tries 50,000.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from sleuth.code.parsing import IN_PLACE_BYTES, LANGUAGES
+from sleuth.files import Processes
+from sleuth.ingest.extraction import ExtractionError, Extractors
+from tests.code.stored import ENDINGS
+from tests.code.test_parse import SOURCES
+from tests.fuzz.conftest import HOME, INPUTS, read
+from tests.fuzz.mutating import mutate
+from tests.ingest.files import docx_of, pdf_of
+
+EXTRACTION_SECONDS, EXTRACTION_MEMORY = 2, 400 << 20
+
+MARKDOWN = (
+    b"---\ntitle: Words\ntags: [a, b]\nnested:\n  key: 'value'\n---\n"
+    b"# One\n\nText with `code`.\n\n## Two\n\n- a\n- b\n\n|a|b|\n|-|-|\n",
+    b"+++\ntitle = 'Words'\na.b = [1, 2]\n[table]\nx = 1\n+++\n"
+    b"Title\n=====\n\n```py\ncode\n```\n\n> quoted\n\n[link](to) *bold*\n",
+)
+ROWS = (
+    b'name,about,year\nAda,"said, she",1815\nGrace,"two\nlines",1906\n',
+    "név;ár\nkávé;5\n".encode("latin-1"),
+)
+CORPUS: dict[str, tuple[bytes, ...]] = {
+    "a.md": (*MARKDOWN, (HOME / "README.md").read_bytes()),
+    "a.rst": (b"Title\n=====\n\n.. note::\n\n   text\n\nTwo\n---\n\nword::\n\n  code\n\n+-+-+\n|a|b|\n+-+-+\n",),
+    "a.txt": (b"Words. More words!\n\nAnother paragraph, e.g. this.\n",
+              "Größe 中文。 שלום 😀".encode(), "привет".encode("koi8-r")),
+    "a.csv": ROWS,
+    "a.tsv": (b"a\tb\n1\t2\n\"x\ty\"\t3\n",),
+    "a.json": (b'[{"title": "T", "body": {"x": [1, 2.5, null]}}, {"a": "\\u00e9"}]', b'{"a": {"b": [{"c": 1}]}}'),
+    "a.jsonl": (b'{"a": 1}\n{"b": [1, {"c": "d"}]}\n', b'"text"\n[1]\n'),
+    "a.html": (b"<html><head><title>T</title></head><body><h1>H</h1>"
+               b"<p>Words <b>bold</b><ul><li>x</ul><table><tr><td>c</table>",),
+    "a.unknown": (b"#!/bin/sh\necho x\n", b"<!doctype html><p>x", b"%PDF-1.4\n"),
+}  # fmt: skip
+
+
+def pdf() -> bytes:
+    return pdf_of("BT /F1 12 Tf (words) Tj ET", "/Font << /F1 3 0 R >>", [])
+
+
+EXTRACTED = {
+    "html": CORPUS["a.html"],
+    "pdf": (pdf(),),
+    "docx": (
+        docx_of("<w:p><w:r><w:t>words</w:t></w:r></w:p><w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl>"),
+    ),
+}
+PARSED = [name for name, language in LANGUAGES.items() if language.package]
+
+
+@pytest.fixture(scope="module")
+def extractors() -> Iterator[Extractors]:
+    processes = Extractors(EXTRACTION_SECONDS, EXTRACTION_MEMORY)
+    yield processes
+    processes.close()
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_documents(readers: Processes, name: str) -> None:
+    """Mutated files of text and rows are read, cut and prepared, or refused with a reason."""
+    for i in range(INPUTS):
+        rng = random.Random(f"{name} {i}")
+        read(
+            readers,
+            "document",
+            name,
+            mutate(CORPUS[name], rng, 8 << 10 if name == "a.html" else 64 << 10),
+            f"input {i}",
+        )
+
+
+@pytest.mark.parametrize("language", PARSED)
+def test_sources(readers: Processes, language: str) -> None:
+    """Mutated sources are parsed where they are read within these limits, or elsewhere, or named."""
+    name = f"a.{ENDINGS[language]}"
+    for i in range(INPUTS):
+        rng = random.Random(f"{language} {i}")
+        read(
+            readers, "code", name, mutate((SOURCES[language][0].encode(),), rng, IN_PLACE_BYTES), f"input {i}"
+        )
+
+
+@pytest.mark.parametrize("kind", EXTRACTED)
+def test_extraction(extractors: Extractors, kind: str) -> None:
+    """Mutated PDF, Word and HTML files give a text or a reason, and so does the sound file after each."""
+    sound = extractors.extract(kind, EXTRACTED[kind][0], 1 << 20).text
+    for i in range(INPUTS):
+        try:
+            extractors.extract(kind, mutate(EXTRACTED[kind], random.Random(f"{kind} {i}"), 64 << 10), 1 << 20)
+        except ExtractionError as error:
+            assert str(error), f"input {i}"
+    assert extractors.extract(kind, EXTRACTED[kind][0], 1 << 20).text == sound
