@@ -21,7 +21,7 @@ from sleuth.engine.elsewhere import opener_of
 from sleuth.engine.embedders import RecordCache, is_cheap, mixed_vectors, open_embedder, spelling_of
 from sleuth.engine.expansion import Expansion
 from sleuth.engine.fusion import Fusion
-from sleuth.engine.hooked import retrieve
+from sleuth.engine.hooked import is_hooked, retrieve_by_hooks
 from sleuth.engine.search import SearchersOfNewest, check_legs, check_query
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.filters import all_of, as_filter
@@ -206,11 +206,14 @@ class Engine(Contents, Answering):
             min_score=min_score,
             rerank=rerank,
         )
-        return retrieve(self, query, check_query(query, k), options.changed())
+        k = check_query(query, k)
+        if is_hooked(self, query, k):
+            return retrieve_by_hooks(self, query, k, options.changed())
+        return retrieval.retrieve(self, query, k, options)
 
     def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """`retrieve`, without hooks."""
-        return retrieval.retrieve(self, query, k, retrieval.RetrieveOptions.of(options))
+        return retrieval.retrieve(self, query, check_query(query, k), retrieval.RetrieveOptions.of(options))
 
     async def aretrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """`retrieve`, without blocking the event loop. When it is cancelled, the computation ends too.

@@ -37,10 +37,13 @@ class Unhooked:
         return ranking
 
 
-def retrieve(owner: Answering, query: str, k: int, options: Mapping[str, Any]) -> Ranking:
-    """Return the best `k` passages, as the hooks of plugins leave them; without such hooks, as the owner ranks them.
+def is_hooked(owner: Answering, query: str, k: int) -> bool:
+    """Return whether hooks of plugins take part in a retrieval: not in one that a hook makes, nor in a blank one."""
+    return k > 0 and owner.has_retrieval_hooks and bool(query.strip())
 
-    A hook that itself calls `retrieve` gets the ranking without hooks.
+
+def retrieve_by_hooks(owner: Answering, query: str, k: int, options: Mapping[str, Any]) -> Ranking:
+    """Return the best `k` passages, as the hooks of plugins leave them.
 
     Args:
         options: of the call, only those that are not the default: hooks need not know the others.
@@ -49,8 +52,6 @@ def retrieve(owner: Answering, query: str, k: int, options: Mapping[str, Any]) -
         ArgumentError: an option that no hook takes.
         RetrievalError: a hook failed, or refused to answer.
     """
-    if not (query.strip() and k) or not owner.has_retrieval_hooks:
-        return owner._retrieve(query, k, **options)
     rankings: list[Ranking] = []
     token = _RANKINGS.set(rankings)
     try:

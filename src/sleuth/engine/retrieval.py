@@ -10,7 +10,7 @@ from sleuth.arguments import check_names
 from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.fusion import Fusion, as_fusion
 from sleuth.engine.queries import SearchQuery, all_rows, parse_query
-from sleuth.engine.search import check_deadline, check_legs, check_query, read_items
+from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, as_filter
@@ -66,10 +66,7 @@ _DEFAULTS = {field.name: field.default for field in fields(RetrieveOptions)}
 
 
 def retrieve(engine: Engine, query: str, k: int, options: RetrieveOptions) -> Ranking:
-    """Return the best `k` passages; see `Engine.retrieve`."""
-    from sleuth.engine.selection import unknown_keys
-
-    k = check_query(query, k)
+    """Return the best `k` passages; see `Engine.retrieve`. The query and `k` are checked."""
     check_expansion(options.expand)
     least, reranker = check_min_score(options.min_score), as_reranker(options.rerank)
     deadline = check_deadline(options.deadline)
@@ -80,14 +77,15 @@ def retrieve(engine: Engine, query: str, k: int, options: RetrieveOptions) -> Ra
         legs = check_legs(options.legs, searchers.legs)
         if not k or not query.strip():
             return Ranking(())
-        notes = [] if asked is None else unknown_keys(asked, snapshot, searchers, engine.scope)
-        reading = NotedQuery(SearchQuery(query))
+        notes = _notes_on(asked, engine, snapshot)
+        text, is_lookup = query, False
+        conditions: tuple[QueryCondition, ...] = ()
         if options.syntax:
-            reading = read_query(engine, query, snapshot)
-            notes += reading.notes
-        text, conditions = reading.query.text, reading.query.conditions
-        if not text.strip():
-            return Ranking((), notes=notes)
+            parsed, more = read_query(engine, query, snapshot)
+            text, conditions, is_lookup = parsed.text, parsed.conditions, parsed.is_lookup
+            notes += more
+            if not text.strip():
+                return Ranking((), notes=notes)
         ranked = searchers.search(
             text,
             k if least is None and reranker is None else max(k, fusion.pool),
@@ -100,14 +98,23 @@ def retrieve(engine: Engine, query: str, k: int, options: RetrieveOptions) -> Ra
             deadline=deadline,
             conditions=conditions,
         )
-        if reading.query.is_lookup and not ranked.keys:
+        if is_lookup and not ranked.keys:
             ranked = looked_up(ranked, conditions, searchers, snapshot, tree)
-        elif least is not None and not reading.query.is_lookup:
+        elif least is not None and not is_lookup:
             ranked = in_common(engine, text, ranked, snapshot, least)
         items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), options, engine.scope)
     if reranker is not None:
         items = list(reranker.rerank(text, items))[:k]
     return Ranking(items, ranked.parts, notes)
+
+
+def _notes_on(tree: Filter | None, engine: Engine, snapshot: IndexSnapshot) -> list[str]:
+    """Name the keys of a filter that no document has."""
+    if tree is None:
+        return []
+    from sleuth.engine.selection import unknown_keys
+
+    return unknown_keys(tree, snapshot, engine.searchers_of(snapshot), engine.scope)
 
 
 class NotedQuery(NamedTuple):

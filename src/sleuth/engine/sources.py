@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import check_count
 from sleuth.compose import FusedRetriever, LabelledRetriever
 from sleuth.engine.answering import Answering
-from sleuth.engine.hooked import retrieve
+from sleuth.engine.hooked import is_hooked, retrieve_by_hooks
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.settings import IndexSettings
 from sleuth.types import Ranking
@@ -98,10 +98,11 @@ class Sources(Answering):
         k = check_count(k)
         if not isinstance(query, str):
             raise ArgumentError(f"query must be a string, got {query!r}")
+        if not is_hooked(self, query, k):
+            return self._retrieve(query, k, filter=filter, explain=explain)
         options = {"filter": filter, "explain": explain}
-        return retrieve(
-            self, query, k, {name: value for name, value in options.items() if value not in (None, False)}
-        )
+        changed = {name: value for name, value in options.items() if value not in (None, False)}
+        return retrieve_by_hooks(self, query, k, changed)
 
     def _retrieve(self, query: str, k: int = 10, *, filter: Any = None, explain: bool = False) -> Ranking:
         """`retrieve`, without hooks."""

@@ -23,6 +23,8 @@ def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
     Raises:
         FilterError: it cannot be read; `where` is the path or the column of the place.
     """
+    if value is None:
+        return None
     if isinstance(value, And | Or | Not | Compare):
         tree: Filter = value
     elif isinstance(value, str):
@@ -36,8 +38,6 @@ def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
         if not value:
             return None
         tree = from_bedrock(value) if is_bedrock(value) else from_mongo(value)
-    elif value is None:
-        return None
     else:
         raise FilterError(f"filter must be a filter, a dict, a text or None, got {value!r}")
     check_depth(tree)
