@@ -12,4 +12,7 @@ from sleuth.cluster.storage.versions import versions as versions
 __all__: list[str]
 
 # Not public: for tests.
+from sleuth.cluster.shards.shard import Ask as Ask
+from sleuth.cluster.shards.wire import decode as decode
+from sleuth.cluster.shards.wire import encode as encode
 from sleuth.cluster.shards.writing import ShardedWriter as ShardedWriter

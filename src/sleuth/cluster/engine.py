@@ -8,7 +8,7 @@ with ShardedEngine.open("index", create=True, shards=4) as engine:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,26 +20,83 @@ from sleuth.cluster.shards.store import ShardedStore
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
 from sleuth.filters import as_filter
+from sleuth.settings import IndexSettings
 from sleuth.store import Finding, Store, folder_at
 
 if TYPE_CHECKING:
+    from sleuth.cluster.shards.snapshot import GatheredSnapshot
+    from sleuth.dense import DenseLeg
     from sleuth.engine import SearchersOfNewest
     from sleuth.filters import Filter
+    from sleuth.lexical import LexicalLeg
     from sleuth.protocols import Embedder
-    from sleuth.settings import IndexSettings
     from sleuth.store import Repair
 
 _LEVELS = ("error", "warning", "ok")
 
 
-class ShardedEngine(Engine):
-    """An open index of many shards: adds documents and answers queries as an `Engine` over one index does.
-
-    A document belongs to a shard by a hash of its id. Rankings equal those of one index over the same documents:
-    statistics are summed over all shards, and pools are merged before they are fused. Safe to share between threads.
+class GatheredEngine(Engine):
+    """An engine over shards, wherever they are: statistics are summed over all, and pools merged before they are fused.
 
     Attributes:
         shards: how many.
+    """
+
+    def __init__(
+        self,
+        store: Any,
+        shards: int,
+        legs: tuple[LexicalLeg, DenseLeg | None],
+        deferred: Sequence[str] = (),
+        *,
+        scope: Filter | None = None,
+    ) -> None:
+        """An engine over a store of many shards.
+
+        Args:
+            store: what `Engine` asks of a `Store`, and gives `GatheredSnapshot`s.
+            legs: analyse and embed queries.
+            deferred: legs whose segments are made after commits.
+            scope: see `Engine.open`.
+        """
+        self.scope = scope
+        self._is_view = False
+        self._store = store
+        self.path = store.path
+        self.settings = IndexSettings.from_dict(store.settings)
+        self.shards = shards
+        self._lexical, self._dense = legs
+        self._deferred = tuple(deferred)
+        self._newest = GatheredOfNewest(self._lexical, self._dense)
+        self._searchers = cast("SearchersOfNewest", self._newest)
+        self.repairs: tuple[Repair, ...] = ()
+
+    def searcher(self, leg: str) -> Any:
+        """Refuse: no one searcher sees all shards.
+
+        Raises:
+            ArgumentError: always.
+        """
+        raise ArgumentError(
+            f"leg must be that of one index, got {leg!r} of {self.shards} shards: open one alone"
+        )
+
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return how rare each term is among the passages of all shards."""
+        with self._store.reader() as snapshot:
+            gathered = cast("GatheredSnapshot", snapshot)
+            return self._newest.of(gathered).idf(terms, gathered)
+
+    def status(self) -> dict[str, Any]:
+        """Counts, sizes in bytes and versions, summed over the shards; plain values, fit for JSON."""
+        return {**super().status(), "shards": self.shards}
+
+
+class ShardedEngine(GatheredEngine):
+    """An open index of many shards: adds documents and answers queries as an `Engine` over one index does.
+
+    A document belongs to a shard by a hash of its id. Rankings equal those of one index over the same documents. Safe
+    to share between threads.
     """
 
     def __init__(self, store: ShardedStore, *, scope: Filter | None = None) -> None:
@@ -48,18 +105,11 @@ class ShardedEngine(Engine):
         Args:
             scope: see `Engine.open`.
         """
-        self.scope = scope
-        self._is_view = False
-        self._shards = store
-        self._store = cast(Store, store)
         first = store.engines[0]
-        self.path = store.path
-        self.settings = first.settings
-        self.shards = len(store.engines)
-        self._lexical, self._dense, self._deferred = first._lexical, first._dense, first._deferred
-        self._newest = GatheredOfNewest(self._lexical, self._dense)
-        self._searchers = cast("SearchersOfNewest", self._newest)
-        self.repairs: tuple[Repair, ...] = tuple(
+        legs = first._lexical, first._dense
+        super().__init__(store, len(store.engines), legs, first._deferred, scope=scope)
+        self._shards = store
+        self.repairs = tuple(
             repair._replace(what=f"{name}: {repair.what}")
             for name, engine in zip(store.names, store.engines, strict=True)
             for repair in engine.repairs
@@ -136,25 +186,6 @@ class ShardedEngine(Engine):
 
             done += engine.embed(progress=tell if progress else None, timeout=timeout)
         return done
-
-    def searcher(self, leg: str) -> Any:
-        """Refuse: no one searcher sees all shards.
-
-        Raises:
-            ArgumentError: always.
-        """
-        raise ArgumentError(
-            f"leg must be that of one index, got {leg!r} of {self.shards} shards: open one alone"
-        )
-
-    def idf(self, terms: Iterable[str]) -> dict[str, float]:
-        """Return how rare each term is among the passages of all shards."""
-        with self._shards.reader() as snapshot:
-            return self._newest.of(snapshot).idf(terms, snapshot)
-
-    def status(self) -> dict[str, Any]:
-        """Counts, sizes in bytes and versions, summed over the shards; plain values, fit for JSON."""
-        return {**super().status(), "shards": self.shards}
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that each shard is whole, and that it holds documents of its own only."""

@@ -58,20 +58,43 @@ def open_published(
     manifest = versions.find(source, objects)
     _check_settings(settings, manifest, source)
     with ExitStack() as stack:
-        view = stack.enter_context((cache or Cache()).view(manifest, objects))
         model = open_embedder(str(manifest.settings["embedder"]), embedder, path=str(source))
-        engines = []
-        for part in manifest.parts:
-            store = Store.open(view / part.folder, immutable=True)
-            stack.callback(store.close)
-            engines.append(Engine(store, model, scope=None if manifest.shards else as_filter(scope)))
+        limit = as_filter(scope)
+        engines = open_parts(
+            manifest, objects, model, cache or Cache(), stack, scope=None if manifest.shards else limit
+        )
         if manifest.shards:
             names = [part.folder for part in manifest.parts]
-            engine: Engine = ShardedEngine(ShardedStore(view, engines, names), scope=as_filter(scope))
+            folder = engines[0].path.parent
+            engine: Engine = ShardedEngine(ShardedStore(folder, engines, names), scope=limit)
         else:
             (engine,) = engines
         engine.on_close(stack.pop_all().close)
     return engine
+
+
+def open_parts(
+    manifest: Manifest,
+    objects: ObjectFolder,
+    embedder: Embedder | None,
+    cache: Cache,
+    stack: ExitStack,
+    *,
+    scope: Filter | None = None,
+) -> list[Engine]:
+    """Fetch the parts of a version and open each read-only; `stack` closes them.
+
+    Raises:
+        IndexDamagedError: an object is missing or damaged; names it.
+        StoreError: the storage cannot be reached, or the parts do not fit the cache.
+    """
+    view = stack.enter_context(cache.view(manifest, objects))
+    engines = []
+    for part in manifest.parts:
+        store = Store.open(view / part.folder, immutable=True)
+        stack.callback(store.close)
+        engines.append(Engine(store, embedder, scope=scope))
+    return engines
 
 
 def _check_settings(

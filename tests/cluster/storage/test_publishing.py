@@ -174,6 +174,16 @@ def test_the_cache_is_shared_and_needs_the_storage_no_more(index: Path, s3: Any,
     assert _count(ADDRESS) == 40
 
 
+def test_a_version_can_be_open_several_times(index: Path, tmp_path: Path) -> None:
+    """A second opening of a version does not wait for the first to be closed, and both answer."""
+    address = f"file://{tmp_path / 'published'}"
+    publish(index, address)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(Engine.open, [address] * 2, timeout=60)
+    with first, second, Engine.open(address) as third:
+        assert ranking(first) == ranking(second) == ranking(third) != []
+
+
 @pytest.mark.usefixtures("s3")
 def test_the_cache_is_bounded(index: Path, tmp_path: Path) -> None:
     """Versions that nobody has open make room, an open one stays, and what cannot fit is refused."""

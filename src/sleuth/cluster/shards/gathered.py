@@ -1,206 +1,41 @@
-"""One version of all shards: a snapshot that reads from each, and searchers that gather their rankings."""
+"""Searchers of one version of all shards, which gather their rankings into that of one index."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from heapq import merge
-from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sleuth.cluster.shards.keys import KEY_BITS
-from sleuth.cluster.shards.layout import shard_of
+from sleuth.cluster.shards.keys import KEY_BITS, LOCAL
 from sleuth.cluster.shards.selection import GatheredSelection
-from sleuth.cluster.shards.shard import Ask, Shard
+from sleuth.cluster.shards.shard import Ask
+from sleuth.cluster.shards.shards import ShardsMissingError
 from sleuth.dense import DenseSearcher
 from sleuth.engine import LEGS, Fusion, PoolRequest, Pools, RankedRows, check_in_time, embedded, rank
-from sleuth.errors import EmbeddingError, RetrievalError
+from sleuth.errors import EmbeddingError
 from sleuth.lexical import Corpus, FieldLengths, FieldStatistics, LexicalSearcher, bm25_idf
-from sleuth.store import Counts, Hits, Row, StoredDocument, best_hits, no_hits
-from sleuth.types import PartReport, RetrievedItem
+from sleuth.store import Hits, best_hits, no_hits
+from sleuth.types import PartReport
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sleuth.cluster.shards.snapshot import GatheredSnapshot
     from sleuth.dense import DenseLeg
     from sleuth.engine import Asked, QueryCondition
     from sleuth.filters import Filter
     from sleuth.lexical import LexicalLeg
     from sleuth.remote import Deadline
-    from sleuth.types import Chunk, Explanation
-
-T = TypeVar("T")
+    from sleuth.types import Explanation
 
 _MOST_TOKENS = 1 << 20
 """Tokens whose frequencies are kept for one version."""
-
-
-class Scatter(Protocol):
-    """Runs a call for each of some shards."""
-
-    def __call__(self, calls: Mapping[str, Callable[[], T]]) -> tuple[dict[str, T], list[PartReport]]:
-        """Return the results of the shards that answered, by name, and a report of each that did not."""
-        ...
-
-
-def one_by_one(calls: Mapping[str, Callable[[], T]]) -> tuple[dict[str, T], list[PartReport]]:
-    """Run the calls one after the other, in this thread; what one raises is raised."""
-    return {name: call() for name, call in calls.items()}, []
-
-
-@dataclass(frozen=True)
-class GatheredSnapshot:
-    """One version of every shard, for the length of a block; reads as a `Snapshot` of one index does.
-
-    A key holds the number of its shard and the key there.
-
-    Attributes:
-        shards: by number.
-        names: of the shards, as reports name them.
-        scatter: how calls reach them.
-    """
-
-    shards: Sequence[Shard]
-    names: Sequence[str]
-    scatter: Scatter = one_by_one
-
-    @property
-    def version(self) -> int:
-        """Grows with every commit of a shard."""
-        return sum(shard.version for shard in self.shards)
-
-    @property
-    def versions(self) -> tuple[int, ...]:
-        """The version of each shard."""
-        return tuple(shard.version for shard in self.shards)
-
-    @property
-    def generation(self) -> tuple[int, ...]:
-        """Equal ones are of equal versions and have equal segments too."""
-        return tuple(shard.generation for shard in self.shards)
-
-    # --- rows by key
-
-    def _by_shard(self, keys: Iterable[int]) -> dict[int, list[int]]:
-        """Return the keys of each shard there, by its number."""
-        local: dict[int, list[int]] = {}
-        for key in keys:
-            local.setdefault(key >> KEY_BITS, []).append(key & ((1 << KEY_BITS) - 1))
-        return local
-
-    def _gathered(self, keys: Sequence[int], values_of: Callable[[Shard, list[int]], Sequence[T]]) -> list[T]:
-        """Return a value for each key, in order; each shard is asked for its own."""
-        local = self._by_shard(keys)
-        results, failures = self.scatter(
-            {
-                self.names[number]: partial(values_of, self.shards[number], some)
-                for number, some in local.items()
-            }
-        )
-        if failures:
-            raise RetrievalError(
-                "; ".join(f"{part.name} {part.status}: {part.error}" for part in failures),
-                context={"parts": [part.to_dict() for part in failures]},
-            )
-        streams = {number: iter(results[self.names[number]]) for number in local}
-        return [next(streams[key >> KEY_BITS]) for key in keys]
-
-    def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
-        """For each key (document id, n): the order by which ties break."""
-        return self._gathered(list(map(int, keys)), lambda shard, some: shard.order(some))
-
-    def ids(self, keys: Iterable[int]) -> list[str]:
-        """The chunk ids of these keys, in this order."""
-        return [f"{document_id}#{n}" for document_id, n in self.order(keys)]
-
-    def rows(self, keys: Iterable[int]) -> list[Row]:
-        """The chunks with these keys, in this order."""
-        numbers = list(map(int, keys))
-        rows = self._gathered(numbers, lambda shard, some: shard.rows(some))
-        return [row._replace(key=key) for key, row in zip(numbers, rows, strict=True)]
-
-    def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
-        """The same as hits with these scores."""
-        return [
-            RetrievedItem(id=row.id, text=row.text, metadata=dict(row.metadata), score=score)
-            for row, score in zip(self.rows(keys), scores, strict=True)
-        ]
-
-    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How well rows match the tokens of a query, shape (len(keys),)."""
-        return np.array(
-            self._gathered(
-                keys.tolist(), lambda shard, some: shard.match(query, np.array(some, np.int64)).tolist()
-            ),
-            np.float64,
-        )
-
-    def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
-        """The chunk and up to `before` and `after` chunks around it, of the same document, in order."""
-        number = key >> KEY_BITS
-        return _global(number, self.shards[number].neighbours(key & ((1 << KEY_BITS) - 1), before, after))
-
-    # --- documents
-
-    def _shard_of(self, document_id: str) -> int:
-        return shard_of(document_id, len(self.shards))
-
-    def key_of(self, chunk_id: str) -> int | None:
-        """The key of the chunk `document_id#n`; None where there is none."""
-        number = self._shard_of(chunk_id.rpartition("#")[0])
-        key = self.shards[number].key_of(chunk_id)
-        return None if key is None else number << KEY_BITS | key
-
-    def chunks_of(self, document_id: str) -> list[Row]:
-        """All chunks of a document, in order; empty where there is no such document."""
-        number = self._shard_of(document_id)
-        return _global(number, self.shards[number].chunks_of(document_id))
-
-    def documents(self, under: str | None = None) -> Iterator[StoredDocument]:
-        """Documents, shard by shard; with `under`, those whose source is this path or lies below it."""
-        return chain.from_iterable(shard.documents(under) for shard in self.shards)
-
-    def chunk_values(self, document_id: str) -> list[Chunk]:
-        """All chunks of a document as they were put."""
-        return self.shards[self._shard_of(document_id)].chunk_values(document_id)
-
-    def document(self, document_id: str) -> StoredDocument | None:
-        """A document without its text; None where there is none."""
-        return self.shards[self._shard_of(document_id)].document(document_id)
-
-    def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
-        """The documents with these keys, in this order."""
-        return self._gathered(list(map(int, keys)), lambda shard, some: shard.documents_at(some))
-
-    def by_id(self, after: str = "") -> Iterator[tuple[int, str]]:
-        """Keys and ids of documents whose id comes after this one, in order of id."""
-        streams = [_global_ids(number, shard.by_id(after)) for number, shard in enumerate(self.shards)]
-        return merge(*streams, key=_id_of)
-
-    def notes(self) -> dict[str, str]:
-        """What `Writer.note` was told, by name."""
-        return {name: value for shard in self.shards for name, value in shard.notes().items()}
-
-    def counts(self) -> Counts:
-        """How many documents and chunks."""
-        return Counts(*map(sum, zip(*(shard.counts() for shard in self.shards), strict=True)))
-
-    def uncovered(self, leg: str) -> int:
-        """How many chunks no segment of this leg holds."""
-        return sum(shard.uncovered(leg) for shard in self.shards)
-
-
-def _global_ids(number: int, ids: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    return ((number << KEY_BITS | key, name) for key, name in ids)
-
-
-def _global(number: int, rows: Sequence[Row]) -> list[Row]:
-    return [row._replace(key=number << KEY_BITS | row.key) for row in rows]
 
 
 def summed(lengths: Iterable[Mapping[str, FieldLengths]]) -> dict[str, FieldStatistics]:
@@ -219,7 +54,7 @@ class GatheredSearchers:
     Statistics are summed over the shards once for a version, and frequencies once for a token.
 
     Attributes:
-        version: the version of each shard.
+        version: grows with every commit of a shard.
         legs: names of the legs that rank, in order.
         corpus: the statistics of all shards.
     """
@@ -227,22 +62,23 @@ class GatheredSearchers:
     def __init__(self, snapshot: GatheredSnapshot, lexical: LexicalLeg, dense: DenseLeg | None) -> None:
         """Searchers of all shards, whose legs these are."""
         self.version = snapshot.version
-        self._versions = snapshot.versions
+        self._versions = snapshot.shards.versions
         # Without segments: they analyse and embed queries.
         self._dense = None if dense is None else DenseSearcher(dense, [])
         self.legs = LEGS if dense is not None else LEGS[:1]
-        results, self._failures = snapshot.scatter(
-            {name: shard.lengths for name, shard in zip(snapshot.names, snapshot.shards, strict=True)}
-        )
-        statistics = summed(results.values())
+        lengths = snapshot.try_all("lengths")
+        self._failures = lengths.failures
+        statistics = summed(lengths.values.values())
         names = {*lexical.fields, *statistics}
         self.corpus = Corpus(statistics, {name: dict[str, int]() for name in names})
         self._lexical = LexicalSearcher(lexical, [], corpus=self.corpus)
+        self._name = uuid.uuid4().hex
+        self._key_names: dict[Filter | None, frozenset[str]] = {}
 
     def show(self, snapshot: GatheredSnapshot) -> bool:
         """Whether these are the searchers of a snapshot, with the statistics of all its shards."""
         few = sum(map(len, self.corpus.frequencies.values())) < _MOST_TOKENS
-        return self._versions == snapshot.versions and not self._failures and few
+        return self._versions == snapshot.shards.versions and not self._failures and few
 
     def search(
         self,
@@ -260,7 +96,7 @@ class GatheredSearchers:
     ) -> RankedRows:
         """The best `k` rows of all shards that match the filter; see `Searchers.search`."""
         return rank(
-            GatheredVersion(self, snapshot, deadline),
+            GatheredVersion(self, replace(snapshot, deadline=deadline)),
             query,
             k,
             tree,
@@ -284,10 +120,7 @@ class GatheredSearchers:
         request = PoolRequest(k, tree, False, True, exact)
         hits, failures = self.gather({"dense": vector}, request, snapshot)
         if failures:
-            raise RetrievalError(
-                "; ".join(f"{part.name} {part.status}: {part.error}" for part in failures),
-                context={"parts": [part.to_dict() for part in failures]},
-            )
+            raise ShardsMissingError(failures)
         return hits["dense"]
 
     def idf(self, terms: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
@@ -321,11 +154,17 @@ class GatheredSearchers:
         self, snapshot: GatheredSnapshot, tree: Filter | None, *, query: str | None = None
     ) -> GatheredSelection:
         """The rows of all shards that match a filter and hold a word of the query, to be counted."""
-        return GatheredSelection([shard.select(tree, query) for shard in snapshot.shards])
+        return GatheredSelection(snapshot, tree, query)
 
     def key_names(self, snapshot: GatheredSnapshot, scope: Filter | None) -> frozenset[str]:
         """The metadata keys of what a filter lets through."""
-        return frozenset[str]().union(*(shard.key_names(scope) for shard in snapshot.shards))
+        names = self._key_names.get(scope)
+        if names is None:
+            answers = snapshot.try_all("key_names", scope)
+            names = frozenset[str]().union(*answers.values.values())
+            if not answers.failures:
+                self._key_names[scope] = names
+        return names
 
     def knowledge(self, query: str) -> float:
         """How well the embedder knows the language of a query."""
@@ -339,27 +178,63 @@ class GatheredSearchers:
     def gather(
         self, asked: Mapping[str, Asked], request: PoolRequest, snapshot: GatheredSnapshot
     ) -> tuple[dict[str, Hits], list[PartReport]]:
-        """Return the best rows of each leg over all shards, and a report of each shard that did not answer."""
+        """Return the best rows of each leg over all shards, and a report of each shard that did not answer.
+
+        Each shard is asked for its fair share and some more; one whose answer may go on among the best is asked again
+        for all.
+        """
+        tokens: Mapping[str, Iterable[str]] = {}
         failures = list(self._failures)
         if isinstance(query := asked.get("lexical"), str):
-            failures += self._count(self._lexical.analyse(query), snapshot)
-        lost = {part.name for part in failures}
+            tokens = self._lexical.analyse(query)
+            failures += self._count(tokens, snapshot)
+        names = snapshot.shards.names
+        lost = frozenset(map(names.index, {part.name for part in failures}))
         # Ties within a shard are put in order here, with those of other shards.
-        ask = Ask(asked, replace(request, ordered=False), self.corpus)
-        results, more = snapshot.scatter(
-            {
-                name: partial(shard.pools, ask)
-                for name, shard in zip(snapshot.names, snapshot.shards, strict=True)
-                if name not in lost
-            }
-        )
-        numbers = {name: number for number, name in enumerate(snapshot.names)}
-        pools = {numbers[name]: pools for name, pools in results.items()}
+        whole = self._ask_of(asked, replace(request, ordered=False), tokens)
+        share = replace(whole, request=replace(whole.request, depth=share_of(request.depth, len(names))))
+        answers = snapshot.try_all("pools", share, without=lost)
+        pools: dict[int, dict[str, Hits]] = answers.values
         hits = {
             leg: merged({number: some[leg] for number, some in pools.items()}, request, snapshot)
             for leg in asked
         }
-        return hits, failures + more
+        unsure = {
+            number
+            for number, some in pools.items()
+            for leg, pool in some.items()
+            if goes_on(pool, share.request.depth, hits[leg], request.depth)
+        }
+        if unsure:
+            again = snapshot.try_some("pools", dict.fromkeys(sorted(unsure), (whole,)))
+            pools |= again.values
+            failures += again.failures
+            hits = {
+                leg: merged({number: some[leg] for number, some in pools.items()}, request, snapshot)
+                for leg in asked
+            }
+        return hits, failures + answers.failures
+
+    def _ask_of(
+        self, asked: Mapping[str, Asked], request: PoolRequest, tokens: Mapping[str, Iterable[str]]
+    ) -> Ask:
+        """Return what shards are asked, with the frequencies of the tokens that the query has."""
+        frequencies = {
+            field: {token: self.corpus.frequencies[field][token] for token in some}
+            for field, some in tokens.items()
+        }
+        return Ask(asked, request, self._name, Corpus(self.corpus.statistics, frequencies))
+
+    def explain(self, snapshot: GatheredSnapshot, leg: str, asked: Asked, key: int) -> Explanation:
+        """Why a leg gives this row its score."""
+        tokens = self._lexical.analyse(asked) if isinstance(asked, str) else {}
+        ask = self._ask_of({leg: asked}, PoolRequest(1, None, False, False, False), tokens)
+        number = key >> KEY_BITS
+        answers = snapshot.try_some("explain", {number: (ask, leg, key & LOCAL)})
+        if answers.failures:
+            raise ShardsMissingError(answers.failures)
+        explanation: Explanation = answers.values[number]
+        return explanation
 
     def _count(self, tokens: Mapping[str, Iterable[str]], snapshot: GatheredSnapshot) -> list[PartReport]:
         """Sum how many rows of each shard hold these tokens, for those that are not known yet."""
@@ -370,19 +245,30 @@ class GatheredSearchers:
         }
         if not any(unknown.values()):
             return []
-        results, failures = snapshot.scatter(
-            {
-                name: partial(shard.frequencies, unknown)
-                for name, shard in zip(snapshot.names, snapshot.shards, strict=True)
-            }
-        )
+        answers = snapshot.try_all("frequencies", unknown)
         for field, some in unknown.items():
-            held = [result[field] for result in results.values() if field in result]
-            counts = {token: sum(df[token] for df in held) for token in some}
-            frequencies[field] |= counts
-        if failures:  # the sums lack a shard: the next query asks again
-            self._failures = failures
-        return failures
+            parts = [part[field] for part in answers.values.values() if field in part]
+            frequencies[field] |= {token: sum(df[token] for df in parts) for token in some}
+        if answers.failures:  # the sums lack a shard: the next query asks again
+            self._failures = answers.failures
+        return answers.failures
+
+
+def share_of(depth: int, shards: int) -> int:
+    """Return how many rows to ask of each shard for the best `depth` of all.
+
+    Documents are spread by a hash, so how many of the best rows are in one shard is binomial: it exceeds its mean by
+    six standard deviations about once in 10^9 times.
+    """
+    mean = depth / shards
+    return min(depth, math.ceil(mean + 6 * math.sqrt(mean)) + 8)
+
+
+def goes_on(pool: Hits, limit: int, best: Hits, depth: int) -> bool:
+    """Return whether a shard's rows beyond the `limit` that it gave may be among the best `depth` of all."""
+    if len(pool) < limit or limit >= depth:
+        return False
+    return len(best) < depth or bool(pool.scores[-1] >= best.scores[-1])
 
 
 def merged(hits: Mapping[int, Hits], request: PoolRequest, snapshot: GatheredSnapshot) -> Hits:
@@ -417,7 +303,6 @@ class GatheredVersion:
 
     searchers: GatheredSearchers
     snapshot: GatheredSnapshot
-    deadline: Deadline | None = None
 
     @property
     def token_weight(self) -> float:
@@ -435,8 +320,8 @@ class GatheredVersion:
         started = time.perf_counter()
         for leg in legs:
             try:
-                asked[leg] = self.searchers.ask(leg, query, self.deadline)
-                check_in_time(self.deadline)
+                asked[leg] = self.searchers.ask(leg, query, self.snapshot.deadline)
+                check_in_time(self.snapshot.deadline)
             except TimeoutError as error:
                 asked.pop(leg, None)
                 parts[leg] = PartReport(leg, "abandoned", time.perf_counter() - started, error=str(error))
@@ -460,8 +345,7 @@ class GatheredVersion:
 
     def explain(self, leg: str, asked: Asked, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        shard = self.snapshot.shards[key >> KEY_BITS]
-        return shard.explain(asked, key & ((1 << KEY_BITS) - 1), self.searchers.corpus)
+        return self.searchers.explain(self.snapshot, leg, asked, key)
 
 
 class GatheredOfNewest:
@@ -483,8 +367,3 @@ class GatheredOfNewest:
     def forget(self) -> None:
         """Let go of them."""
         self._searchers = None
-
-
-def _id_of(entry: tuple[int, str]) -> str:
-    _, document_id = entry
-    return document_id

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,37 +14,45 @@ from sleuth.engine import Count, Facet, MetadataKey
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sleuth.engine import Selection
-    from sleuth.filters import Scalar
+    from sleuth.cluster.shards.snapshot import GatheredSnapshot
+    from sleuth.filters import Filter, Scalar
 
 _ALL = 1 << 62
 
 
 @dataclass(frozen=True)
 class GatheredSelection:
-    """Selections of all shards, by number; answers as a `Selection` of one index does. No document is in two."""
+    """What is selected of all shards; answers as a `Selection` of one index does. No document is in two shards.
 
-    selections: Sequence[Selection]
+    Attributes:
+        tree: a filter; None for all.
+        query: one of its words must be held; None for all.
+    """
+
+    snapshot: GatheredSnapshot
+    tree: Filter | None
+    query: str | None
+
+    def _ask(self, question: str, *arguments: Any) -> list[Any]:
+        """What each shard answers about its own selection, by number."""
+        return self.snapshot.ask_all("selected", self.tree, self.query, question, *arguments)
 
     def count(self) -> Count:
         """Count what is selected."""
-        counts = [selection.count() for selection in self.selections]
+        counts = self._ask("count")
         return Count(sum(count.documents for count in counts), sum(count.passages for count in counts))
 
     def document_keys(self) -> NDArray[np.int64]:
         """Keys of the documents, ascending."""
         return np.concatenate(
-            [
-                selection.document_keys() | number << KEY_BITS
-                for number, selection in enumerate(self.selections)
-            ]
+            [keys | number << KEY_BITS for number, keys in enumerate(self._ask("document_keys"))]
         )
 
     def facets(self, key: str, limit: int) -> list[Facet]:
         """The values of a metadata key, the most frequent first, equal ones by value."""
         totals: Counter[tuple[type, Scalar]] = Counter()  # True and 1 are two values
-        for selection in self.selections:
-            for facet in selection.facets(key, _ALL):
+        for facets_of_shard in self._ask("facets", key, _ALL):
+            for facet in facets_of_shard:
                 totals[type(facet.value), facet.value] += facet.documents
         facets = [Facet(value, documents) for (_, value), documents in totals.items()]
         facets.sort(key=lambda facet: (-facet.documents, str(facet.value)))
@@ -54,8 +61,8 @@ class GatheredSelection:
     def metadata_keys(self) -> list[MetadataKey]:
         """The metadata keys of what is selected, by name."""
         merged: dict[str, MetadataKey] = {}
-        for selection in self.selections:
-            for key in selection.metadata_keys():
+        for keys in self._ask("metadata_keys"):
+            for key in keys:
                 before = merged.get(key.name, MetadataKey(key.name, (), 0))
                 types = tuple(dict.fromkeys([*before.types, *key.types]))
                 merged[key.name] = MetadataKey(key.name, types, before.documents + key.documents)

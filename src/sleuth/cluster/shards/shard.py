@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sleuth.engine import Engine, PoolRequest, Searchers
+from sleuth.lexical import Corpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from sleuth.engine import Asked, Selection
     from sleuth.filters import Filter
-    from sleuth.lexical import Corpus, FieldLengths
+    from sleuth.lexical import FieldLengths
     from sleuth.store import Counts, Hits, IndexSnapshot, Row, StoredDocument
     from sleuth.types import Chunk, Explanation
 
@@ -28,11 +30,13 @@ class Ask:
     Attributes:
         asked: by leg, words or the query's vector.
         request: how deep, and of which rows.
+        name: of the corpus; equal ones have equal statistics.
         corpus: statistics of all shards, with the frequencies of the query's tokens.
     """
 
     asked: Mapping[str, Asked]
     request: PoolRequest
+    name: str
     corpus: Corpus
 
 
@@ -68,8 +72,8 @@ class Shard(Protocol):
         """Return how well rows match the tokens of a query, shape (len(keys),)."""
         ...
 
-    def explain(self, asked: Asked, key: int, corpus: Corpus) -> Explanation:
-        """Return why a leg that was asked this gives the row its score."""
+    def explain(self, ask: Ask, leg: str, key: int) -> Explanation:
+        """Return why a leg gives the row its score."""
         ...
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
@@ -100,7 +104,7 @@ class Shard(Protocol):
         """Return a document without its text; None where there is none."""
         ...
 
-    def documents(self, under: str | None) -> Iterable[StoredDocument]:
+    def documents(self, under: str | None) -> list[StoredDocument]:
         """Return documents without their text, by key."""
         ...
 
@@ -108,12 +112,12 @@ class Shard(Protocol):
         """Return the documents with these keys, in this order."""
         ...
 
-    def by_id(self, after: str) -> Iterable[tuple[int, str]]:
-        """Return keys and ids of documents whose id comes after this one, in order of id."""
+    def by_id(self, after: str, limit: int) -> list[tuple[int, str]]:
+        """Return keys and ids of the first documents whose id comes after this one, in order of id."""
         ...
 
-    def select(self, tree: Filter | None, query: str | None) -> Selection:
-        """Return what matches a filter and holds a word of the query, to be counted."""
+    def selected(self, tree: Filter | None, query: str | None, question: str, *arguments: Any) -> Any:
+        """Return what a method of `Selection` says of what matches a filter and holds a word of the query."""
         ...
 
     def key_names(self, scope: Filter | None) -> frozenset[str]:
@@ -140,7 +144,7 @@ class ShardIndex:
         """Serve the shard that an engine has open."""
         self.engine = engine
         self._lock = threading.Lock()
-        self._searchers: tuple[Corpus | None, Searchers | None] = None, None
+        self._of_corpus: _OfCorpus | None = None
 
     @contextmanager
     def reader(self) -> Iterator[LocalShard]:
@@ -148,15 +152,29 @@ class ShardIndex:
         with self.engine.store.reader() as snapshot:
             yield LocalShard(self, snapshot)
 
-    def searchers(self, snapshot: IndexSnapshot, corpus: Corpus) -> Searchers:
-        """Return the searchers that score with the statistics of a corpus."""
-        cached_corpus, searchers = self._searchers
-        if searchers is None or cached_corpus is not corpus or not searchers.show(snapshot):
+    def searchers(self, snapshot: IndexSnapshot, ask: Ask) -> Searchers:
+        """Return the searchers that score with the statistics of a corpus, and know the tokens of the query."""
+        cached = self._of_corpus
+        if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
             own = self.engine.searchers_of(snapshot)
             with self._lock:
-                searchers = own.within(corpus, snapshot)
-                self._searchers = corpus, searchers
-        return searchers
+                cached = self._of_corpus
+                if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
+                    frequencies = {name: dict[str, int]() for name in ask.corpus.statistics}
+                    within = own.within(Corpus(ask.corpus.statistics, frequencies), snapshot)
+                    cached = self._of_corpus = _OfCorpus(ask.name, frequencies, within)
+        for name, counts in ask.corpus.frequencies.items():
+            cached.frequencies.setdefault(name, {}).update(counts)
+        return cached.searchers
+
+
+@dataclass(frozen=True, slots=True)
+class _OfCorpus:
+    """Searchers under the statistics of a corpus, with the frequencies of all tokens that were asked for so far."""
+
+    name: str
+    frequencies: dict[str, dict[str, int]]
+    searchers: Searchers
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +183,7 @@ class LocalShard:
 
     index: ShardIndex
     snapshot: IndexSnapshot
+    _selections: dict[tuple[Filter | None, str | None], Selection] = field(default_factory=dict)
 
     @property
     def version(self) -> int:
@@ -190,7 +209,7 @@ class LocalShard:
 
     def pools(self, ask: Ask) -> dict[str, Hits]:
         """Return the best rows of each leg."""
-        searchers = self.index.searchers(self.snapshot, ask.corpus)
+        searchers = self.index.searchers(self.snapshot, ask)
         return {
             leg: searchers.search_leg(leg, asked, ask.request, self.snapshot)
             for leg, asked in ask.asked.items()
@@ -200,9 +219,9 @@ class LocalShard:
         """Return how well rows match the tokens of a query."""
         return self._own.match(query, keys, self.snapshot)
 
-    def explain(self, asked: Asked, key: int, corpus: Corpus) -> Explanation:
-        """Return why a leg that was asked this gives the row its score."""
-        return self.index.searchers(self.snapshot, corpus).explain(asked, key)
+    def explain(self, ask: Ask, leg: str, key: int) -> Explanation:
+        """Return why a leg gives the row its score."""
+        return self.index.searchers(self.snapshot, ask).explain(ask.asked[leg], key)
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """Return (document id, n) for each key."""
@@ -236,21 +255,24 @@ class LocalShard:
         """Return the documents with these keys, in this order."""
         return self.snapshot.documents_at(keys)
 
-    def by_id(self, after: str) -> Iterable[tuple[int, str]]:
-        """Return keys and ids of documents whose id comes after this one, in order of id."""
-        return self.snapshot.by_id(after)
+    def by_id(self, after: str, limit: int) -> list[tuple[int, str]]:
+        """Return keys and ids of the first documents whose id comes after this one, in order of id."""
+        return list(islice(self.snapshot.by_id(after), limit))
 
-    def select(self, tree: Filter | None, query: str | None) -> Selection:
-        """Return what matches a filter and holds a word of the query, to be counted."""
-        return self._own.select(self.snapshot, tree, query=query)
+    def selected(self, tree: Filter | None, query: str | None, question: str, *arguments: Any) -> Any:
+        """Return what a method of `Selection` says of what matches a filter and holds a word of the query."""
+        selection = self._selections.get((tree, query))
+        if selection is None:
+            selection = self._selections[tree, query] = self._own.select(self.snapshot, tree, query=query)
+        return getattr(selection, question)(*arguments)
 
     def key_names(self, scope: Filter | None) -> frozenset[str]:
         """Return the metadata keys of what a filter lets through."""
         return self._own.key_names(self.snapshot, scope)
 
-    def documents(self, under: str | None) -> Iterable[StoredDocument]:
+    def documents(self, under: str | None) -> list[StoredDocument]:
         """Return documents without their text, by key."""
-        return self.snapshot.documents(under)
+        return list(self.snapshot.documents(under))
 
     def notes(self) -> dict[str, str]:
         """Return what the writer was told to note, by name."""

@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sleuth.cluster.shards.gathered import GatheredSnapshot
 from sleuth.cluster.shards.shard import ShardIndex
+from sleuth.cluster.shards.shards import LocalShards
+from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.writing import ShardedWriter
 from sleuth.engine import Engine
 from sleuth.store import Counts, LegStatus, Status
@@ -43,7 +44,7 @@ class ShardedStore:
         """The newest version of each shard, unchanging for the length of a block. Never waits for a writer."""
         with ExitStack() as stack:
             shards = [stack.enter_context(index.reader()) for index in self._indexes]
-            yield GatheredSnapshot(shards, self.names)
+            yield GatheredSnapshot(LocalShards(shards, self.names))
 
     @contextmanager
     def writer(self, *, timeout: float = 10.0) -> Iterator[ShardedWriter]:

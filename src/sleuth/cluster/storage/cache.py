@@ -8,12 +8,13 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 from sleuth.cluster.storage.manifest import Manifest, PublishedFile, digest_of, object_name
 from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
@@ -26,6 +27,11 @@ BYTES_VARIABLE = "SLEUTH_CACHE_BYTES"
 DEFAULT_BYTES = 50_000_000_000
 _AT_ONCE = 4
 """Files that are fetched at the same time."""
+
+_PAUSE = 0.05
+"""Seconds between two looks at whether another process has fetched a version."""
+
+_Missing: TypeAlias = list[tuple[Path, PublishedFile]]
 
 Fetched = Callable[[int], None]
 """Told the size of each block that was fetched."""
@@ -64,17 +70,22 @@ class Cache:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._views / f"{name}.lock").open("a+b") as lock:
             os.utime(lock.fileno())
-            fcntl.flock(lock, fcntl.LOCK_EX)  # one process fetches, the others wait for it
-            self._fill(self._views / name, manifest, objects)
             fcntl.flock(lock, fcntl.LOCK_SH)  # nobody evicts what is open
+            while missing := _missing(self._views / name, manifest):
+                try:
+                    fcntl.flock(
+                        lock, fcntl.LOCK_EX | fcntl.LOCK_NB
+                    )  # one process fetches, the others wait for it
+                except BlockingIOError:
+                    fcntl.flock(lock, fcntl.LOCK_UN)
+                    time.sleep(_PAUSE)
+                else:
+                    self._fill(self._views / name, missing, manifest, objects)
+                fcntl.flock(lock, fcntl.LOCK_SH)
             yield self._views / name
 
-    def _fill(self, view: Path, manifest: Manifest, objects: ObjectFolder) -> None:
-        """Make the folder of a version, unless it is whole."""
-        files = [(view / part.folder / file.path, file) for part in manifest.parts for file in part.files]
-        missing = [(path, file) for path, file in files if not _is_whole(path, file.size)]
-        if not missing:
-            return
+    def _fill(self, view: Path, missing: _Missing, manifest: Manifest, objects: ObjectFolder) -> None:
+        """Fetch what the folder of a version lacks."""
         with (self.folder / "lock").open("a+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # what is fetched and not linked yet is not swept
             self._evict(sum(file.size for _, file in missing), view.name)
@@ -167,6 +178,12 @@ def _write_block(digest: str, size: int, file: PublishedFile, objects: ObjectFol
             f"{where}, a part of {file.path}, is damaged: delete it and publish again", path=where
         )
     out.write(data)
+
+
+def _missing(view: Path, manifest: Manifest) -> _Missing:
+    """Return the files of a version that its folder lacks, with their paths."""
+    files = [(view / part.folder / file.path, file) for part in manifest.parts for file in part.files]
+    return [(path, file) for path, file in files if not _is_whole(path, file.size)]
 
 
 def _is_whole(path: Path, size: int) -> bool:

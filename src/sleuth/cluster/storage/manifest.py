@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sleuth.errors import FormatVersionError, IndexDamagedError
@@ -97,6 +97,10 @@ class Manifest:
     def passages(self) -> int:
         """Passages of all parts."""
         return sum(part.passages for part in self.parts)
+
+    def of_parts(self, numbers: Sequence[int]) -> Manifest:
+        """Return the same version with these parts alone, by number."""
+        return replace(self, parts=tuple(self.parts[number] for number in numbers))
 
     def encode(self) -> bytes:
         """Return the manifest with its checksum, as it is stored."""

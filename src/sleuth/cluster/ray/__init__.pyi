@@ -1,0 +1,9 @@
+from sleuth.cluster.ray.engine import RayEngine as RayEngine
+from sleuth.cluster.ray.engine import serve_from_ray as serve_from_ray
+from sleuth.cluster.ray.router import RouterOptions as RouterOptions
+from sleuth.cluster.ray.session import session as session
+
+__all__: list[str]
+
+# Not public: for tests.
+from sleuth.cluster.ray.searcher import Searcher as Searcher

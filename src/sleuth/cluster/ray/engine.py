@@ -1,0 +1,161 @@
+"""An engine over a published index whose shards are owned by searchers on Ray."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from sleuth.cluster.engine import GatheredEngine
+from sleuth.cluster.ray.router import Router, RouterOptions
+from sleuth.cluster.ray.session import session
+from sleuth.cluster.ray.store import RayStore
+from sleuth.cluster.shards.shards import ShardsMissingError
+from sleuth.cluster.storage import versions
+from sleuth.cluster.storage.address import Address
+from sleuth.cluster.storage.objects import ObjectFolder
+from sleuth.engine import lexical_leg, open_embedder
+from sleuth.errors import SleuthError
+from sleuth.filters import as_filter
+from sleuth.settings import IndexSettings
+from sleuth.store import Finding, Repair
+
+if TYPE_CHECKING:
+    from sleuth.filters import Filter
+    from sleuth.protocols import Embedder
+    from sleuth.types import Ranking
+
+logger = logging.getLogger("sleuth.cluster")
+
+_ATTEMPTS = 3
+"""How often a query is begun anew because a searcher died between two of its questions."""
+
+
+class RayEngine(GatheredEngine):
+    """An engine over a published index, read-only, whose shards are asked over Ray.
+
+    Rankings equal those of one index. Shards that do not answer are missing from a ranking, which says so in
+    `Ranking.failures`.
+    """
+
+    def __init__(self, store: RayStore, embedder: Embedder | None, *, scope: Filter | None = None) -> None:
+        """An engine over searchers; `serve_from_ray` is how users get one.
+
+        Args:
+            embedder: embeds queries.
+        """
+        dense = None
+        if embedder is not None:
+            from sleuth.dense import DenseLeg
+
+            dense = DenseLeg(embedder)
+        legs = lexical_leg(IndexSettings.from_dict(store.settings)), dense
+        super().__init__(store, len(store.router.names), legs, scope=scope)
+        self._served = store
+
+    def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
+        """`retrieve`, without hooks; begun anew without the shards whose searcher died meanwhile."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return super()._retrieve(query, k, **options)
+            except ShardsMissingError as error:
+                logger.warning("a query is begun anew: %s", error)
+        return super()._retrieve(query, k, **options)
+
+    def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
+        """Return 0: a published index has all its vectors."""
+        return 0
+
+    def check(self, *, full: bool = False) -> list[Finding]:
+        """Name the searchers that are not up."""
+        mend = "wait until it is revived, or serve with --replicas 2"
+        return [
+            Finding("error", searcher["name"], f"is lost; it owns {', '.join(searcher['shards'])}", mend)
+            for searcher in self._served.router.status()["searchers"]
+            if not searcher["up"]
+        ]
+
+    def repair(self) -> list[Repair]:
+        """Return nothing: searchers are revived by themselves."""
+        return []
+
+    def roll_out(self) -> int | None:
+        """Go over to the newest published version; see `RayStore.roll_out`."""
+        return self._served.roll_out()
+
+    def status(self) -> dict[str, Any]:
+        """Counts and versions, and which searchers are up; plain values, fit for JSON."""
+        return {**super().status(), **self._served.router.status()}
+
+    def processes(self) -> dict[str, int]:
+        """Process number of each searcher that is up, by name."""
+        return self._served.router.processes()
+
+
+@contextmanager
+def serve_from_ray(
+    address: str,
+    *,
+    ray_address: str | None = None,
+    options: RouterOptions | None = None,
+    scope: Filter | Mapping[str, Any] | str | None = None,
+    follow: float | None = None,
+    cpus: int | None = None,
+) -> Iterator[RayEngine]:
+    """Serve a published index from searchers on Ray, for the length of a block.
+
+    Args:
+        address: `s3://bucket/name`, the newest version, or `s3://bucket/name@7`.
+        ray_address: of a Ray cluster; None starts one on this machine, on loopback.
+        options: searchers and replicas, deadlines.
+        scope: see `Engine.open`.
+        follow: seconds between two looks for a newer version; None stays with this one.
+        cpus: of a Ray that is started here.
+
+    Raises:
+        IndexNotFoundError: no such version.
+        IndexDamagedError: an object is missing or damaged; names it.
+        MissingPackageError: Ray is not installed.
+        StoreError: the storage or the cluster cannot be reached.
+    """
+    source = Address.parse(address)
+    objects = ObjectFolder(source.url)
+    manifest = versions.find(source, objects)
+    embedder = open_embedder(str(manifest.settings["embedder"]), path=str(source))
+    with session(ray_address, cpus=cpus) as ray:
+        names = [part.folder or "index" for part in manifest.parts]
+        router = Router(ray, source.url, names, options or RouterOptions())
+        try:
+            store = RayStore(router, source, objects, manifest)
+            engine = RayEngine(store, embedder, scope=as_filter(scope))
+            with engine, _following(engine, follow):
+                yield engine
+        finally:
+            router.close()
+
+
+@contextmanager
+def _following(engine: RayEngine, seconds: float | None) -> Iterator[None]:
+    """Roll out new versions in the background of a block."""
+    if seconds is None:
+        yield
+        return
+    over = Event()
+
+    def follow() -> None:
+        while not over.wait(seconds):
+            try:
+                if number := engine.roll_out():
+                    logger.warning("version %d is served", number)
+            except SleuthError as error:
+                logger.warning("a new version cannot be served: %s", error)
+
+    thread = Thread(target=follow, name="sleuth-follow", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

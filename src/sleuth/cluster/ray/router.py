@@ -1,0 +1,339 @@
+"""The router: asks the searchers that own shards, hedges to a replica what is late, and revives searchers that died."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Event, Lock, Thread
+from typing import Any
+
+from sleuth import errors
+from sleuth.cluster.ray.searcher import ABSENT, ANSWERED, REFUSED, Searcher
+from sleuth.cluster.shards.shards import Answers
+from sleuth.cluster.shards.wire import decode, encode
+from sleuth.errors import ArgumentError, RetrievalError, SleuthError, StoreError
+from sleuth.remote import Deadline
+from sleuth.types import PartReport
+
+logger = logging.getLogger("sleuth.cluster")
+
+_PAUSE = 0.1
+"""Seconds between two attempts to revive a searcher."""
+_LATE = 2.0
+"""Seconds for which a searcher that was late is asked after its replicas."""
+_THREADS = 4
+"""Requests that a searcher works on at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouterOptions:
+    """How shards are owned and asked.
+
+    Attributes:
+        searchers: processes that the shards are divided among.
+        replicas: processes for each of these; with 2, one may die and nothing is missing.
+        deadline: seconds that searchers have for one question of a query.
+        hedge_after: seconds without an answer after which a replica is asked too.
+    """
+
+    searchers: int = 2
+    replicas: int = 1
+    deadline: float = 10.0
+    hedge_after: float = 0.25
+
+    def __post_init__(self) -> None:
+        for name in ("searchers", "replicas"):
+            if getattr(self, name) < 1:
+                raise ArgumentError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+        for name in ("deadline", "hedge_after"):
+            if not getattr(self, name) > 0:
+                raise ArgumentError(f"{name} must be above 0 seconds, got {getattr(self, name)!r}")
+
+
+@dataclass(eq=False)
+class _Replica:
+    """A searcher.
+
+    Attributes:
+        actor: its handle.
+        is_up: whether it is asked; one that is not is being revived.
+        late_until: time of `monotonic` until which others are asked first, because it was late.
+    """
+
+    name: str
+    actor: Any
+    is_up: bool = True
+    late_until: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Shards that the same searchers own."""
+
+    numbers: tuple[int, ...]
+    replicas: tuple[_Replica, ...]
+    turns: count[int] = field(default_factory=count)
+
+
+@dataclass(eq=False)
+class _Call:
+    """A question to a group, until one of its replicas answers.
+
+    Attributes:
+        asked: replicas that were asked.
+        pending: how many of these may still answer.
+        error: why the last one did not.
+    """
+
+    group: _Group
+    numbers: Sequence[int]
+    request: bytes
+    asked: list[_Replica] = field(default_factory=list)
+    pending: int = 0
+    hedge_at: float = 0.0
+    error: str = "no searcher is up"
+
+
+class Router:
+    """Searchers of all shards of a published index, on Ray. Safe to share between threads.
+
+    Attributes:
+        counts: how many searchers were lost and revived, and how many questions were asked of a replica too.
+    """
+
+    def __init__(self, ray: Any, url: str, names: Sequence[str], options: RouterOptions) -> None:
+        """Start searchers.
+
+        Args:
+            names: of the shards, by number.
+        """
+        self._ray = ray
+        self._options = options
+        self.names = tuple(names)
+        self.counts: Counter[str] = Counter()
+        self._lock = Lock()
+        self._closed = Event()
+        self._wanted: tuple[int, ...] = ()
+        remote = ray.remote(Searcher)
+        groups = min(options.searchers, len(names))
+        self._groups = tuple(
+            _Group(
+                tuple(range(number, len(names), groups)),
+                tuple(
+                    _Replica(
+                        f"searcher {number}.{replica}",
+                        remote.options(
+                            max_restarts=-1, max_concurrency=_THREADS, scheduling_strategy="SPREAD"
+                        ).remote(url, tuple(range(number, len(names), groups))),
+                    )
+                    for replica in range(options.replicas)
+                ),
+            )
+            for number in range(groups)
+        )
+
+    # --- asking
+
+    def ask(
+        self,
+        version: int,
+        method: str,
+        arguments: Mapping[int, Sequence[Any]],
+        deadline: Deadline | None = None,
+    ) -> Answers:
+        """Call a method of `Shard` at some shards of a version, all at once; see `Shards.ask`."""
+        started = time.monotonic()
+        seconds = self._options.deadline
+        if deadline is not None:
+            seconds = min(seconds, max(deadline.remaining(), 0.0))
+        calls = [
+            _Call(group, numbers, encode((method, {number: tuple(arguments[number]) for number in numbers})))
+            for group in self._groups
+            if (numbers := [number for number in group.numbers if number in arguments])
+        ]
+        values: dict[int, Any] = {}
+        waiting: dict[Any, tuple[_Call, _Replica]] = {}
+        for call in calls:
+            self._send(call, version, waiting)
+        open_calls = [call for call in calls if call.pending]
+        while open_calls and (left := started + seconds - time.monotonic()) > 0:
+            due = min((call.hedge_at for call in open_calls), default=0.0) - time.monotonic()
+            ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=max(0.0, min(left, due)))
+            for reference in ready:
+                call, replica = waiting.pop(reference)
+                reply = self._reply(reference, call, replica)
+                if reply is not None and call in open_calls:
+                    values |= reply
+                    open_calls.remove(call)
+                elif not call.pending and call in open_calls and not self._send(call, version, waiting):
+                    open_calls.remove(call)
+            for call in open_calls:
+                if call.hedge_at <= time.monotonic():
+                    call.asked[-1].late_until = time.monotonic() + _LATE
+                    self.counts["hedged"] += self._send(call, version, waiting)
+        elapsed = time.monotonic() - started
+        late = f"no answer within {seconds:g} s"
+        failures = [
+            PartReport(self.names[number], "abandoned", elapsed, error=late)
+            if call in open_calls
+            else PartReport(self.names[number], "failed", elapsed, error=call.error)
+            for call in calls
+            for number in call.numbers
+            if number not in values
+        ]
+        return Answers(values, failures)
+
+    def _send(self, call: _Call, version: int, waiting: dict[Any, tuple[_Call, _Replica]]) -> bool:
+        """Ask the next replica that is up and was not asked yet; False where there is none."""
+        now = time.monotonic()
+        turn, replicas = next(call.group.turns), call.group.replicas
+        rotated = [replicas[(turn + place) % len(replicas)] for place in range(len(replicas))]
+        able = [replica for replica in rotated if replica.is_up and replica not in call.asked]
+        if not able:
+            call.hedge_at = float("inf")  # nobody else to ask: wait for those that were
+            return False
+        replica = min(able, key=lambda replica: replica.late_until > now)
+        call.hedge_at = now + self._options.hedge_after
+        call.asked.append(replica)
+        call.pending += 1
+        waiting[replica.actor.ask.remote(version, call.request)] = call, replica
+        return True
+
+    def _reply(self, reference: Any, call: _Call, replica: _Replica) -> dict[int, Any] | None:
+        """Return the values of a reply; None where the replica cannot answer.
+
+        Raises:
+            SleuthError: that the searcher raised.
+        """
+        call.pending -= 1
+        try:
+            kind, *content = decode(self._ray.get(reference))
+        except self._ray.exceptions.RayActorError as error:
+            call.error = f"{replica.name} died"
+            self._lost(replica, str(error).partition("\n")[0])
+            return None
+        except self._ray.exceptions.RayError as error:
+            call.error = f"{replica.name}: {str(error).strip().rpartition(chr(10))[2]}"
+            return None
+        if kind == REFUSED:
+            raise error_named(*content)
+        if kind == ABSENT:
+            call.error = f"{replica.name} has not loaded the version"
+            self._lost(replica, call.error)
+            return None
+        values: dict[int, Any] = content[0]
+        return values
+
+    # --- life of searchers
+
+    def _lost(self, replica: _Replica, reason: str) -> None:
+        """Ask a searcher no more until it has all versions again."""
+        with self._lock:
+            if not replica.is_up or self._closed.is_set():
+                return
+            replica.is_up = False
+            self.counts["lost"] += 1
+        logger.warning("%s is lost: %s", replica.name, reason)
+        Thread(target=self._revive, args=(replica,), name=f"revive {replica.name}", daemon=True).start()
+
+    def _revive(self, replica: _Replica) -> None:
+        """Load the versions into a searcher that Ray restarts, as often as it takes."""
+        started = time.monotonic()
+        while not self._closed.wait(_PAUSE):
+            wanted = self._wanted
+            try:
+                for version in wanted:
+                    _check(self._ray.get(replica.actor.load.remote(version)))
+            except (SleuthError, self._ray.exceptions.RayError):
+                continue
+            with self._lock:
+                if wanted == self._wanted:
+                    replica.is_up = True
+                    self.counts["revived"] += 1
+                    break
+        else:
+            return
+        logger.warning("%s is back after %.1f s", replica.name, time.monotonic() - started)
+
+    def load(self, version: int, *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Load a version beside those there are: at once where there are none, else one searcher after the other.
+
+        Raises:
+            SleuthError: a searcher cannot load it; it is dropped again.
+        """
+        before = self._wanted
+        with self._lock:
+            self._wanted = (*before, version)
+        replicas = self._replicas()
+        batches = [[replica] for replica in replicas] if before else [replicas]
+        try:
+            for place, batch in enumerate(batches, 1):
+                loads = [(replica, replica.actor.load.remote(version)) for replica in batch]
+                for replica, reference in loads:
+                    try:
+                        _check(self._ray.get(reference))
+                    except self._ray.exceptions.RayActorError as error:
+                        self._lost(replica, str(error).partition("\n")[0])
+                if progress:
+                    progress(place, len(batches))
+        except BaseException:
+            self.drop(version)
+            raise
+
+    def drop(self, version: int) -> None:
+        """Close a version in all searchers."""
+        with self._lock:
+            self._wanted = tuple(wanted for wanted in self._wanted if wanted != version)
+        for replica in self._replicas():
+            replica.actor.drop.remote(version)
+
+    def _replicas(self) -> list[_Replica]:
+        return [replica for group in self._groups for replica in group.replicas]
+
+    def status(self) -> dict[str, Any]:
+        """Which searchers are up, and counts; plain values."""
+        return {
+            "searchers": [
+                {"name": replica.name, "up": replica.is_up, "shards": [self.names[n] for n in group.numbers]}
+                for group in self._groups
+                for replica in group.replicas
+            ],
+            "counts": dict(self.counts),
+        }
+
+    def processes(self) -> dict[str, int]:
+        """Process number of each searcher that is up, by name."""
+        return {
+            replica.name: self._ray.get(replica.actor.process.remote())
+            for replica in self._replicas()
+            if replica.is_up
+        }
+
+    def close(self) -> None:
+        """End the searchers."""
+        self._closed.set()
+        for replica in self._replicas():
+            self._ray.kill(replica.actor)
+
+
+def _check(reply: bytes) -> None:
+    """Refuse a reply that is not an answer.
+
+    Raises:
+        SleuthError: that the searcher raised.
+    """
+    kind, *content = decode(reply)
+    if kind != ANSWERED:
+        raise error_named(*content)
+
+
+def error_named(name: str, message: str) -> SleuthError:
+    """Return an error that a searcher raised, of the same kind where that needs a message alone."""
+    kind = getattr(errors, name, RetrievalError)
+    if isinstance(kind, type) and issubclass(kind, ArgumentError | StoreError | RetrievalError):
+        return kind(message)
+    return RetrievalError(message)

@@ -1,0 +1,89 @@
+"""Connects to Ray, or starts it on this machine for the length of a block: on loopback, with a token."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from sleuth.errors import MissingPackageError, StoreError
+
+_LOCAL: Mapping[str, str] = {
+    "RAY_AUTH_MODE": "token",  # of every process of the cluster
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # one machine: everything listens on 127.0.0.1
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing sends telemetry
+}
+OBJECT_STORE_BYTES = 200_000_000
+"""Shared memory of a Ray on this machine: answers and batches of documents are small."""
+
+
+@contextmanager
+def session(address: str | None = None, *, cpus: int | None = None) -> Iterator[Any]:
+    """Connect to a Ray cluster; without an address, start one on this machine and end it after the block.
+
+    A Ray that this process is connected to already is used, and stays.
+
+    Args:
+        address: `HOST:PORT` or `ray://HOST:PORT` of a cluster, or "auto" for the one of this machine.
+        cpus: of a Ray that is started here; None for all there are.
+
+    Yields:
+        The module `ray`.
+
+    Raises:
+        MissingPackageError: Ray is not installed.
+        StoreError: the cluster cannot be reached, or a Ray that was started here is not on loopback alone.
+    """
+    with _environment({} if address else _LOCAL):
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingPackageError("ray", "cluster", "an index on many machines") from error
+        if ray.is_initialized():
+            yield ray
+            return
+        _start(ray, address, cpus)
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+def _start(ray: Any, address: str | None, cpus: int | None) -> None:
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is None:
+        options |= {
+            "address": "local",
+            "num_cpus": cpus,
+            "object_store_memory": OBJECT_STORE_BYTES,
+            "include_dashboard": False,
+        }
+    else:
+        options |= {"address": address}
+    try:
+        ray.init(**options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        where = address or "this machine"
+        raise StoreError(f"Ray at {where} cannot be reached: {str(error).partition(chr(10))[0]}") from error
+    if address is None and ray.util.get_node_ip_address() != "127.0.0.1":
+        ray.shutdown()
+        raise StoreError(
+            "Ray was imported before and would listen on all interfaces: import sleuth.cluster.ray first, or set "
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0"
+        )
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for Ray and the processes that it starts; they are as before after the block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,101 @@
+"""All shards of an index at one version, as a query asks them: the protocol, and the shards of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from sleuth.errors import RetrievalError
+
+if TYPE_CHECKING:
+    from sleuth.cluster.shards.shard import Shard
+    from sleuth.remote import Deadline
+    from sleuth.types import PartReport
+
+
+class Answers(NamedTuple):
+    """What shards answered.
+
+    Attributes:
+        values: by number of the shard.
+        failures: a report of each shard that did not answer.
+    """
+
+    values: dict[int, Any]
+    failures: list[PartReport]
+
+
+class ShardsMissingError(RetrievalError):
+    """Shards that were needed did not answer.
+
+    Attributes:
+        parts: a report of each.
+    """
+
+    def __init__(self, parts: Sequence[PartReport]) -> None:
+        self.parts = tuple(parts)
+        super().__init__(
+            "; ".join(f"{part.name} {part.status}: {part.error}" for part in parts),
+            context={"parts": [part.to_dict() for part in parts]},
+        )
+
+
+class Shards(Protocol):
+    """One version of all shards, for the length of a query. Safe to share between threads."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """By number of the shard, as reports name it."""
+        ...
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The version of each shard."""
+        ...
+
+    @property
+    def generation(self) -> tuple[int, ...]:
+        """Equal ones are of equal versions and have equal segments too."""
+        ...
+
+    def ask(
+        self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
+    ) -> Answers:
+        """Call a method of `Shard` at some shards at once.
+
+        Args:
+            method: its name.
+            arguments: by number of the shard.
+            deadline: shards that have not answered by then are reported.
+
+        Raises:
+            SleuthError: the method raised it.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalShards:
+    """The shards of this process, asked one after the other: they all answer, or raise."""
+
+    shards: Sequence[Shard]
+    names: Sequence[str]
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The version of each shard."""
+        return tuple(shard.version for shard in self.shards)
+
+    @property
+    def generation(self) -> tuple[int, ...]:
+        """Equal ones are of equal versions and have equal segments too."""
+        return tuple(shard.generation for shard in self.shards)
+
+    def ask(
+        self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
+    ) -> Answers:
+        """Call a method at some shards."""
+        return Answers(
+            {number: getattr(self.shards[number], method)(*some) for number, some in arguments.items()}, []
+        )

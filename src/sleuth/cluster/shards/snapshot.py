@@ -1,0 +1,193 @@
+"""One version of all shards, read as one: rows and documents by key, each asked of the shard that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sleuth.cluster.shards.keys import KEY_BITS, LOCAL
+from sleuth.cluster.shards.layout import shard_of
+from sleuth.cluster.shards.shards import Answers, ShardsMissingError
+from sleuth.store import Counts, Row, StoredDocument
+from sleuth.types import RetrievedItem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sleuth.cluster.shards.shards import Shards
+    from sleuth.remote import Deadline
+    from sleuth.types import Chunk
+
+_PAGE = 1000
+"""Ids that a shard is asked for at a time."""
+
+
+@dataclass(frozen=True)
+class GatheredSnapshot:
+    """One version of every shard, for the length of a block; reads as a `Snapshot` of one index does.
+
+    A key holds the number of its shard and the key there.
+
+    Attributes:
+        shards: what answers for them.
+        deadline: until which shards may answer; None for as long as `shards` waits by itself.
+    """
+
+    shards: Shards
+    deadline: Deadline | None = None
+
+    @property
+    def version(self) -> int:
+        """Grows with every commit of a shard."""
+        return sum(self.shards.versions)
+
+    @property
+    def generation(self) -> tuple[int, ...]:
+        """Equal ones are of equal versions and have equal segments too."""
+        return self.shards.generation
+
+    # --- asking
+
+    def try_all(self, method: str, *arguments: Any, without: frozenset[int] = frozenset()) -> Answers:
+        """Ask all shards, save some, the same; those that do not answer are reported."""
+        numbers = (number for number in range(len(self.shards.names)) if number not in without)
+        return self.try_some(method, dict.fromkeys(numbers, arguments))
+
+    def try_some(self, method: str, arguments: Mapping[int, Sequence[Any]]) -> Answers:
+        """Ask some shards, by number; those that do not answer are reported."""
+        return self.shards.ask(method, arguments, self.deadline)
+
+    def ask_all(self, method: str, *arguments: Any) -> list[Any]:
+        """Return what each shard answers to the same question, by number.
+
+        Raises:
+            ShardsMissingError: one does not answer.
+        """
+        return list(_complete(self.try_all(method, *arguments)).values())
+
+    def _ask(self, number: int, method: str, *arguments: Any) -> Any:
+        return _complete(self.try_some(method, {number: arguments}))[number]
+
+    def _gathered(self, method: str, keys: Sequence[int], *before: Any) -> list[Any]:
+        """Return a value for each key, in order; each shard is asked for its own, after the arguments `before`."""
+        local: dict[int, list[int]] = {}
+        for key in keys:
+            local.setdefault(key >> KEY_BITS, []).append(key & LOCAL)
+        values = _complete(self.try_some(method, {number: (*before, some) for number, some in local.items()}))
+        streams = {number: iter(some) for number, some in values.items()}
+        return [next(streams[key >> KEY_BITS]) for key in keys]
+
+    # --- rows by key
+
+    def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
+        """For each key (document id, n): the order by which ties break."""
+        return self._gathered("order", list(map(int, keys)))
+
+    def ids(self, keys: Iterable[int]) -> list[str]:
+        """The chunk ids of these keys, in this order."""
+        return [f"{document_id}#{n}" for document_id, n in self.order(keys)]
+
+    def rows(self, keys: Iterable[int]) -> list[Row]:
+        """The chunks with these keys, in this order."""
+        numbers = list(map(int, keys))
+        rows = self._gathered("rows", numbers)
+        return [row._replace(key=key) for key, row in zip(numbers, rows, strict=True)]
+
+    def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
+        """The same as hits with these scores."""
+        return [
+            RetrievedItem(id=row.id, text=row.text, metadata=dict(row.metadata), score=score)
+            for row, score in zip(self.rows(keys), scores, strict=True)
+        ]
+
+    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How well rows match the tokens of a query, shape (len(keys),)."""
+        return np.array(self._gathered("match", keys.tolist(), query), np.float64)
+
+    def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
+        """The chunk and up to `before` and `after` chunks around it, of the same document, in order."""
+        number = key >> KEY_BITS
+        return _global(number, self._ask(number, "neighbours", key & LOCAL, before, after))
+
+    # --- documents
+
+    def _shard_of(self, document_id: str) -> int:
+        return shard_of(document_id, len(self.shards.names))
+
+    def key_of(self, chunk_id: str) -> int | None:
+        """The key of the chunk `document_id#n`; None where there is none."""
+        number = self._shard_of(chunk_id.rpartition("#")[0])
+        key: int | None = self._ask(number, "key_of", chunk_id)
+        return None if key is None else number << KEY_BITS | key
+
+    def chunks_of(self, document_id: str) -> list[Row]:
+        """All chunks of a document, in order; empty where there is no such document."""
+        number = self._shard_of(document_id)
+        return _global(number, self._ask(number, "chunks_of", document_id))
+
+    def documents(self, under: str | None = None) -> Iterator[StoredDocument]:
+        """Documents, shard by shard; with `under`, those whose source is this path or lies below it."""
+        numbers = range(len(self.shards.names))
+        return chain.from_iterable(self._ask(number, "documents", under) for number in numbers)
+
+    def chunk_values(self, document_id: str) -> list[Chunk]:
+        """All chunks of a document as they were put."""
+        values: list[Chunk] = self._ask(self._shard_of(document_id), "chunk_values", document_id)
+        return values
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """A document without its text; None where there is none."""
+        document: StoredDocument | None = self._ask(self._shard_of(document_id), "document", document_id)
+        return document
+
+    def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
+        """The documents with these keys, in this order."""
+        return self._gathered("documents_at", list(map(int, keys)))
+
+    def by_id(self, after: str = "") -> Iterator[tuple[int, str]]:
+        """Keys and ids of documents whose id comes after this one, in order of id."""
+        streams = [self._ids(number, after) for number in range(len(self.shards.names))]
+        return merge(*streams, key=_id_of)
+
+    def _ids(self, number: int, after: str) -> Iterator[tuple[int, str]]:
+        last = after
+        while page := self._ask(number, "by_id", last, _PAGE):
+            yield from ((number << KEY_BITS | key, name) for key, name in page)
+            last = _id_of(page[-1])
+
+    def notes(self) -> dict[str, str]:
+        """What `Writer.note` was told, by name."""
+        return {name: value for notes in self.ask_all("notes") for name, value in notes.items()}
+
+    def counts(self) -> Counts:
+        """How many documents and chunks."""
+        return Counts(*map(sum, zip(*self.ask_all("counts"), strict=True)))
+
+    def uncovered(self, leg: str) -> int:
+        """How many chunks no segment of this leg holds."""
+        return sum(self.ask_all("uncovered", leg))
+
+
+def _complete(answers: Answers) -> dict[int, Any]:
+    """Return the values of all shards that were asked.
+
+    Raises:
+        ShardsMissingError: one did not answer.
+    """
+    if answers.failures:
+        raise ShardsMissingError(answers.failures)
+    return answers.values
+
+
+def _global(number: int, rows: Sequence[Row]) -> list[Row]:
+    return [row._replace(key=number << KEY_BITS | row.key) for row in rows]
+
+
+def _id_of(entry: tuple[int, str]) -> str:
+    _, document_id = entry
+    return document_id
