@@ -336,6 +336,8 @@ class Contents:
             after: `DocumentPage.after` of the page before; None for the first.
             limit: how many at most, 1 or more.
         """
+        from sleuth.remote import check_cancelled
+
         limit = check_count(limit, "limit", least=1)
         tree = as_filter(filter)
         with self._store.reader() as snapshot:
@@ -344,6 +346,7 @@ class Contents:
                 chosen = set(self._keys_where(snapshot, tree).tolist())
             keys: list[int] = []
             for key, _ in snapshot.by_id("" if after is None else after):
+                check_cancelled()
                 if chosen is None or key in chosen:
                     keys.append(key)
                     if len(keys) > limit:

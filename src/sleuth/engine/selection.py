@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sleuth.errors import ArgumentError
 from sleuth.filters import keys_in, matches
 from sleuth.ingest import RESERVED
+from sleuth.remote import check_cancelled
 from sleuth.store import unpack
 from sleuth.store.columns import keys_of, kinds_of, read_column, scalar_rows, values_of
 
@@ -99,6 +100,7 @@ class Selection:
         bitmaps = [None] * len(views) if filter is None else searchers.columns.bitmap(filter)
         self._parts: list[_Part] = []
         for view, bitmap in zip(views, bitmaps, strict=True):
+            check_cancelled()
             mask = np.ones(len(view), np.bool_) if bitmap is None else unpack(bitmap, len(view))
             if view.live is not None:
                 mask = mask & unpack(view.live, len(view))
@@ -136,6 +138,7 @@ class Selection:
         """Return the values of a metadata key, the most frequent first, equal ones by value."""
         totals: Counter[tuple[type, Scalar]] = Counter()  # True and 1 are two values
         for part in self._parts:
+            check_cancelled()
             column = read_column(part.view, key)
             if column is None or not len(part.rows):
                 continue
@@ -157,6 +160,7 @@ class Selection:
             types: dict[str, None] = {}
             owners: list[NDArray[np.int64]] = []
             for part in self._parts:
+                check_cancelled()
                 column = read_column(part.view, name)
                 for kind, rows in (kinds_of(column, part.rows) if column else {}).items():
                     is_object = kind == "bare" and any(other.startswith(f"{name}.") for other in names)

@@ -10,8 +10,9 @@ import pytest
 
 from sleuth.filters import as_filter
 from sleuth.surfaces.mcp import Tools, Workspace, tokens_of
+from tests.surfaces.project import git
 
-from .conftest import call, git, refusal, with_client
+from .conftest import call, refusal, with_client
 
 ALWAYS = {"indexed_root", "stale"}
 NAMES = ["search", "fetch", "definitions", "references", "history", "status"]

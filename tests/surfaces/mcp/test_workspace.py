@@ -11,8 +11,9 @@ import pytest
 from sleuth import index_path, open_code
 from sleuth.errors import SleuthError
 from sleuth.surfaces.mcp import Tools, Workspace
+from tests.surfaces.project import git
 
-from .conftest import call, git, refusal
+from .conftest import call, refusal
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.walker import GraphWalker, describe
 from sleuth.code.search.filters import is_below
 from sleuth.errors import ArgumentError
+from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Definition, Snapshot
@@ -117,6 +118,7 @@ class Navigator:
         wanted = {(d.file.key, d.index) for d in self._snapshot.definitions(name)} if "." in name else None
         found = []
         for i in self._snapshot.files_with("uses", last):
+            check_cancelled()
             file = self._snapshot.files[i]
             detail = self._snapshot.detail(file)
             names = {last, *(item.alias for item in detail.imports if item.name == last)}

@@ -19,6 +19,7 @@ from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.query import Query, parts_of, read_query
 from sleuth.code.search.ranking import RankedFiles, rank_files
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
+from sleuth.remote import check_cancelled
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -142,7 +143,11 @@ class CodeRetriever:
             provider=self.embedding_provider,
         )
         walker = GraphWalker(snapshot)
-        return [self._context(snapshot, walker, hit, expand, explain=explain) for hit in found[:limit]]
+        contexts = []
+        for hit in found[:limit]:
+            check_cancelled()
+            contexts.append(self._context(snapshot, walker, hit, expand, explain=explain))
+        return contexts
 
     def _check(self, query: str, limit: int, strategy: str) -> int:
         if not isinstance(query, str):
@@ -345,6 +350,7 @@ def keyword_search(
     by_file = _chunks_by_file(snapshot, ranked, files)
     found: list[Piece] = []
     for file in files:
+        check_cancelled()
         found += _best_chunks(snapshot, query, ranked, file, chunks=by_file.get(file, []), allowed=allowed)
     return _ordered(snapshot, found)
 

@@ -1,0 +1,153 @@
+"""From the start of `sleuth mcp` to its answer to `initialize`, beside an empty server of the official SDK; memory.
+
+python -m benchmarks.mcp_start [--runs 9] [--root FOLDER]
+
+The servers are started in turns, as a client starts them: a process, spoken to over its pipes. CPU time is that of the
+process until it has answered, and is steadier than wall time where other programs run. Memory is what the process alone
+holds (USS) when it has answered, and for Sleuth also after one search.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sleuth import Engine, index_path, open_code
+
+LOW_LEVEL = """
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+async def main():
+    server = Server("empty", version="1")
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+anyio.run(main)
+"""
+
+HIGH_LEVEL = """
+from mcp.server import MCPServer
+MCPServer("empty").run("stdio")
+"""
+
+
+@dataclass
+class Figures:
+    """What the starts of one server took.
+
+    Attributes:
+        wall, cpu: seconds until the answer to `initialize`.
+        memory: MB of the process alone, then.
+        later: the same after one search; empty where there is none.
+    """
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+    later: list[float] = field(default_factory=list)
+
+
+def exchange(process: subprocess.Popen[bytes], method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Send a request over the pipes and read its answer."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    process.stdin.write(json.dumps(request).encode() + b"\n")
+    process.stdin.flush()
+    answer: dict[str, Any] = json.loads(process.stdout.readline())
+    return answer
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time that a process has used."""
+    nanoseconds = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        nanoseconds += int((task / "schedstat").read_text().split()[0])
+    return nanoseconds / 1e9
+
+
+def own_megabytes(pid: int) -> float:
+    """Memory that only this process holds."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
+
+
+def start(command: list[str], folder: Path, figures: Figures, *, search: bool) -> None:
+    """Start a server, shake hands, and note what it took."""
+    began = time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        client = {"name": "benchmark", "version": "1"}
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+        answer = exchange(process, "initialize", hello)
+        figures.wall.append(time.perf_counter() - began)
+        figures.cpu.append(cpu_seconds(process.pid))
+        figures.memory.append(own_megabytes(process.pid))
+        assert "serverInfo" in answer["result"], answer
+        if search:
+            assert process.stdin is not None
+            process.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+            found = exchange(process, "tools/call", {"name": "search", "arguments": {"query": "errors"}})
+            assert not found["result"].get("isError"), found
+            figures.later.append(own_megabytes(process.pid))
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(60)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def indexed(folder: Path, root: Path) -> Path:
+    """The documents and the code of a folder, indexed in another one that only holds the index."""
+    with Engine.open(folder / ".sleuth", create=True) as engine:
+        engine.index([root])
+    with open_code(folder / ".sleuth", create=True) as storage:
+        index_path(storage, root, workers=1)
+    return folder
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument(
+        "--root", type=Path, default=Path(__file__).parents[1] / "src" / "sleuth" / "surfaces"
+    )
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = indexed(Path(name), arguments.root)
+        commands = {
+            "empty server, low level": [sys.executable, "-c", LOW_LEVEL],
+            "empty server, `MCPServer`": [sys.executable, "-c", HIGH_LEVEL],
+            "`sleuth mcp`": [sys.executable, "-m", "sleuth", "mcp", "--index", str(folder / ".sleuth")],
+        }
+        results = {label: Figures() for label in commands}
+        for command in commands.values():  # byte code and the cache of files
+            start(command, folder, Figures(), search=False)
+        for _ in range(arguments.runs):
+            for label, command in commands.items():
+                start(command, folder, results[label], search="sleuth" in label)
+    base = results["empty server, low level"]
+    print("| | wall, p50 | CPU, p50 | times the first's CPU | memory | after a search |")
+    print("|---|---|---|---|---|---|")
+    for label, figures in results.items():
+        wall, cpu = statistics.median(figures.wall), statistics.median(figures.cpu)
+        ratio = cpu / statistics.median(base.cpu)
+        later = f"{statistics.median(figures.later):.0f} MB" if figures.later else ""
+        memory = statistics.median(figures.memory)
+        print(f"| {label} | {wall:.2f} s | {cpu:.2f} s | {ratio:.2f} | {memory:.0f} MB | {later} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""How soon the page shows the first result after Enter, in Chromium on loopback.
+
+python -m benchmarks.serve_page [--passages 100000] [--queries 40] [--index FOLDER] [-- further options of sleuth serve]
+
+Needs what `make browser` installs. The server is started anew and asked once it says that it is ready; its first query
+is told apart. Time runs from the key press, which begins the navigation, to the frame that shows the first result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks.passages import passages, queries
+from benchmarks.serve_load import built
+
+SHOWN = """
+new MutationObserver((_, observer) => {
+  if (document.querySelector('.hit') && !window.shown) {
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => { window.shown = performance.now(); }));
+  }
+}).observe(document, {childList: true, subtree: true});
+"""
+"""Notes the time since the navigation began when a frame with a result was drawn."""
+
+
+def wait_until_ready(url: str) -> float:
+    """Seconds until the server says that it is ready."""
+    started = time.perf_counter()
+    while httpx.get(f"{url}/readyz", timeout=60).status_code != 200:
+        time.sleep(0.02)
+    return time.perf_counter() - started
+
+
+def ask(page: Any, query: str) -> tuple[float, float]:
+    """Milliseconds from Enter to the first result and to the first byte of the answer."""
+    page.fill("#q", query)
+    with page.expect_navigation(wait_until="commit"):
+        page.keyboard.press("Enter")
+    page.wait_for_selector(".hit")
+    while not page.evaluate("window.shown"):
+        time.sleep(0.005)
+    first_byte = page.evaluate("performance.getEntriesByType('navigation')[0].responseStart")
+    shown = page.evaluate("window.shown")
+    page.wait_for_selector("#answer.writing", state="detached")
+    return shown, first_byte
+
+
+def measure(url: str, asked: list[str]) -> list[tuple[float, float]]:
+    """Ask a server by its page."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        page = browser.new_page()
+        page.add_init_script(SHOWN)
+        page.goto(url)
+        times = [ask(page, query) for query in asked]
+        browser.close()
+    return times
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=40)
+    parser.add_argument("--index", type=Path, help="an index that is there, of as many passages")
+    parser.add_argument("serve", nargs="*", help="further options of sleuth serve, after --")
+    arguments = parser.parse_args()
+    folder = tempfile.TemporaryDirectory()
+    index = arguments.index or built(Path(folder.name) / "index", arguments.passages)
+    asked = queries(passages(arguments.passages), arguments.queries)
+    command = [sys.executable, "-m", "sleuth", "serve", "--index", str(index), "--port", "0", "--quiet"]
+    server = subprocess.Popen([*command, *arguments.serve], stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    try:
+        url = server.stderr.readline().split()[-1]
+        print(f"ready {wait_until_ready(url):.2f} s after the address was told", flush=True)
+        first, *rest = measure(url, asked)
+    finally:
+        server.terminate()
+        server.wait(60)
+    print(f"first query: {first[0]:.0f} ms to the first result, {first[1]:.0f} ms to the first byte")
+    for name, column in (("first result", 0), ("first byte", 1)):
+        times = sorted(row[column] for row in rest)
+        print(f"{name}: p50 {statistics.median(times):.0f} ms, p90 {times[int(len(times) * 0.9)]:.0f} ms")
+    folder.cleanup()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Code over HTTP: what is found, where names are defined and used, who changed it, and the map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.surfaces.project import make_project
+
+from .conftest import Local, serving
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_project(tmp_path_factory.mktemp("code") / "project")
+
+
+@pytest.fixture(scope="module")
+def shop(root: Path) -> Iterator[Local]:
+    """A server of the project's code."""
+    with serving(root / ".sleuth", sources=("docs", "code")) as started:
+        yield started
+
+
+def get(shop: Local, what: str, **parameters: Any) -> Any:
+    answer = shop.client.get(f"/v1/code/{what}", params=parameters)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_search_finds_the_lines(shop: Local, root: Path) -> None:
+    """The best hit is the definition that was asked for, with its file, lines and text; filters hold."""
+    body = {"query": "where are tokens of some seconds added", "k": 3}
+    answer = shop.client.post("/v1/code/search", json=body).json()
+    best = answer["hits"][0]
+    assert answer["repository"] == str(root)
+    assert best["file_path"] == "src/bucket.py"
+    assert "def refill" in best["content"]
+    assert [part["status"] for part in answer["parts"]] == ["ok"]
+    below = shop.client.post("/v1/code/search", json={**body, "paths": ["src/shop.py"]}).json()["hits"]
+    assert {hit["file_path"] for hit in below} == {"src/shop.py"}
+    labelled = shop.client.post("/v1/code/search", json={**body, "labels": ["class_definition"]}).json()[
+        "hits"
+    ]
+    assert labelled
+    assert all("class_definition" in hit["semantic_labels"] for hit in labelled)
+    assert shop.client.post("/v1/code/search", json={**body, "languages": ["rust"]}).json()["hits"] == []
+
+
+def test_search_at_a_tag_sees_its_code(shop: Local) -> None:
+    """With `at` the code of that commit answers."""
+    for at, name in (("v1", "replenish"), (None, "refill")):
+        body = {"query": "tokens of some seconds", "k": 1, "at": at}
+        (hit,) = shop.client.post("/v1/code/search", json=body).json()["hits"]
+        assert f"def {name}" in hit["content"]
+
+
+def test_definitions_and_references(shop: Local) -> None:
+    """A name's definition has its place; references tell each use, its role and which definition it means."""
+    (definition,) = get(shop, "definitions", name="TokenBucket.refill")["definitions"]
+    assert (definition["file_path"], definition["line"]) == ("src/bucket.py", 7)
+    references = get(shop, "references", name="refill")["references"]
+    assert [(use["file_path"], use["line"], use["role"]) for use in references] == [
+        ("src/shop.py", 6, "call")
+    ]
+    assert references[0]["definition"]["name"] == "TokenBucket.refill"
+    old = get(shop, "definitions", name="replenish", at="v1")["definitions"]
+    assert [entry["line"] for entry in old] == [7]
+    assert get(shop, "definitions", name="replenish")["definitions"] == []
+
+
+def test_history_names_commits(shop: Local) -> None:
+    """Commits come newest first with author, subject and body; lines narrow them."""
+    commits = get(shop, "history", path="src/bucket.py")["commits"]
+    assert [(commit["subject"], commit["author"]) for commit in commits] == [
+        ("Buckets refill", "Ada"),
+        ("Buckets replenish", "Ada"),
+    ]
+    assert commits[0]["body"].strip() == "Customers call it that."
+    lines = get(shop, "history", path="src/bucket.py", start_line=1, end_line=2)["commits"]
+    assert [commit["subject"] for commit in lines] == ["Buckets replenish"]
+    wrong = shop.client.get("/v1/code/history", params={"path": "src/bucket.py", "start_line": 99})
+    assert wrong.status_code == 422
+
+
+def test_the_map_keeps_to_its_budget(shop: Local) -> None:
+    """The map names the definitions that matter most; a smaller budget gives a shorter one."""
+    whole = get(shop, "map")["map"]
+    assert "TokenBucket" in whole
+    assert "refill" in whole
+    assert len(get(shop, "map", budget=12)["map"]) < len(whole)
+    assert get(shop, "map", budget=0)["map"] == ""
+
+
+def test_repositories_are_listed(shop: Local, root: Path) -> None:
+    """A repository has its path, its newest snapshot and the names of that."""
+    (entry,) = get(shop, "repositories")["repositories"]
+    assert entry["path"] == str(root)
+    assert entry["snapshot"] == get(shop, "definitions", name="serve")["snapshot"]
+    missing = shop.client.get("/v1/code/definitions", params={"name": "a", "repository": "/nowhere"})
+    assert (missing.status_code, missing.json()["code"]) == (404, "UnknownRepositoryError")
