@@ -71,6 +71,10 @@ def running(index: Path, *options: str, **variables: str) -> Iterator[Server]:
     finally:
         if process.poll() is None:
             server.stop(signal.SIGKILL)
+        server.client.close()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 class Local:

@@ -95,6 +95,25 @@ def test_the_map_keeps_to_its_budget(shop: Local) -> None:
     assert get(shop, "map", budget=0)["map"] == ""
 
 
+def test_documents_and_code_are_one_ranking(shop: Local) -> None:
+    """Several sources answer together: each hit says its source, each source reports, filters and pages hold."""
+    body = {"query": "how are tokens refilled", "sources": ["docs", "code"], "explain": True}
+    whole = shop.client.post("/v1/search", json={**body, "k": 6}).json()
+    assert {hit["metadata"]["source_type"] for hit in whole["items"]} == {"docs", "code"}
+    assert {part["name"].partition(":")[0] for part in whole["parts"]} == {"docs", "code"}
+    assert all(hit["explanation"] for hit in whole["items"])
+    ids, cursor = [], None
+    while True:
+        page = shop.client.post("/v1/search", json={**body, "k": 1, "cursor": cursor}).json()
+        ids += [hit["id"] for hit in page["items"]]
+        if (cursor := page["next_cursor"]) is None:
+            break
+    assert ids[:6] == [hit["id"] for hit in whole["items"]]
+    assert len(ids) == len(set(ids))
+    only = shop.client.post("/v1/search", json={**body, "filter": {"source_type": "code"}}).json()["items"]
+    assert {hit["metadata"]["source_type"] for hit in only} == {"code"}
+
+
 def test_repositories_are_listed(shop: Local, root: Path) -> None:
     """A repository has its path, its newest snapshot and the names of that."""
     (entry,) = get(shop, "repositories")["repositories"]

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from .conftest import running
+import pytest
+from typer.testing import CliRunner
+
+from sleuth.surfaces.cli.app import app, register
+from sleuth.surfaces.http import read_entries
+
+from .conftest import Local, make_index, serving
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,26 +33,48 @@ def test_the_guide_s_example_prints_what_it_says(tmp_path: Path) -> None:
     assert (done.stderr, done.stdout) == ("", shown)
 
 
-def test_the_readme_s_request_is_answered(index: Path) -> None:
-    """The body that the README sends with curl is answered with hits."""
-    match = re.search(r"curl .*/v1/search .*-d '(.*?)'", (ROOT / "README.md").read_text())
-    assert match
-    with running(index) as started:
+def test_requests_with_curl_are_answered(server: Local) -> None:
+    """The bodies that the guide and the README send with curl are answered with hits."""
+    for page in ("README.md", "docs/serve.md"):
+        match = re.search(r"curl .*/v1/search .*-d '(.*?)'", (ROOT / page).read_text())
+        assert match, page
         headers = {"content-type": "application/json"}
-        answer = started.client.post("/v1/search", content=match[1], headers=headers)
+        answer = server.client.post("/v1/search", content=match[1], headers=headers)
         assert answer.status_code == 200
         assert answer.json()["items"]
 
 
-def test_every_option_of_the_guide_is_there() -> None:
+def test_the_client_of_the_guide_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The example with the client of OpenAI prints a score, a file name and a text."""
+    match = re.search(r"```python\n(from openai .*?)```", (ROOT / "docs/serve.md").read_text(), re.DOTALL)
+    assert match
+    with serving(make_index(tmp_path / ".sleuth")) as started:
+        values: dict[str, Any] = {}
+        exec(match[1].replace("localhost:8321", f"localhost:{started.port}"), values)  # noqa: S102
+        values["client"].close()
+    score, name, _ = capsys.readouterr().out.splitlines()[0].split(" ", 2)
+    assert 0 < float(score) <= 1
+    assert name in {"limits.md", "bucket.md", "cats.md"}
+
+
+def test_the_keys_of_the_guide_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of the guide that add keys do so, with the scopes and filters that they name."""
+    monkeypatch.chdir(tmp_path)
+    register(["serve"])
+    lines = re.findall(r"^\$ sleuth (serve keys add .*)$", (ROOT / "docs/serve.md").read_text(), re.MULTILINE)
+    for line in lines:
+        assert CliRunner().invoke(app, shlex.split(line)).output.startswith("sleuth_")
+    entries = {entry["name"]: entry for entry in read_entries(tmp_path / "keys.json")}
+    assert entries["alice"]["scopes"] == ["read", "write"]
+    assert (entries["acme"]["scopes"], entries["acme"]["filter"]) == (["read"], "tenant:acme")
+
+
+def test_every_option_of_the_guide_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each option that the guide names is one of the command."""
-    done = subprocess.run(
-        [sys.executable, "-m", "sleuth", "serve", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"COLUMNS": "200", "NO_COLOR": "1", "PYTHONPATH": str(ROOT / "src")},
-    )
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    register(["serve"])
+    shown = CliRunner().invoke(app, ["serve", "--help"]).output
     named = set(re.findall(r"`(--[a-z-]+)", (ROOT / "docs/serve.md").read_text()))
     assert named
-    assert not [option for option in named if option not in done.stdout]
+    assert not [option for option in named if option not in shown]

@@ -10,7 +10,7 @@ import pytest
 
 from sleuth import Engine
 
-from .conftest import Local, make_index, running, serving
+from .conftest import Local, make_index, serving
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +89,9 @@ def test_wrong_changes_are_refused(writable: Local, server: Local) -> None:
 
 def test_the_library_sees_the_same_index(tmp_path: Path) -> None:
     """What a server added is in the index when it ends."""
-    with running(make_index(tmp_path / "index")) as started:
+    with serving(make_index(tmp_path / "index")) as started:
         started.client.post(
             "/v1/documents", json={"documents": [{"text": "Newts are amphibians.", "id": "n"}]}
         )
-        started.stop()
     with Engine.open(tmp_path / "index") as engine:
         assert engine.get("n")[0].text == "Newts are amphibians."

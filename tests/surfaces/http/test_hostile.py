@@ -6,6 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -206,32 +207,32 @@ def test_slow_clients_are_given_up(tight: Local) -> None:
 
 def test_half_open_connections_do_not_hold_the_server(tight: Local) -> None:
     """200 connections that never ask are closed in time; others are answered meanwhile."""
-    idle = [socket.create_connection(("127.0.0.1", tight.port), timeout=15) for _ in range(200)]
-    for connection in idle[::2]:
-        connection.sendall(b"POST /v1/search HTTP/1.1\r\nhost: loc")
-    assert tight.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
-    for connection in idle:
-        received = b""
-        while data := connection.recv(65536):
-            received += data
-        assert received == b"" or status_of(received) == 408
-        connection.close()
+    with ExitStack() as stack:
+        idle = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", tight.port), timeout=60))
+            for _ in range(200)
+        ]
+        for connection in idle[::2]:
+            connection.sendall(b"POST /v1/search HTTP/1.1\r\nhost: loc")
+        assert tight.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
+        for connection in idle:
+            received = b""
+            while data := connection.recv(65536):
+                received += data
+            assert received == b"" or status_of(received) == 408
 
 
 def test_a_reader_that_does_not_read_is_given_up(tight: Local) -> None:
     """Answers that nobody reads hold no thread: searches go on."""
     body = json.dumps({"query": "tokens", "explain": True}).encode()
     request = post(body).replace(b"connection: close\r\n", b"")
-    connection = socket.create_connection(("127.0.0.1", tight.port), timeout=10)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
-    connection.settimeout(0.5)
-    try:
-        for _ in range(2000):
-            connection.sendall(request)
-    except (TimeoutError, ConnectionError):
-        pass
-    assert tight.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
-    connection.close()
+    with socket.create_connection(("127.0.0.1", tight.port), timeout=10) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        connection.settimeout(0.5)
+        with suppress(TimeoutError, ConnectionError):
+            for _ in range(2000):
+                connection.sendall(request)
+        assert tight.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
 
 
 def test_paths_and_methods_that_are_none_are_problems(tight: Local) -> None:

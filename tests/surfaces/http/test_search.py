@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from sleuth import Engine
 
-from .conftest import Local
+from .conftest import Local, serving
 
 
 def search(server: Local, **body: Any) -> dict[str, Any]:
@@ -50,6 +51,46 @@ def test_pages_make_the_whole_ranking(server: Local) -> None:
             break
     assert pages == whole
     assert len(whole) == 3
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """A server over one document of three sections, the second of which has three passages."""
+    folder = tmp_path_factory.mktemp("long")
+    parts = {word: f"{word} " + "and so on it goes for a while. " * 40 for word in WORDS}
+    one, two, three, four, five = parts.values()
+    text = f"# First\n\n{one}\n\n# Second\n\n{two}\n\n{three}\n\n{four}\n\n# Third\n\n{five}\n"
+    (folder / "guide.md").write_text(text, "utf-8")
+    with Engine.open(folder / "index", create=True) as engine:
+        engine.index([folder / "guide.md"])
+    with serving(folder / "index", read_only=True) as started:
+        yield started
+
+
+WORDS = ("alpha", "bravo", "zebra", "delta", "echo")
+FUSIONS = ["rrf(lexical=1,dense=1)", "minmax(lexical=0,dense=1)", "zscore(lexical=2,dense=1)"]
+
+
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_fusions_are_those_of_the_engine(server: Local, index: Any, fusion: str) -> None:
+    """A fusion in its printed form gives the scores that it gives in Python, page by page too."""
+    with Engine.open(index) as engine:
+        expected = [(item.id, item.score) for item in engine.retrieve("tokens cats", k=3, fusion=fusion)]
+    whole = search(server, query="tokens cats", k=3, fusion=fusion)
+    assert [(hit["id"], hit["score"]) for hit in whole["items"]] == expected
+    first = search(server, query="tokens cats", k=1, fusion=fusion)
+    again = {"query": "tokens cats", "k": 2, "cursor": first["next_cursor"]}
+    rest = search(server, **again, fusion=fusion)
+    assert [(hit["id"], hit["score"]) for hit in first["items"] + rest["items"]] == expected
+    other = server.client.post("/v1/search", json={**again, "fusion": "max"})
+    assert (other.status_code, other.json()["code"]) == (422, "ArgumentError")
+
+
+@pytest.mark.parametrize(("expand", "expected"), [(None, 1), (1, 3), ("section", 3), ("document", 5)])
+def test_hits_grow_by_their_neighbours(long: Local, expand: Any, expected: int) -> None:
+    """Expanding gives the passages before and after a hit, its section, or its document, as one text."""
+    (hit,) = search(long, query="zebra", k=1, legs=["lexical"], expand=expand)["items"]
+    assert len([word for word in WORDS if word in hit["text"]]) == expected
 
 
 @pytest.mark.parametrize(

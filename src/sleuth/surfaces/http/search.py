@@ -55,7 +55,7 @@ class SearchRequest(Strict):
     fusion: str | None = Field(
         default=None, max_length=200, examples=["minmax(lexical=1,dense=0.4,pool=200)"]
     )
-    expand: Annotated[int, Field(ge=0, le=20)] | Literal["section", "document"] | None = Field(
+    expand: Annotated[int, Field(ge=1, le=20)] | Literal["section", "document"] | None = Field(
         default=None, description="Give each passage with its neighbours, its section or its document."
     )
     explain: bool = Field(default=False, description="Say of each passage how its score comes about.")
