@@ -113,9 +113,9 @@ def site(corpus: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium, headless. Playwright runs an event loop in this thread meanwhile, so that others cannot run theirs."""
+    """Chromium, headless."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no Chromium is installed: `make browser`")
