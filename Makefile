@@ -40,7 +40,7 @@ bench-code: $(VENV)-bench/.installed ## code search: quality over the collection
 
 $(VENV)-bench/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install --editable '.[bench,eval]'
+	$(VENV)-bench/bin/python -m pip install --editable '.[hybrid,code,bench,eval]'
 	touch $@
 
 campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, failing calls, 5,000 runs of the engine's model, 10,000 filters
@@ -119,7 +119,7 @@ $(VENV)/.kernels: $(KERNELS) setup.py | $(VENV)/.tools
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml setup.py | $(VENV)/.kernels
-	@tools/step "Install Sleuth and the packages it needs" env $(EDITABLE) .
+	@tools/step "Install Sleuth and the packages it needs" env $(EDITABLE) '.[hybrid]'
 	@touch $@
 
 $(VENV)/.developed: pyproject.toml setup.py | $(VENV)/.kernels
@@ -127,7 +127,7 @@ $(VENV)/.developed: pyproject.toml setup.py | $(VENV)/.kernels
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.documented: pyproject.toml setup.py | $(VENV)/.kernels
-	@tools/step "Install Sleuth and what builds the site" env $(EDITABLE) '.[docs]'
+	@tools/step "Install Sleuth and what builds the site" env $(EDITABLE) '.[docs,hybrid]'
 	@touch $@ $(VENV)/.installed
 
 clean: ## delete what was built and installed

@@ -58,11 +58,12 @@ class MissingPackageError(SleuthError, ImportError):
 
     Attributes:
         package: the package that is missing.
-        extra: the extra of Sleuth that brings it.
+        extra: the extra of Sleuth that brings it; "" for a part of every installation that was removed.
     """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs the package {package!r}: pip install 'sleuth[{extra}]'")
+        wheel = f"'sleuth[{extra}]'" if extra else package
+        super().__init__(f"{purpose} needs the package {package!r}: pip install {wheel}")
         self.package = package
         self.extra = extra
 

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense import VOCABULARY, Vocabulary, WordLlamaEmbedder, read_table, read_vocabulary
+from sleuth.dense import (
+    TOKENS,
+    VOCABULARY,
+    WEIGHTS,
+    Vocabulary,
+    WordLlamaEmbedder,
+    read_table,
+    read_vocabulary,
+)
 from sleuth.errors import LoadError
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle comes with wordllama")
@@ -134,3 +142,9 @@ def test_damaged_table(tmp_path: Path) -> None:
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
     with pytest.raises(LoadError, match="its vectors are F32, not F16"):
         read_table(path)
+
+
+def test_the_vocabulary_has_the_size_that_checks_assume() -> None:
+    """Segments are checked against it where the package is missing, too."""
+    assert len(read_table(wordllama_folder / WEIGHTS)) == TOKENS
+    assert len(read_vocabulary(wordllama_folder / VOCABULARY)) == TOKENS

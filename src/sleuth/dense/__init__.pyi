@@ -9,6 +9,7 @@ from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransfo
 from sleuth.dense.packages import open_package as open_package
 from sleuth.dense.search import DenseSearcher as DenseSearcher
 from sleuth.dense.texts import embedded_text as embedded_text
+from sleuth.dense.wordllama import MissingWordLlama as MissingWordLlama
 from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder
 
 __all__: list[str]
@@ -16,8 +17,12 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.dense.late import match as match
 from sleuth.dense.wordllama import MOST_TOKENS as MOST_TOKENS
+from sleuth.dense.wordllama import TOKENS as TOKENS
 from sleuth.dense.wordllama import VOCABULARY as VOCABULARY
+from sleuth.dense.wordllama import WEIGHTS as WEIGHTS
+from sleuth.dense.wordllama import has_wordllama as has_wordllama
 from sleuth.dense.wordllama import load_model as load_model
+from sleuth.dense.wordllama import missing_wordllama as missing_wordllama
 from sleuth.dense.wordllama import read_table as read_table
 from sleuth.dense.wordllama import read_vocabulary as read_vocabulary
 from sleuth.dense.wordpieces import Vocabulary as Vocabulary

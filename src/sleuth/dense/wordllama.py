@@ -1,4 +1,4 @@
-"""The default embedder: the table of WordLlama, read without its code.
+"""The embedder that needs no download: the table of WordLlama, read without its code.
 
 WordLlama's wheel carries a table of 32,000 token vectors of 256 dimensions, trained so that the mean over a
 text's tokens says what it is about. We read that table and its vocabulary from the installed package,
@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 
 from sleuth.dense.embedding import Reading
 from sleuth.dense.wordpieces import Vocabulary
-from sleuth.errors import LoadError, MissingPackageError
+from sleuth.errors import EmbeddingError, LoadError, MissingPackageError
 
 VOCABULARY = "tokenizers/l2_supercat_tokenizer_config.json"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 
+TOKENS = 32_000
+"""Of the vocabulary; a row of the table for each."""
 MOST_TOKENS = 512
 """Of a text that are kept, or compared with others; the vector is of all."""
 
@@ -52,8 +54,9 @@ class Model(NamedTuple):
 
 
 class WordLlamaEmbedder:
-    """The default embedder: means of static token vectors, scaled to length 1. Loads on first use; safe to
-    share.
+    """Means of static token vectors, scaled to length 1. Loads on first use; safe to share.
+
+    The default embedder of a new index, where the extra `hybrid` is installed.
 
     A text without tokens has the zero vector. Control tokens written in a text ("<s>") are read as text.
     """
@@ -101,6 +104,32 @@ class WordLlamaEmbedder:
         return Reading(vectors, *read)
 
 
+class MissingWordLlama(WordLlamaEmbedder):
+    """Stands for the default embedder of an index where its package is not installed.
+
+    It gives no vectors, so that words answer and the index keeps the vectors that it has.
+    """
+
+    cheap = False
+    token_weight = 0.0
+
+    @property
+    def missing(self) -> str:
+        """What is missing, with the command that installs it."""
+        return str(missing_wordllama())
+
+    def knowledge(self, query: str) -> float:
+        """Return 1: there is nothing to weigh."""
+        return 1.0
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Raise EmbeddingError: the package is missing."""
+        raise EmbeddingError(self.missing, service="wordllama")
+
+    def _read(self, texts: Sequence[str], most: int) -> Reading:
+        raise EmbeddingError(self.missing, service="wordllama")
+
+
 def utf8(text: str) -> bytes:
     """Return the bytes of any text."""
     return text.encode("utf-8", "replace")  # a lone surrogate has no UTF-8
@@ -110,8 +139,18 @@ def _package() -> Path:
     """Return the folder of the wheel; raises MissingPackageError where it is not installed."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
-        raise MissingPackageError("wordllama", "models", "The default embedder")
+        raise missing_wordllama()
     return Path(spec.submodule_search_locations[0])
+
+
+def has_wordllama() -> bool:
+    """Return whether the wheel of WordLlama is installed."""
+    return find_spec("wordllama") is not None
+
+
+def missing_wordllama() -> MissingPackageError:
+    """Return the error that names the extra with WordLlama."""
+    return MissingPackageError("wordllama", "hybrid", "The default embedder")
 
 
 @cache

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.arguments import check_count
-from sleuth.engine.embedders import fill
+from sleuth.engine.embedders import fill, is_missing
 from sleuth.errors import ArgumentError, FilterError
 from sleuth.filters import all_of, as_filter, matches
 from sleuth.store import check_text
@@ -185,12 +185,13 @@ class Contents:
             progress: called with passages done and passages to do.
 
         Returns:
-            Passages embedded; 0 where the embedder is so fast that commits wait for it.
+            Passages embedded; 0 where the embedder is so fast that commits wait for it, and where it is not installed:
+            the vectors are made when the index is opened with it.
 
         Raises:
             EmbeddingError: the embedder does not answer, or gives vectors of another length than before.
         """
-        if self._dense is None or not self._deferred:
+        if self._dense is None or not self._deferred or is_missing(self._dense.embedder):
             return 0
         return fill(self._store, self._dense, _until_cancelled(progress), timeout=timeout)
 

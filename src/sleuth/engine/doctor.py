@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 HOME = Path(__file__).parents[1]
 
 EXTRAS: dict[str, tuple[str, str]] = {
+    "wordllama": ("hybrid", "documents and code are searched by meaning too, without a download"),
+    "tree_sitter_c_sharp": ("code", "definitions of C#"),
+    "tree_sitter_kotlin": ("code", "definitions of Kotlin"),
+    "tree_sitter_php": ("code", "definitions of PHP"),
+    "tree_sitter_scala": ("code", "definitions of Scala"),
     "pypdfium2": ("pdf", "PDF files are read"),
     "mammoth": ("office", "Word documents are read"),
     "trafilatura": ("html", "pages of the web are read as a reader would"),
@@ -210,7 +215,12 @@ def documents(path: Path, *, full: bool = False) -> list[Diagnosis]:
         with Engine.open(path) as engine:
             repairs = [Diagnosis("warning", repair.what, repair.why) for repair in engine.repairs]
             checks = [Diagnosis(f.level, f.subject, f.message, f.remedy) for f in engine.check(full=full)]
-            return [*repairs, *checks]
+            meaning = (
+                [Diagnosis("info", "meaning", f"not searched: {engine.words_only}")]
+                if engine.words_only
+                else []
+            )
+            return [*repairs, *checks, *meaning]
     except IndexNotFoundError as error:
         return [Diagnosis("info", str(path), str(error).rpartition(": ")[0], "sleuth index PATH")]
     except SleuthError as error:

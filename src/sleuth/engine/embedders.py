@@ -1,8 +1,8 @@
 """Chooses the embedder of an index.
 
-An index records a *spelling*: "wordllama", the default, offline and without a download; "" for none; "ollama:MODEL" or
-"openai:MODEL"; "sentence-transformers:MODEL" or "model2vec:MODEL"; "custom:FINGERPRINT" for an object that its user
-gives on every opening.
+An index records a *spelling*: "wordllama", offline and without a download, the default where it is installed; "" for
+none; "ollama:MODEL" or "openai:MODEL"; "sentence-transformers:MODEL" or "model2vec:MODEL"; "custom:FINGERPRINT" for an
+object that its user gives on every opening.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SERVICES = ("ollama", "openai")
 PACKAGES = ("sentence-transformers", "model2vec")
 DEFAULT = "wordllama"
+HOW_TO_ADD_MEANING = "To search by meaning too: pip install 'sleuth[hybrid]', then `sleuth index --re-embed`"
 
 
 def is_cheap(embedder: Embedder | None) -> bool:
@@ -30,6 +31,27 @@ def is_cheap(embedder: Embedder | None) -> bool:
     An embedder says so by an attribute `cheap` that is True.
     """
     return getattr(embedder, "cheap", False) is True
+
+
+def is_missing(embedder: Embedder) -> bool:
+    """Return whether an embedder stands for one that is not installed."""
+    return bool(getattr(embedder, "missing", ""))
+
+
+def default_spelling() -> str:
+    """Return the spelling of the embedder that a new index has where none is named; "" where none is installed."""
+    from sleuth.dense import has_wordllama
+
+    return DEFAULT if has_wordllama() else ""
+
+
+def words_only(spelling: str, embedder: Embedder | None) -> str:
+    """Return why an index is searched by words alone, with the command that adds meaning; "" where it is not."""
+    if embedder is not None:
+        return str(getattr(embedder, "missing", ""))
+    if default_spelling():
+        return "the index has no embedder; `sleuth index --re-embed` makes vectors with the default one"
+    return f"the index has no embedder. {HOW_TO_ADD_MEANING}"
 
 
 def spelling_of(embedder: Embedder | str | None) -> str:
@@ -59,7 +81,12 @@ def check_spelling(spelling: str) -> str:
 
 
 def open_embedder(
-    spelling: str, given: Embedder | str | None = None, *, path: str = "", answers: bool = False
+    spelling: str,
+    given: Embedder | str | None = None,
+    *,
+    path: str = "",
+    answers: bool = False,
+    required: bool = False,
 ) -> Embedder | None:
     """Return the embedder of an index; None where it has none.
 
@@ -67,8 +94,11 @@ def open_embedder(
         spelling: what the index was made with.
         given: what its user asks for now; None for whatever the index has.
         answers: whether to ask it for one vector, so that an embedder that gives none replaces none that does.
+        required: whether it must be installed. Else, and where `given` does not name it, a default embedder that is not
+            installed is one that gives no vectors: the words of the index still answer.
 
     Raises:
+        MissingPackageError: its package is not installed; gives the command.
         EmbedderMismatchError: another one is asked for, or one that only its user can give is not.
         EmbeddingError: it does not load, or does not answer.
     """
@@ -80,19 +110,19 @@ def open_embedder(
         )
     service, _, model = spelling.partition(":")
     if given is not None and not isinstance(given, str):
-        made: Embedder | None = given
+        embedder: Embedder | None = given
     elif service == "custom":
         raise EmbedderMismatchError(
             f"this index was made with the embedder {model!r}: open it with Engine.open(path, embedder=...)",
             path=path,
         )
     else:
-        made = _make(service, model) if spelling else None
-    if answers and made is not None:
+        embedder = _load(service, model, required=required or given is not None) if spelling else None
+    if answers and embedder is not None:
         from sleuth.dense import embed_texts
 
-        embed_texts(made, ["text"])
-    return made
+        embed_texts(embedder, ["text"])
+    return embedder
 
 
 def _command(given: Embedder | str, path: str) -> str:
@@ -103,7 +133,7 @@ def _command(given: Embedder | str, path: str) -> str:
     return "Engine.open(path, embedder=..., re_embed=True)"
 
 
-def _make(service: str, model: str) -> Embedder:
+def _load(service: str, model: str, *, required: bool) -> Embedder:
     if service in SERVICES:
         from sleuth.llm import open_embedder as open_remote
 
@@ -112,9 +142,13 @@ def _make(service: str, model: str) -> Embedder:
         from sleuth.dense import open_package
 
         return open_package(service, model)
-    from sleuth.dense import WordLlamaEmbedder
+    from sleuth.dense import MissingWordLlama, WordLlamaEmbedder, has_wordllama, missing_wordllama
 
-    return WordLlamaEmbedder()
+    if has_wordllama():
+        return WordLlamaEmbedder()
+    if required:
+        raise missing_wordllama()
+    return MissingWordLlama()
 
 
 def fill(store: Store, leg: DenseLeg, progress: Callable[[int, int], None] | None, *, timeout: float) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +17,14 @@ from sleuth.engine import retrieval
 from sleuth.engine.answering import Answering
 from sleuth.engine.contents import Contents
 from sleuth.engine.elsewhere import opener_of
-from sleuth.engine.embedders import RecordCache, is_cheap, mixed_vectors, open_embedder, spelling_of
+from sleuth.engine.embedders import RecordCache, is_cheap, mixed_vectors, words_only
 from sleuth.engine.expansion import Expansion
 from sleuth.engine.fusion import Fusion
 from sleuth.engine.hooked import is_hooked, retrieve_by_hooks
+from sleuth.engine.opening import check_settings, dense_leg, lexical_leg, open_index
 from sleuth.engine.search import SearchersOfNewest, check_legs, check_query
-from sleuth.errors import ArgumentError, IndexNotFoundError
+from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, as_filter
-from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
 from sleuth.store.columns import ColumnsLeg
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.dense import DenseLeg
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
     from sleuth.protocols import Embedder, Reranker
@@ -91,10 +89,12 @@ class Engine(Contents, Answering):
         Args:
             create: make it where there is none.
             settings: for a new index; an index that is there keeps its own, and other values are refused.
-            embedder: an `Embedder`, or its spelling: "wordllama" (the default: offline, nothing to download), "" for
-                words alone, "ollama:MODEL", "openai:MODEL", ... (see `sleuth.engine.embedders`).
-            re_embed: forget all vectors and take `embedder` from now on, or the index's own where None, as when a model
-                has changed under its name. `embed`, `add` and `index` make the new ones, and can be broken off.
+            embedder: an `Embedder`, or its spelling: "wordllama" (offline, nothing to download; the default where the
+                extra `hybrid` is installed), "" for words alone, "ollama:MODEL", "openai:MODEL", ... (see
+                `sleuth.engine.embedders`).
+            re_embed: forget all vectors and take `embedder` from now on; where None, the index's own, as when a model
+                has changed under its name, or the default one where it has none. `embed`, `add` and `index` make the
+                new ones, and can be broken off.
             scope: a filter that everything is limited to: searches, `get`, listings, counts, facets, changes and
                 deletions. See `scoped`.
 
@@ -110,36 +110,9 @@ class Engine(Contents, Answering):
             options = {"create": create, "settings": settings, "embedder": embedder, "re_embed": re_embed}
             return opener(path, scope=scope, **options)
         limit = as_filter(scope)
-        wanted = settings.to_dict() if isinstance(settings, IndexSettings) else settings
-        full = IndexSettings.from_dict({} if wanted is None else wanted)
-        wanted = wanted or {}
-        if embedder is not None and "embedder" not in wanted:
-            full = replace(full, embedder=spelling_of(embedder))
-        lexical_leg(full)  # an analyzer that there is not makes no index
-        made = None
-        if create and not Store.is_at(path):
-            made = open_embedder(full.embedder, embedder, path=str(path))
+        store, model = open_index(path, settings, embedder, create=create, re_embed=re_embed)
         try:
-            store = Store.open(path, create=create, settings=full.to_dict())
-        except IndexNotFoundError as error:
-            if not (Path(path) / "code.db").is_file():
-                raise
-            raise IndexNotFoundError(
-                f"{path} holds code and no documents: `sleuth search --in code` and `open_sources(path, ['code'])` "
-                "search it, `sleuth index PATH` adds documents",
-                path=str(path),
-            ) from error
-        try:
-            check_settings({k: v for k, v in wanted.items() if not (re_embed and k == "embedder")}, store)
-            kept = chosen = IndexSettings.from_dict(store.settings).embedder
-            if re_embed and (embedder is not None or "embedder" in wanted):
-                chosen = full.embedder
-            if made is None or chosen != full.embedder:
-                made = open_embedder(chosen, embedder, path=str(store.path), answers=re_embed)
-            if re_embed:
-                known = made.fingerprint if made and chosen != kept else ""
-                store.remake("dense", {**store.settings, "embedder": chosen}, vectors_of=known)
-            return cls(store, made, scope=limit)
+            return cls(store, model, scope=limit)
         except BaseException:
             store.close()
             raise
@@ -293,6 +266,11 @@ class Engine(Contents, Answering):
         return self._dense.embedder if self._dense else None
 
     @property
+    def words_only(self) -> str:
+        """Why words alone are searched, with the command that adds meaning; "" where meaning is searched too."""
+        return words_only(self.settings.embedder, self.embedder)
+
+    @property
     def vector_cache(self) -> RecordCache | None:
         """Where vectors are kept by embedder and text; None where making them costs next to nothing."""
         return RecordCache(self._store) if self._deferred else None
@@ -325,6 +303,7 @@ class Engine(Contents, Answering):
             "format": status.format,
             "version": status.version,
             "settings": dict(status.settings),
+            "words_only": self.words_only,
             "holder": status.holder and dict(status.holder),
             "legs": {
                 leg.name: {
@@ -401,35 +380,3 @@ class Engine(Contents, Answering):
     def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
         """Return the searchers of a version, made once and shared by all threads."""
         return self._searchers.of(snapshot)
-
-
-def lexical_leg(settings: IndexSettings) -> LexicalLeg:
-    """Return the lexical leg that settings describe: one field for each language, fed by title, heading and text."""
-    weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
-    sources = {name: weight for name, weight in weights.items() if weight}
-    # Whoever chooses an analyzer wants it for all documents; the default is that of English ones.
-    by_language = settings.analyzer == IndexSettings().analyzer
-    spec = FieldSpec(settings.analyzer, sources, by_language=by_language)
-    return LexicalLeg({"text": spec}, k1=settings.k1, b=settings.b)
-
-
-def dense_leg(embedder: Embedder, store: Store) -> DenseLeg:
-    """Return the dense leg of an index; vectors that are expensive are kept in its record."""
-    from sleuth.dense import DenseLeg
-
-    return DenseLeg(embedder, cache=None if is_cheap(embedder) else RecordCache(store))
-
-
-def check_settings(wanted: Mapping[str, Any], store: Store) -> None:
-    """Refuse settings that are not those of the index.
-
-    Raises:
-        ArgumentError: names the first that differs, with both values.
-    """
-    for name, value in wanted.items():
-        kept = store.settings.get(name)
-        if kept != value:
-            raise ArgumentError(
-                f"{name} must be {kept!r} as in the index at {store.path}, got {value!r}; "
-                "to change it, index into another folder"
-            )

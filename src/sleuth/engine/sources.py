@@ -128,12 +128,12 @@ class Sources(Answering):
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """What judges sentences where no model writes: that of the documents, or the default one."""
+        """What judges sentences where no model writes: that of the documents, or the default one if installed."""
         if self.engine is not None:
             return self.engine.embedder
-        from sleuth.engine.codebase import default_embedder
+        from sleuth.engine.embedders import default_spelling, open_embedder
 
-        return default_embedder()
+        return open_embedder(default_spelling())
 
     def close(self) -> None:
         """Deactivate plugins, and close what `open_sources` opened. Closing twice is fine."""

@@ -9,10 +9,18 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple
 
-from sleuth.code.parsing.facts import Facts, Source, facts_of
+from sleuth.code.parsing.facts import Facts, Source, facts_of, facts_of_text
+from sleuth.code.parsing.grammars import has_grammar
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import LANGUAGES, language_of, language_of_first_line
-from sleuth.code.parsing.limits import IN_PLACE_BYTES, IN_PLACE_SECONDS, MAX_BYTES, TOO_LARGE, is_suspicious
+from sleuth.code.parsing.limits import (
+    IN_PLACE_BYTES,
+    IN_PLACE_SECONDS,
+    MAX_BYTES,
+    NO_GRAMMAR,
+    TOO_LARGE,
+    is_suspicious,
+)
 from sleuth.code.parsing.parse import SlowParseError
 from sleuth.code.parsing.workers import Workers
 from sleuth.files import decode, is_binary
@@ -55,6 +63,7 @@ class _Readable(NamedTuple):
 
     Attributes:
         source: its text, with the language that it is parsed as.
+        failure: why it is not parsed though its language has a grammar.
     """
 
     language: str
@@ -63,6 +72,7 @@ class _Readable(NamedTuple):
     size: int
     text: str
     source: Source
+    failure: str = ""
 
 
 class Analyser:
@@ -106,7 +116,9 @@ class Analyser:
             return [
                 file
                 if isinstance(file, Analysed)
-                else _analysed(file, next(parsed) if file.source.language else facts_of(file.source))
+                else _analysed(
+                    file, next(parsed) if file.source.language else facts_of_text(file.source, file.failure)
+                )
                 for file in looked
             ]
 
@@ -145,7 +157,9 @@ def _look_at(path: str, content: bytes) -> Analysed | _Readable:
     grammar = name if name and LANGUAGES[name].package and source.strip() else ""
     if grammar == "c" and path.endswith(".h") and _looks_like_cpp(source):
         grammar = "cpp"
-    return _Readable(name, category, encoding, len(content), text, Source(path, source, grammar))
+    failure = NO_GRAMMAR if grammar and not has_grammar(grammar) else ""
+    parsed_as = Source(path, source, "" if failure else grammar)
+    return _Readable(name, category, encoding, len(content), text, parsed_as, failure)
 
 
 def skipped(

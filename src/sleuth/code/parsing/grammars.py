@@ -22,6 +22,7 @@ import importlib
 import re
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.parsing.kinds import KINDS, ROLE_NUMBERS
 from sleuth.code.parsing.languages import LANGUAGES
-from sleuth.errors import CodeError
+from sleuth.errors import CodeError, MissingPackageError
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -75,15 +76,24 @@ class Grammar:
 
 
 @cache
+def has_grammar(name: str) -> bool:
+    """Return whether the grammar of a language that has one is installed."""
+    return find_spec(LANGUAGES[name].package) is not None
+
+
+@cache
 def grammar(name: str) -> Grammar:
     """Return the grammar of a language that has one.
 
     Raises:
         CodeError: the installed grammar does not fit the queries, or tree-sitter does not read it.
+        MissingPackageError: the grammar is not installed.
     """
     import tree_sitter
 
     package = LANGUAGES[name].package
+    if not has_grammar(name):
+        raise MissingPackageError(package.replace("_", "-"), LANGUAGES[name].extra, f"parsing {name}")
     entry = getattr(importlib.import_module(package), LANGUAGES[name].entry)
     text = "".join(query_text(name, purpose) for purpose in PURPOSES)
     try:

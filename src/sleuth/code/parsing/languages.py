@@ -20,6 +20,7 @@ class Language:
         name: as filters and results spell it.
         kinds: of files that are in it, as `sleuth.files.kinds` spells them; the name itself where empty.
         package: the grammar's package, or "" where text is cut by its layout alone.
+        extra: of Sleuth that brings the package; "" where every installation has it.
         entry: the function of that package that returns the grammar.
         comment: what opens a line comment.
     """
@@ -27,6 +28,7 @@ class Language:
     name: str
     kinds: tuple[str, ...] = ()
     package: str = ""
+    extra: str = ""
     entry: str = "language"
     comment: str = "//"
 
@@ -65,11 +67,11 @@ LANGUAGES: dict[str, Language] = {
             ("cpp", "cuda"),
             package="tree_sitter_cpp",
         ),
-        Language("csharp", package="tree_sitter_c_sharp"),
+        Language("csharp", package="tree_sitter_c_sharp", extra="code"),
         Language("ruby", package="tree_sitter_ruby", comment="#"),
-        Language("php", package="tree_sitter_php", entry="language_php"),
-        Language("kotlin", package="tree_sitter_kotlin"),
-        Language("scala", package="tree_sitter_scala"),
+        Language("php", package="tree_sitter_php", extra="code", entry="language_php"),
+        Language("kotlin", package="tree_sitter_kotlin", extra="code"),
+        Language("scala", package="tree_sitter_scala", extra="code"),
         Language("bash", ("shell",), package="tree_sitter_bash", comment="#"),
         Language("markdown", comment=""),
         Language("rst", comment=".."),

@@ -10,7 +10,13 @@ TOO_LARGE: Final = f"larger than {MAX_BYTES} bytes"
 
 MEMORY: Final = 1 << 29
 """Bytes that parsing a file may take."""
-OUT_OF_MEMORY: Final = f"not parsed: it takes more than {MEMORY >> 20} MB of memory; searched as plain text"
+UNPARSED: Final = "not parsed: "
+"""How every reason begins that keeps a file in a known language from being parsed."""
+OUT_OF_MEMORY: Final = f"{UNPARSED}it takes more than {MEMORY >> 20} MB of memory; searched as plain text"
+NO_GRAMMAR: Final = (
+    f"{UNPARSED}its grammar is not installed (pip install 'sleuth[code]', then `sleuth code index --again`); "
+    "searched as plain text"
+)
 _SECONDS: Final = 1.0
 _SECONDS_PER_BYTE: Final = 5e-6
 IN_PLACE_BYTES: Final = 16_000

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
 from sleuth.code.parsing.facts import Facts, Source, facts_of_text, unpack_facts
-from sleuth.code.parsing.limits import MEMORY, OUT_OF_MEMORY, seconds_for
+from sleuth.code.parsing.limits import MEMORY, OUT_OF_MEMORY, UNPARSED, seconds_for
 from sleuth.errors import CodeError
 from sleuth.files import ProcessEndedError, Processes, ProcessStartError
 
@@ -66,7 +66,7 @@ class Workers:
 def _why_ended(error: ProcessEndedError, size: int) -> str:
     """Return why a process ended, which says what is wrong with the source it was parsing."""
     if error.limit == "time":
-        return f"not parsed: it takes more than {seconds_for(size):.0f} s of CPU time; searched as plain text"
+        return f"{UNPARSED}it takes more than {seconds_for(size):.0f} s of CPU time; searched as plain text"
     if error.limit == "memory":  # what tree-sitter does where memory is refused
         return OUT_OF_MEMORY
-    return f"not parsed: the process that parsed it ended with status {error.status}; searched as plain text"
+    return f"{UNPARSED}the process that parsed it ended with status {error.status}; searched as plain text"

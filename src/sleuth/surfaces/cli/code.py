@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.code_index import changes_below, embed_snapshot, index_with_bar, print_report
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.snapshots import (
@@ -26,7 +27,7 @@ from sleuth.surfaces.cli.snapshots import (
 from sleuth.surfaces.cli.terminal import console, say, say_row
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage, IndexReport, RetrievedContext
+    from sleuth.code import RetrievedContext
     from sleuth.types import PartReport
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -59,95 +60,36 @@ def index(
         bool, typer.Option("--vectors", help="Embed now what a first hybrid search would have to.")
     ] = False,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Threads that parse.")] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Forget all snapshots of the repository first, so that every file is parsed again, "
+            "as after installing grammars.",
+        ),
+    ] = False,
     timeout: TimeoutOption = 10.0,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Take a snapshot of a repository; what is known already costs nothing."""
     from sleuth.code import index_path as index_code
+    from sleuth.code.repository import source_at
     from sleuth.engine import open_code
 
     with open_code(index_folder(index), create=True) as storage:
-        report = _index_with_bar(storage, path, rev, workers, timeout, quiet=json)
+        if again and (known := storage.repository_at(str(source_at(path).root))):
+            storage.prune(known.id, ())
+        report = index_with_bar(storage, path, rev, workers, timeout, quiet=json)
         if vectors:
-            _embed(storage, report)
-        _report(report, json=json)
+            embed_snapshot(storage, report)
+        print_report(report, json=json)
         if watch:
-            for changed in _changes(path, Path(report.path)):
-                again = index_code(storage, path, changed=changed, workers=workers, timeout=timeout)
-                if again.snapshot != report.snapshot:
-                    report = again
-                    _report(report, json=json)
-
-
-def _embed(storage: CodeStorage, report: IndexReport) -> None:
-    """Make the vectors of a snapshot with the default embedder."""
-    from sleuth.code.search import chunk_vectors
-    from sleuth.engine import default_embedder
-
-    repository = storage.repository(report.repository)
-    snapshot = storage.snapshot(repository, report.snapshot)
-    chunk_vectors(storage.open_snapshot(repository, snapshot), default_embedder())
-
-
-def _index_with_bar(
-    storage: CodeStorage, path: Path, rev: str | None, workers: int | None, timeout: float, *, quiet: bool
-) -> IndexReport:
-    from rich.progress import Progress
-
-    from sleuth.code import index_path as index_code
-
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
-        task = bar.add_task("parsing", total=None)
-        return index_code(
-            storage,
-            path,
-            revision=rev,
-            workers=workers,
-            timeout=timeout,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
-
-
-_MANY_CHANGES = 1_000
-
-
-def _changes(path: Path, root: Path) -> Iterator[list[str] | None]:
-    """What changed below a folder, once per burst that is not of git's own files, of the index or of other tools alone.
-
-    None stands for anything: the first time, since files may have changed before the watch began, and where there are
-    so many that some may have been lost.
-    """
-    from sleuth.errors import MissingPackageError
-
-    try:
-        import watchfiles
-    except ImportError as error:
-        raise MissingPackageError("watchfiles", "watch", "--watch") from error
-    hidden = {".git", ".sleuth", "node_modules", "__pycache__"}
-    notable = watchfiles.DefaultFilter()
-    first, seen = True, set()
-    for changes in watchfiles.watch(
-        root if root.is_dir() else path, watch_filter=None, debounce=100, step=20, raise_interrupt=True
-    ):
-        inside = [(change, name, hidden.intersection(Path(name).parts)) for change, name in changes]
-        seen |= {name for _, name, where in inside if where.isdisjoint((".git", ".sleuth"))}
-        if any(not where and notable(change, name) for change, name, where in inside):
-            yield None if first or len(seen) > _MANY_CHANGES else list(seen)
-            first = False
-            seen.clear()
-
-
-def _report(report: IndexReport, *, json: bool) -> None:
-    if json:
-        print_json(report.to_dict())
-        return
-    names = f" ({', '.join(report.names)})" if report.names else ""
-    say(
-        f"{report.path} at {report.snapshot[:20]}{names}: {report.files} files, {report.added} new, "
-        f"{report.chunks} chunks, {len(report.skipped)} skipped, {report.seconds:.2f} s"
-    )
+            for changed in changes_below(path, Path(report.path)):
+                newer = index_code(storage, path, changed=changed, workers=workers, timeout=timeout)
+                if newer.snapshot != report.snapshot:
+                    report = newer
+                    print_report(report, json=json)
 
 
 _LEAST_TOKENS = 20

@@ -88,7 +88,8 @@ EmbedderOption = Annotated[
 ReEmbedOption = Annotated[
     bool,
     typer.Option(
-        "--re-embed", help="Make all vectors anew, by --embedder if given, else by the index's own."
+        "--re-embed",
+        help="Make all vectors anew, by --embedder if given, else by the index's own or the default one.",
     ),
 ]
 HiddenOption = Annotated[bool, typer.Option("--hidden", help="Read names that start with a dot, too.")]
@@ -158,6 +159,8 @@ def index(
             print_report(report, from_here(str(engine.path)), read=bool(paths))
             print_left_out(report)
             offer_code(paths)
+            if engine.settings.embedder and engine.words_only:
+                say(f"Words alone are searched: {engine.words_only}", err=True)
     print_skipped(report, verbose=verbose)
     leave(report)
 

@@ -70,6 +70,8 @@ def print_status(found: dict[str, Any]) -> None:
     facts.add_row(
         "settings", escape(", ".join(f"{name} {value}" for name, value in found["settings"].items()))
     )
+    if found["words_only"]:
+        facts.add_row("words only", escape(found["words_only"]))
     if found.get("holder"):
         facts.add_row("writer", escape(str(found["holder"])))
     legs = Table(box=None, padding=(0, 2, 0, 0))

@@ -1,0 +1,129 @@
+"""Opens the store of an index with the settings and the embedder that the index and its user name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sleuth.engine.embedders import (
+    DEFAULT,
+    HOW_TO_ADD_MEANING,
+    RecordCache,
+    default_spelling,
+    is_cheap,
+    open_embedder,
+    spelling_of,
+)
+from sleuth.errors import ArgumentError, IndexNotFoundError
+from sleuth.lexical import FieldSpec, LexicalLeg
+from sleuth.settings import IndexSettings
+from sleuth.store import Store
+
+if TYPE_CHECKING:
+    from sleuth.dense import DenseLeg
+    from sleuth.protocols import Embedder
+
+logger = logging.getLogger(__name__)
+
+
+class OpenIndex(NamedTuple):
+    """The store of an index, and its embedder; None where the index has none."""
+
+    store: Store
+    embedder: Embedder | None
+
+
+def open_index(
+    path: str | Path,
+    settings: IndexSettings | Mapping[str, Any] | None,
+    embedder: Embedder | str | None,
+    *,
+    create: bool,
+    re_embed: bool,
+) -> OpenIndex:
+    """Open or make the index in a folder; arguments and errors are those of `Engine.open`."""
+    named = _named(settings)
+    of_new = IndexSettings.from_dict({"embedder": default_spelling(), **named})
+    if embedder is not None and "embedder" not in named:
+        of_new = replace(of_new, embedder=spelling_of(embedder))
+    lexical_leg(of_new)  # refuses an unknown analyzer before there is a file
+    creates = create and not Store.is_at(path)
+    model = open_embedder(of_new.embedder, embedder, path=str(path), required=True) if creates else None
+    store = _open_store(path, of_new, create=create)
+    try:
+        check_settings({k: v for k, v in named.items() if not (re_embed and k == "embedder")}, store)
+        recorded = chosen = IndexSettings.from_dict(store.settings).embedder
+        if re_embed:
+            is_named = embedder is not None or "embedder" in named
+            chosen = of_new.embedder if is_named else recorded or DEFAULT
+        if model is None or chosen != of_new.embedder:
+            model = open_embedder(chosen, embedder, path=str(store.path), answers=re_embed, required=re_embed)
+        if re_embed:
+            known = model.fingerprint if model and chosen != recorded else ""
+            store.remake("dense", {**store.settings, "embedder": chosen}, vectors_of=known)
+    except BaseException:
+        store.close()
+        raise
+    if creates and embedder is None and "embedder" not in named and model is None:
+        logger.warning("Words alone are searched: no embedder is installed. %s", HOW_TO_ADD_MEANING)
+    return OpenIndex(store, model)
+
+
+def _named(settings: IndexSettings | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the settings that a user names; `IndexSettings` that hold the default embedder name none."""
+    if not isinstance(settings, IndexSettings):
+        IndexSettings.from_dict({} if settings is None else settings)  # refuses what is no mapping
+        return settings or {}
+    values = settings.to_dict()
+    if settings.embedder == DEFAULT:
+        del values["embedder"]
+    return values
+
+
+def _open_store(path: str | Path, settings: IndexSettings, *, create: bool) -> Store:
+    """Open the store; where there is none beside an index of code, say how documents get there."""
+    try:
+        return Store.open(path, create=create, settings=settings.to_dict())
+    except IndexNotFoundError as error:
+        if not (Path(path) / "code.db").is_file():
+            raise
+        raise IndexNotFoundError(
+            f"{path} holds code and no documents: `sleuth search --in code` and `open_sources(path, ['code'])` "
+            "search it, `sleuth index PATH` adds documents",
+            path=str(path),
+        ) from error
+
+
+def lexical_leg(settings: IndexSettings) -> LexicalLeg:
+    """Return the lexical leg that settings describe: one field for each language, fed by title, heading and text."""
+    weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
+    sources = {name: weight for name, weight in weights.items() if weight}
+    # Whoever chooses an analyzer wants it for all documents; the default is that of English ones.
+    by_language = settings.analyzer == IndexSettings().analyzer
+    spec = FieldSpec(settings.analyzer, sources, by_language=by_language)
+    return LexicalLeg({"text": spec}, k1=settings.k1, b=settings.b)
+
+
+def dense_leg(embedder: Embedder, store: Store) -> DenseLeg:
+    """Return the dense leg of an index; vectors that are expensive are kept in its record."""
+    from sleuth.dense import DenseLeg
+
+    return DenseLeg(embedder, cache=None if is_cheap(embedder) else RecordCache(store))
+
+
+def check_settings(wanted: Mapping[str, Any], store: Store) -> None:
+    """Refuse settings that are not those of the index.
+
+    Raises:
+        ArgumentError: names the first that differs, with both values.
+    """
+    for name, value in wanted.items():
+        recorded = store.settings.get(name)
+        if recorded != value:
+            raise ArgumentError(
+                f"{name} must be {recorded!r} as in the index at {store.path}, got {value!r}; "
+                "to change it, index into another folder"
+            )

@@ -1,0 +1,91 @@
+"""What `sleuth code index` does: parses behind a progress bar, watches a folder, and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sleuth.surfaces.cli.common import print_json
+from sleuth.surfaces.cli.terminal import console, say
+
+if TYPE_CHECKING:
+    from sleuth.code import CodeStorage, IndexReport
+
+
+def embed_snapshot(storage: CodeStorage, report: IndexReport) -> None:
+    """Make the vectors of a snapshot with the default embedder."""
+    from sleuth.code.search import chunk_vectors
+    from sleuth.engine import default_embedder
+
+    repository = storage.repository(report.repository)
+    snapshot = storage.snapshot(repository, report.snapshot)
+    chunk_vectors(storage.open_snapshot(repository, snapshot), default_embedder())
+
+
+def index_with_bar(
+    storage: CodeStorage, path: Path, rev: str | None, workers: int | None, timeout: float, *, quiet: bool
+) -> IndexReport:
+    from rich.progress import Progress
+
+    from sleuth.code import index_path as index_code
+
+    err = console(stderr=True)
+    with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
+        task = bar.add_task("parsing", total=None)
+        return index_code(
+            storage,
+            path,
+            revision=rev,
+            workers=workers,
+            timeout=timeout,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+
+
+_MANY_CHANGES = 1_000
+
+
+def changes_below(path: Path, root: Path) -> Iterator[list[str] | None]:
+    """What changed below a folder, once per burst that is not of git's own files, of the index or of other tools alone.
+
+    None stands for anything: the first time, since files may have changed before the watch began, and where there are
+    so many that some may have been lost.
+    """
+    from sleuth.errors import MissingPackageError
+
+    try:
+        import watchfiles
+    except ImportError as error:
+        raise MissingPackageError("watchfiles", "watch", "--watch") from error
+    hidden = {".git", ".sleuth", "node_modules", "__pycache__"}
+    notable = watchfiles.DefaultFilter()
+    first, seen = True, set()
+    for changes in watchfiles.watch(
+        root if root.is_dir() else path, watch_filter=None, debounce=100, step=20, raise_interrupt=True
+    ):
+        inside = [(change, name, hidden.intersection(Path(name).parts)) for change, name in changes]
+        seen |= {name for _, name, where in inside if where.isdisjoint((".git", ".sleuth"))}
+        if any(not where and notable(change, name) for change, name, where in inside):
+            yield None if first or len(seen) > _MANY_CHANGES else list(seen)
+            first = False
+            seen.clear()
+
+
+def print_report(report: IndexReport, *, json: bool) -> None:
+    if json:
+        print_json(report.to_dict())
+        return
+    from sleuth.code.parsing import UNPARSED
+    from sleuth.ingest import Skipped
+    from sleuth.surfaces.cli.skips import grouped
+    from sleuth.text import clean_text
+
+    names = f" ({', '.join(report.names)})" if report.names else ""
+    say(
+        f"{report.path} at {report.snapshot[:20]}{names}: {report.files} files, {report.added} new, "
+        f"{report.chunks} chunks, {len(report.skipped)} skipped, {report.seconds:.2f} s"
+    )
+    unparsed = [Skipped(path, reason) for path, reason in report.skipped if reason.startswith(UNPARSED)]
+    for line in grouped(unparsed):
+        say(f"  {clean_text(line)}", err=True)

@@ -1,0 +1,102 @@
+"""Engines where the package of the default embedder is not installed."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sleuth import Document, Engine, default_embedder
+from sleuth.engine import Sources, examine
+from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
+from sleuth.settings import IndexSettings
+
+DOCUMENTS = [Document("Tokens are refilled every second.", id="a"), Document("Cats sleep all day.", id="b")]
+COMMAND = r"pip install 'sleuth\[hybrid\]'"
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Hide the package, or show it again; it is hidden at first."""
+
+    def choose(is_installed: bool) -> None:
+        if is_installed:
+            monkeypatch.delitem(sys.modules, "wordllama")
+        else:
+            monkeypatch.setitem(sys.modules, "wordllama", None)
+
+    choose(False)
+    return choose
+
+
+def test_a_new_index_is_searched_by_words_and_says_so_once(
+    tmp_path: Path, installed: Callable[[bool], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its creation logs the command that adds meaning; later openings are silent, and `re_embed` adds it."""
+    with caplog.at_level(logging.WARNING):
+        with Engine.open(tmp_path / "i", create=True) as engine:
+            engine.add(DOCUMENTS)
+        with Engine.open(tmp_path / "i", create=True, settings=IndexSettings()) as engine:
+            ranking = engine.retrieve("refilled tokens")
+            assert [item.id for item in ranking] == ["a#0"]
+            assert not ranking.failures
+            assert engine.settings.embedder == ""
+            assert "sleuth index --re-embed" in engine.status()["words_only"]
+    (record,) = caplog.records
+    assert "pip install 'sleuth[hybrid]', then `sleuth index --re-embed`" in record.getMessage()
+    with pytest.raises(MissingPackageError, match=COMMAND):
+        Engine.open(tmp_path / "i", re_embed=True)
+    installed(True)
+    with Engine.open(tmp_path / "i", re_embed=True) as engine:
+        assert [item.id for item in engine.retrieve("kittens napping", 1, legs=["dense"])] == ["b#0"]
+        assert engine.status()["words_only"] == ""
+
+
+def test_an_embedder_that_is_named_must_be_installed(
+    tmp_path: Path, installed: Callable[[bool], None]
+) -> None:
+    """The refusal gives the command, and no index is made."""
+    with pytest.raises(MissingPackageError, match=COMMAND):
+        Engine.open(tmp_path / "i", create=True, embedder="wordllama")
+    with pytest.raises(MissingPackageError, match=COMMAND):
+        Engine.open(tmp_path / "i", create=True, settings={"embedder": "wordllama"})
+    with pytest.raises(MissingPackageError, match=COMMAND):
+        default_embedder()
+    with pytest.raises(ArgumentError, match="settings must be"):
+        Engine.open(tmp_path / "i", create=True, settings=["embedder"])  # type: ignore[arg-type]
+    assert Sources({"a": None}).embedder is None  # type: ignore[dict-item]
+    assert not (tmp_path / "i").exists()
+
+
+def test_an_index_with_vectors_is_searched_by_its_words(
+    tmp_path: Path, installed: Callable[[bool], None]
+) -> None:
+    """The failed leg gives the command; what is added meanwhile has vectors once the package is there again."""
+    installed(True)
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add(DOCUMENTS)
+    installed(False)
+    with Engine.open(tmp_path / "i") as engine:
+        ranking = engine.retrieve("refilled tokens")
+        assert [item.id for item in ranking] == ["a#0"]
+        assert "pip install 'sleuth[hybrid]'" in str(ranking.failures[0].error)
+        with pytest.raises(EmbeddingError, match=COMMAND):
+            engine.retrieve("refilled tokens", legs=["dense"])
+        engine.add([Document("Dogs bark at night.", id="c")])
+        engine.delete(["a"])
+        engine.compact()
+        assert not [finding for finding in engine.check(full=True) if finding.level == "error"]
+        assert "Dogs bark" in engine.search("what do dogs do at night").response
+        assert "pip install" in engine.status()["words_only"]
+    with pytest.raises(MissingPackageError, match=COMMAND):
+        Engine.open(tmp_path / "i", re_embed=True)
+    told = [diagnosis.message for diagnosis in examine(tmp_path / "i") if diagnosis.subject == "meaning"]
+    assert len(told) == 1
+    assert "pip install 'sleuth[hybrid]'" in told[0]
+    installed(True)
+    with Engine.open(tmp_path / "i") as engine:
+        assert {item.id for item in engine.retrieve("pets", legs=["dense"])} == {"b#0", "c#0"}
+        assert not [finding for finding in engine.check(full=True) if finding.level != "ok"]
