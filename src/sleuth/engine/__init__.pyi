@@ -27,9 +27,9 @@ from sleuth.engine.doctor import try_plugins as try_plugins
 from sleuth.engine.elsewhere import SCHEMES as SCHEMES
 from sleuth.engine.elsewhere import SHARDS as SHARDS
 from sleuth.engine.embedders import open_embedder as open_embedder
-from sleuth.engine.engine import lexical_leg as lexical_leg
 from sleuth.engine.fusion import LEGS as LEGS
 from sleuth.engine.fusion import as_fusion as as_fusion
+from sleuth.engine.opening import lexical_leg as lexical_leg
 from sleuth.engine.queries import QueryCondition as QueryCondition
 from sleuth.engine.queries import SearchQuery as SearchQuery
 from sleuth.engine.queries import parse_query as parse_query
