@@ -10,7 +10,10 @@ import signal
 
 from hypothesis import settings
 
-settings.register_profile("sleuth", deadline=None, derandomize="SLEUTH_EXPLORE" not in os.environ)
+EXPLORING = "SLEUTH_EXPLORE" in os.environ
+settings.register_profile(
+    "sleuth", deadline=None, derandomize=not EXPLORING, max_examples=100 if EXPLORING else 40
+)
 settings.load_profile("sleuth")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

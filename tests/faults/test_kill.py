@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.faults.proof import ROOT, command, prove, told
 
-RUNS = int(os.environ.get("SLEUTH_RUNS", "20"))
+RUNS = int(os.environ.get("SLEUTH_RUNS", "10"))
 
 
 def test_kill_while_adding(tmp_path: Path) -> None:

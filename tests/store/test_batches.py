@@ -39,7 +39,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codebook, "LEARNING_BYTES", 3)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_whatever_is_done(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, object, object]]

@@ -144,16 +144,7 @@ def rank(
         reasons = "; ".join(f"{part.name}: {part.error}" for part in pools.parts)
         raise RetrievalError(f"no part answered: {reasons}", context={"query": query, "k": k})
     if len(legs) == 1:
-        (only,) = pools.hits.values()
-        keys = only.keys[:k].tolist()
-        parts = tuple(part for part in pools.parts if part.name not in legs)
-        return RankedRows(
-            keys,
-            only.scores[:k].tolist(),
-            parts,
-            lambda i: version.explain(legs[0], pools.asked[legs[0]], keys[i]),
-            pools.hits,
-        )
+        return _alone(version, pools, legs[0], k)
     weights = {leg: fusion.weights.get(leg, 1.0) for leg in pools.hits}
     tokens = version.token_weight if fusion.method == "minmax" else 0.0
     if fusion.weights == WEIGHTS and "dense" in weights:  # weights that a caller chose stay as they are
@@ -177,6 +168,19 @@ def rank(
         fused.scores.tolist(),
         tuple(pools.parts),
         lambda i: _unfold(version, fused, pools, i),
+        pools.hits,
+    )
+
+
+def _alone(version: Rankable, pools: Pools, leg: str, k: int) -> RankedRows:
+    """Return the best `k` rows of the only leg that was asked; its own report says nothing that they do not."""
+    hits = pools.hits[leg]
+    keys = hits.keys[:k].tolist()
+    return RankedRows(
+        keys,
+        hits.scores[:k].tolist(),
+        tuple(part for part in pools.parts if part.name != leg),
+        lambda i: version.explain(leg, pools.asked[leg], keys[i]),
         pools.hits,
     )
 

@@ -113,9 +113,9 @@ def site(corpus: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium, headless."""
+    """Chromium, headless. Of one module: while it is there, the thread has a running event loop."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no Chromium is installed: `make browser`")
