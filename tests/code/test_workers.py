@@ -25,7 +25,11 @@ from sleuth.code.parsing import (
     facts_of,
     is_suspicious,
     limits,
+    pack_facts,
+    pack_sources,
     seconds_for,
+    unpack_facts,
+    unpack_sources,
 )
 from sleuth.engine import open_code
 from sleuth.errors import CodeError
@@ -111,7 +115,7 @@ def test_memory_is_limited(workers: Workers) -> None:
         (signal.SIGABRT, "takes more than 512 MB of memory"),
         (signal.SIGSEGV, "takes more than 512 MB of memory"),
         (signal.SIGPROF, "takes more than 1 s of CPU time"),
-        (signal.SIGTERM, "ended with status -15"),
+        (signal.SIGKILL, "ended with status -9"),
     ],
 )
 def test_the_end_of_a_worker_is_told(ends: signal.Signals, reason: str) -> None:
@@ -133,21 +137,27 @@ def test_time_is_limited(workers: Workers) -> None:
     assert facts.failure == "not parsed: it takes more than 1 s of CPU time; searched as plain text"
 
 
-def test_a_killed_worker_costs_one_file() -> None:
-    """A worker that somebody kills is replaced; the file it was parsing is named with the status."""
+def test_sources_of_a_batch_are_parsed_alone_after_its_worker_ended() -> None:
+    """A worker that ends within a batch costs only the source that ends it when it is parsed alone."""
+    slow, good = Source("slow.rb", b"%w(" * 20_000, "ruby"), Source("a.py", b"def f(): pass\n", "python")
     with Workers(1) as pool:
-        assert not pool.submit([BOMB._replace(text=b"class A {}")]).result()[0].failure
-        begun = pool.submit(
-            [Source("slow.rb", b"%w(" * 20_000, "ruby"), Source("a.py", b"def f(): pass\n", "python")]
-        )
-        time.sleep(0.3)
-        os.kill(next(iter(pool.processes.running)), signal.SIGKILL)
-        killed, after = begun.result()
-    assert (
-        killed.failure
-        == "not parsed: the process that parsed it ended with status -9; searched as plain text"
-    )
-    assert after.defines == "f"
+        before, ended, after = pool.submit([good, slow, good]).result()
+        assert ended.failure == "not parsed: it takes more than 1 s of CPU time; searched as plain text"
+        assert before.defines == after.defines == "f"
+        assert not before.failure + after.failure
+
+
+def test_batches_cross_the_pipe_unchanged() -> None:
+    """Sources and facts of a batch come out as they were packed, empty texts and tables included."""
+    sources = [
+        Source(f"a.{ENDINGS[name]}", SOURCES[name][0].encode(), name) for name in ("python", "go", "java")
+    ]
+    sources.insert(1, Source("empty.md", b"", ""))
+    assert unpack_sources(*pack_sources(sources)) == sources
+    batch = [facts_of(source) for source in sources]
+    received = unpack_facts(*pack_facts(batch))
+    assert [facts._replace(chunks=None) for facts in received] == [facts._replace(chunks=None) for facts in batch]
+    assert [facts.chunks.tolist() for facts in received] == [facts.chunks.tolist() for facts in batch]
 
 
 def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

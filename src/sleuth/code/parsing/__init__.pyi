@@ -9,6 +9,10 @@ from sleuth.code.parsing.detail import Reference as Reference
 from sleuth.code.parsing.detail import Symbol as Symbol
 from sleuth.code.parsing.facts import Source as Source
 from sleuth.code.parsing.facts import facts_of as facts_of
+from sleuth.code.parsing.facts import pack_facts as pack_facts
+from sleuth.code.parsing.facts import pack_sources as pack_sources
+from sleuth.code.parsing.facts import unpack_facts as unpack_facts
+from sleuth.code.parsing.facts import unpack_sources as unpack_sources
 from sleuth.code.parsing.grammars import PURPOSES as PURPOSES
 from sleuth.code.parsing.grammars import grammar as grammar
 from sleuth.code.parsing.grammars import query_text as query_text

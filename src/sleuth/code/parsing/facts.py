@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,31 +86,54 @@ def facts_of_text(source: Source, failure: str = "") -> Facts:
     return Facts(content, detail.pack(), "", "", "", [""] * len(chunks), chunks, failure)
 
 
-def pack_facts(facts: Facts) -> tuple[dict[str, Any], bytes]:
-    """Return facts as they cross a pipe: JSON, and bytes; read back by `unpack_facts`."""
-    table = facts.chunks.astype("<i4", copy=False).tobytes()
-    head = {
-        "names": facts.names,
-        "defines": facts.defines,
-        "uses": facts.uses,
-        "symbols": facts.symbols,
-        "failure": facts.failure,
-        "sizes": [len(facts.content), len(facts.packed)],
-    }
-    return head, facts.content + facts.packed + table
+def pack_sources(sources: Sequence[Source]) -> tuple[dict[str, Any], bytes]:
+    """Return sources as they cross a pipe: JSON, and bytes; read back by `unpack_sources`."""
+    heads = [(source.path, source.language, len(source.text)) for source in sources]
+    return {"sources": heads}, b"".join([source.text for source in sources])
 
 
-def unpack_facts(head: Mapping[str, Any], body: bytes) -> Facts:
+def unpack_sources(head: Mapping[str, Any], body: bytes) -> list[Source]:
+    """Return the sources that `pack_sources` was given."""
+    sources = []
+    start = 0
+    for path, language, size in head["sources"]:
+        sources.append(Source(path, body[start : start + size], language))
+        start += size
+    return sources
+
+
+def pack_facts(batch: Sequence[Facts]) -> tuple[dict[str, Any], bytes]:
+    """Return the facts of several sources as they cross a pipe: JSON, and bytes; read back by `unpack_facts`."""
+    heads: list[dict[str, Any]] = []
+    parts: list[bytes] = []
+    for facts in batch:
+        table = facts.chunks.astype("<i4", copy=False).tobytes()
+        heads.append({
+            "names": facts.names, "defines": facts.defines, "uses": facts.uses, "symbols": facts.symbols,
+            "failure": facts.failure, "sizes": [len(facts.content), len(facts.packed), len(table)],
+        })  # fmt: skip
+        parts += [facts.content, facts.packed, table]
+    return {"facts": heads}, b"".join(parts)
+
+
+def unpack_facts(head: Mapping[str, Any], body: bytes) -> list[Facts]:
     """Return the facts that `pack_facts` was given."""
-    content, packed = head["sizes"]
-    table = np.frombuffer(body[content + packed :], "<i4").astype(np.int32, copy=False)
-    return Facts(
-        body[:content],
-        body[content : content + packed],
-        head["names"],
-        head["defines"],
-        head["uses"],
-        head["symbols"],
-        table.reshape(-1, len(ChunkRow._fields)),
-        head["failure"],
-    )
+    batch = []
+    start = 0
+    for item in head["facts"]:
+        content, packed, end = list(accumulate(item["sizes"], initial=start))[1:]
+        chunks = np.frombuffer(body[packed:end], "<i4").astype(np.int32, copy=False)
+        batch.append(
+            Facts(
+                body[start:content],
+                body[content:packed],
+                item["names"],
+                item["defines"],
+                item["uses"],
+                item["symbols"],
+                chunks.reshape(-1, len(ChunkRow._fields)),
+                item["failure"],
+            )
+        )
+        start = end
+    return batch

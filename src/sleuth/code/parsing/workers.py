@@ -1,7 +1,7 @@
 """Parses sources in processes, each under limits of time and memory.
 
-A source that exceeds the limits, or makes the parser abort, ends its process. That costs the source alone: it is cut as
-plain text, the reason is kept, and a new process goes on with the rest.
+A source that exceeds the limits, or makes the parser abort, ends its process. The others of its batch are then parsed one
+by one in new processes. The source itself is cut as plain text, and the reason is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from sleuth.code.parsing.facts import Facts, Source, facts_of_text, unpack_facts
+from sleuth.code.parsing.facts import Facts, Source, facts_of_text, pack_sources, unpack_facts
 from sleuth.code.parsing.limits import MEMORY, OUT_OF_MEMORY, UNPARSED, seconds_for
 from sleuth.errors import CodeError
 from sleuth.files import ProcessEndedError, Processes, ProcessStartError
@@ -34,7 +34,7 @@ class Workers:
 
         The result raises CodeError where a grammar does not fit or no process can be started.
         """
-        return self._threads.submit(lambda: [self._parse(source) for source in sources])
+        return self._threads.submit(self._parse, sources)
 
     def close(self) -> None:
         """End the processes, whatever they are doing. Closing twice is fine."""
@@ -50,17 +50,23 @@ class Workers:
     ) -> None:
         self.close()
 
-    def _parse(self, source: Source) -> Facts:
-        request = {"path": source.path, "language": source.language}
+    def _parse(self, sources: Sequence[Source]) -> list[Facts]:
+        size = sum(len(source.text) for source in sources)
         try:
-            head, body = self.processes.ask(request, source.text, seconds_for(len(source.text)))
+            head, body = self.processes.ask(*pack_sources(sources), seconds_for(size))
         except ProcessStartError as error:
             raise CodeError(str(error)) from error
         except ProcessEndedError as error:
-            return facts_of_text(source, _why_ended(error, len(source.text)))
-        if "error" in head:
-            raise CodeError(head["error"])
-        return unpack_facts(head, body)
+            failure = _why_ended(error, size)
+        else:
+            if "error" in head:
+                raise CodeError(head["error"])
+            if "spent" not in head:
+                return unpack_facts(head, body)
+            failure = OUT_OF_MEMORY
+        if len(sources) == 1:
+            return [facts_of_text(sources[0], failure)]
+        return [facts for source in sources for facts in self._parse([source])]
 
 
 def _why_ended(error: ProcessEndedError, size: int) -> str:
