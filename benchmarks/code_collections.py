@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sleuth.code.repository import Listed, Version, content_id, object_id
-from sleuth.code.snapshots import Recall
+from sleuth.code.repository import Listed, Listing, Past, Version, content_id, object_id
 
 DATA = Path(__file__).parents[1] / ".data"
 COMMITS = ("django", "rails", "terraform", "homeassistant", "kafka")
@@ -27,14 +26,13 @@ class Given:
     files: list[tuple[str, str]]
     url: str = ""
     names: dict[str, str] = field(default_factory=dict)
-    recall: Recall = field(default_factory=Recall)
 
-    def listing(self) -> tuple[Version, list[Listed]]:
+    def listing(self, past: Past | None = None) -> Listing:
         """The files, by the hash of their text, or by the name that was given for it."""
         self._texts = dict(self.files)
         listed = [Listed(path, object_id(text.encode("utf-8", "replace"))) for path, text in self.files]
         listed.sort(key=lambda f: f.path)
-        return Version(content_id(listed)), listed
+        return Listing(Version(content_id(listed)), listed, {})
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order."""

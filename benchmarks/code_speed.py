@@ -82,8 +82,7 @@ def code_tokens(text: str) -> list[str]:
 def contents(root: Path) -> list[tuple[str, bytes]]:
     """Paths and contents of the files of a repository."""
     source = source_at(root)
-    _, listed = source.listing()
-    wanted = [file for file in listed if not file.skip]
+    wanted = [file for file in source.listing().files if not file.skip]
     return [(file.path, data) for file, data in zip(wanted, source.read(wanted), strict=True)]
 
 

@@ -211,6 +211,26 @@ def test_folders_of_the_store_are_layers() -> None:
         assert below <= STORE[folder] | {folder}, path
 
 
+CODE: dict[str, set[str]] = {
+    "parsing": set(),
+    "repository": {"parsing"},
+    "snapshots": {"parsing", "repository"},
+    "graph": {"parsing", "snapshots"},
+    "search": {"parsing", "snapshots", "graph"},
+}
+
+
+def test_folders_of_code_are_layers() -> None:
+    """A folder of the code room imports only from the folders below it, also inside functions and for types."""
+    root = SRC / "code"
+    assert {path.name for path in root.iterdir() if (path / "__init__.py").exists()} == CODE.keys()
+    for folder, below in CODE.items():
+        for path in (root / folder).rglob("*.py"):
+            names = {name for module, names, _ in import_statements(path) for name in (module, *names)}
+            rooms = {name.split(".")[2] for name in names if re.match(r"sleuth\.code\.\w", name)}
+            assert rooms <= below | {folder}, path
+
+
 MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli"}
 """Packages whose modules are imported by name: servers and suites, and one file for each command."""
 
@@ -336,7 +356,7 @@ def imported_modules(path: Path) -> set[Path]:
     return files
 
 
-@pytest.mark.parametrize("folder", ["files", "ingest"])
+@pytest.mark.parametrize("folder", ["code", "files", "ingest"])
 def test_no_import_cycles_between_modules(folder: str) -> None:
     """The modules of a folder form an order, also counting imports inside functions and for type checking."""
     graph = {path: imported_modules(path) - {path} for path in (SRC / folder).rglob("*.py")}
@@ -349,10 +369,6 @@ def test_no_import_cycles_between_modules(folder: str) -> None:
 
 TWICE = {
     "Retriever": "the protocol, and the class of the vector store that its specification names",
-    "IndexReport": "what indexing did: files and documents, or files and definitions of code; both are public",
-    "Chunk": "a part of a document, and a part of a file of code",
-    "Definition": "as parsed, and as stored in a snapshot",
-    "Source": "of versions of files, and of one file",
     "_Describe": "the failures of each client of models, in its own words",
 }
 """Class names that two modules may define, with the reason."""
@@ -394,7 +410,7 @@ def test_fields_have_names() -> None:
     lines = {
         f"{path.relative_to(SRC)}:{node.lineno} {ast.unparse(node)}"
         for path in modules()
-        if unit(path) not in {"code", "testing"}
+        if unit(path) != "testing"
         for node in ast.walk(ast.parse(path.read_text("utf8")))
         if isinstance(node, ast.Subscript) and is_field_by_number(node)
     }

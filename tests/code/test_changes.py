@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, index_path
-from sleuth.code.repository import CommitSource, DiskSource, Listed, process, source_at
+from sleuth.code.repository import DiskSource, Listed, Past, Recall, process, source_at
 from sleuth.code.repository import git as git_module
-from sleuth.code.snapshots import Recall, read_times
+from sleuth.code.snapshots import past_of
 from sleuth.engine import open_code
 from tests.code.conftest import SHOP, Git, write
 
@@ -21,14 +21,11 @@ def listed(root: Path, storage: CodeStorage, changed: list[Path] | None) -> tupl
     source = source_at(root)
     assert isinstance(source, DiskSource)
     repository = storage.repository(str(root))
-    with storage.reading() as connection:
-        source.remembered = read_times(connection, repository.id)
-    source.known = storage.known_files(repository.id)
-    source.recall = storage.memory.recall(repository.id)
-    found = None if changed is None else source.listing_after(changed)
+    past = past_of(storage, repository.id, source)
+    short = None if changed is None else source.listing_after(changed, past)
     whole = source_at(root).listing()
-    assert found is None or found == whole
-    return found is not None, whole[0].id, whole[1]
+    assert short is None or (short.version, short.files) == (whole.version, whole.files)
+    return short is not None, whole.version.id, whole.files
 
 
 def test_only_what_changed_is_looked_at(storage: CodeStorage, git: Git) -> None:
@@ -70,16 +67,11 @@ def test_a_commit_is_listed_from_the_one_before(git: Git) -> None:
             if name == "lib/a.py":
                 (git.root / "lib").rmdir()
         git.commit(files)
-        source = source_at(git.root, "HEAD")
-        assert isinstance(source, CommitSource)
-        source.recall = recall
-        assert source.listing() == source_at(git.root, "HEAD").listing()
-        assert recall.commit == source.listing()[0].id
+        whole = source_at(git.root, "HEAD").listing()
+        assert source_at(git.root, "HEAD").listing(Past(recall)) == whole
+        assert recall.commit == whole.version.id
     recall.commit = "0" * 40
-    source = source_at(git.root, "HEAD")
-    assert isinstance(source, CommitSource)
-    source.recall = recall
-    assert source.listing() == source_at(git.root, "HEAD").listing()
+    assert source_at(git.root, "HEAD").listing(Past(recall)) == source_at(git.root, "HEAD").listing()
 
 
 def test_a_plain_folder_too(storage: CodeStorage, tmp_path: Path) -> None:

@@ -6,21 +6,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.parsing import CONTAINER_LINES, PART_LINES, WHOLE_LINES, Chunk, Detail, analyse, parse_source
+from sleuth.code.parsing import (
+    CONTAINER_LINES,
+    PART_LINES,
+    WHOLE_LINES,
+    CodeChunk,
+    Detail,
+    analyse,
+    parse_source,
+)
 from tests.code.conftest import SHOP
 from tests.code.test_parse import SOURCES
 
 
-def chunks_of(source: str, language: str = "python") -> list[Chunk]:
+def chunks_of(source: str, language: str = "python") -> list[CodeChunk]:
     return parse_source(source.encode(), language, "x").chunks
 
 
-def chunks_of_text(text: str) -> list[Chunk]:
+def chunks_of_text(text: str) -> list[CodeChunk]:
     data = text.encode()
     return Detail.read(analyse.analyse("x.md", data).detail, data, "x.md").chunks
 
 
-def check(source: str, chunks: list[Chunk]) -> None:
+def check(source: str, chunks: list[CodeChunk]) -> None:
     """Chunks are in order, do not overlap, and leave out blank lines only."""
     lines = source.split("\n")
     covered: set[int] = set()

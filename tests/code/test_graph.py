@@ -17,7 +17,8 @@ from sleuth.code import (
     index_path,
     repository_map,
 )
-from sleuth.code.graph import page_rank, resolver_of
+from sleuth.code.graph import resolver_of
+from sleuth.code.search import page_rank
 from sleuth.errors import ArgumentError
 from tests.code.conftest import write
 
@@ -191,6 +192,7 @@ def test_the_walker_relates(project: Snapshot) -> None:
 
 def test_expansion_on_request(project: Snapshot) -> None:
     """`expand` adds relations to every hit."""
+    assert isinstance(project.storage, CodeStorage)
     retriever = CodeRetriever(project.storage, None)
     hits = retriever.retrieve(
         "second", project.repository.id, None, 5, "keyword", expand=["callers", "tests"]

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
-from sleuth.code.repository import WorktreeSource, source_at
+from sleuth.code.repository import Past, source_at
 from sleuth.code.search import signals
 from sleuth.code.snapshots import compare, index_source
 from sleuth.engine import open_code
@@ -397,11 +397,10 @@ def test_what_git_vouches_for_is_as_on_disk(change: str, git: Git) -> None:
     """A listing that trusts git's index has the same files as one that reads every file."""
     git.commit({"a.py": "a = 1\nb = 2\n", "b/c.py": "def c(): pass\n", "d.txt": "text\n"})
     subprocess.run(["bash", "-c", WORKTREE[change]], cwd=git.root, check=True, capture_output=True)
-    version, read = source_at(git.root).listing()
-    trusting = source_at(git.root)
-    assert isinstance(trusting, WorktreeSource)
-    trusting.known = {(file.path, file.hash) for file in read}
-    assert trusting.listing() == (version, read)
+    version, read, _ = source_at(git.root).listing()
+    known = {(file.path, file.hash) for file in read}
+    trusting = source_at(git.root).listing(Past(known=known))
+    assert (trusting.version, trusting.files) == (version, read)
     on_disk = {p.relative_to(git.root).as_posix() for p in git.root.rglob("*") if ".git" not in p.parts}
     assert {f.path for f in read} <= on_disk | {"l\\xe4.py"}
 

@@ -64,7 +64,7 @@ def documents(root: Path) -> set[str]:
 
 
 def code(source: FolderSource | WorktreeSource) -> set[str]:
-    return {file.path for file in source.listing()[1] if not file.path.endswith("ignore")}
+    return {file.path for file in source.listing().files if not file.path.endswith("ignore")}
 
 
 @settings(max_examples=60, deadline=None)
@@ -137,11 +137,11 @@ def test_a_tracked_file_that_sleuthignore_leaves_out(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "a = 1\n", "made/b.py": "b = 1\n", ".gitignore": "made/\n"})
     git(tmp_path, "add", "-f", ".")
     git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
-    version, files = WorktreeSource(tmp_path).listing()
+    version, files, _ = WorktreeSource(tmp_path).listing()
     assert [file.path for file in files] == [".gitignore", "a.py", "made/b.py"]
     assert version.id == version.commit
     write(tmp_path, {".sleuthignore": "/a.py\n", ".git/info/exclude": ".sleuthignore\n"})
-    version, files = WorktreeSource(tmp_path).listing()
+    version, files, _ = WorktreeSource(tmp_path).listing()
     assert [file.path for file in files] == [".gitignore", "made/b.py"]
     assert version.id != version.commit
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.code import CodeStorage
-from sleuth.code.search import ANALYZERS, SOURCES, WordLeg
+from sleuth.code.snapshots import ANALYZERS, SOURCES, WordLeg
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
 from sleuth.store import CODE, Database, Finding, Repair

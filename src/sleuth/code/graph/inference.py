@@ -25,8 +25,8 @@ _WRAPPERS = re.compile(
 def type_of(snapshot: Snapshot, file: FileRow, symbol: int, name: str) -> str:
     """The type that a variable, or a member written `self.name`, has inside a definition; "" where unknown."""
     symbols = snapshot.detail(file).symbols
-    member = re.match(r"(?:self|this|\$this)(?:\.|->)(\w+)$", name)
-    if member is None:
+    member_match = re.match(r"(?:self|this|\$this)(?:\.|->)(\w+)$", name)
+    if member_match is None:
         if not name.lstrip("$").isidentifier():
             return ""
         at = symbol
@@ -42,7 +42,7 @@ def type_of(snapshot: Snapshot, file: FileRow, symbol: int, name: str) -> str:
     if at < 0:
         return ""
     text = snapshot.lines(file, symbols[at].start, symbols[at].end)
-    return _of_member(text, member[1], file.language)
+    return _of_member(text, member_match[1], file.language)
 
 
 def _of_member(text: str, name: str, language: str) -> str:

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sleuth.code.graph.places import module_steps
+from sleuth.code.snapshots.places import module_steps
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.imports import Import

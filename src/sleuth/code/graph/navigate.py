@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import check_count
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.walker import GraphWalker, describe
-from sleuth.code.search.filters import is_below
+from sleuth.code.snapshots.places import is_below
+from sleuth.code.snapshots.snapshot import Definition
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
-    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+    from sleuth.code.snapshots.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +180,6 @@ class Navigator:
             ArgumentError: nothing of that name is defined, or hops below 1.
         """
         check_count(hops, "hops", least=1)
-        from sleuth.code.snapshots.snapshot import Definition
-
         start = self._known(name)
         seen = {(d.file.key, d.index) for d in start}
         queue: deque[tuple[Definition, int, float]] = deque((d, 0, 1.0) for d in start)

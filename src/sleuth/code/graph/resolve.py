@@ -22,11 +22,12 @@ from sleuth.code.graph.inference import type_of
 from sleuth.code.graph.modules import files_of, nearest
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.snapshots.snapshot import Definition
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.imports import Import
     from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+    from sleuth.code.snapshots.snapshot import Snapshot
 
 _SELF = frozenset({"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"})
 _SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala", "csharp"})
@@ -265,10 +266,10 @@ class Resolver:
             module = item.module if not item.name else ""
             dotted = module and head.startswith(module) and (item.alias == module)
             if item.alias == steps[0] or dotted:
-                targets = files_of(self._snapshot, file, item)
-                if not targets[1] or targets[1] == "*":
+                positions, name = files_of(self._snapshot, file, item)
+                if name in ("", "*"):
                     whole = head in (item.alias, module)
-                    found = self._behind(file, targets[0], reference.name, 3 if whole else 0)
+                    found = self._behind(file, positions, reference.name, 3 if whole else 0)
                     if found:
                         return Resolved(found[0], 0.9)
         typed = self._class_of(file, reference, ".".join(steps[:2]) if steps[0] in _SELF else steps[0])
@@ -335,8 +336,6 @@ class Resolver:
         return next(d for d in found if d.file.path == self._snapshot.files[best].path)
 
     def _definition(self, file: FileRow, index: int) -> Definition:
-        from sleuth.code.snapshots.snapshot import Definition
-
         return Definition(file, index, self._snapshot.detail(file).symbols[index])
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.parsing.detail import Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.snapshots.snapshot import Definition
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+    from sleuth.code.snapshots.snapshot import Snapshot
 
 EXPANSIONS = ("callers", "callees", "siblings", "implementations", "tests")
 _PLAIN = re.compile(r"[\w.$:@\\>-]+$")
@@ -24,6 +25,18 @@ property staticmethod classmethod require echo printf make append cap panic stri
 """
 _LANGUAGE_NAMES = frozenset(_LANGUAGE_WORDS.split())
 _MOST = 20
+
+
+class Use(NamedTuple):
+    """A reference that means a definition.
+
+    Attributes:
+        confidence: how sure that is, in [0, 1].
+    """
+
+    file: FileRow
+    reference: Reference
+    confidence: float
 
 
 class GraphWalker:
@@ -82,10 +95,10 @@ class GraphWalker:
             out[kind] = getattr(self, kind)(definition)[:_MOST]
         return out
 
-    def uses(self, definition: Definition) -> list[tuple[FileRow, Reference, float]]:
+    def uses(self, definition: Definition) -> list[Use]:
         """References that mean a definition, with how sure that is, in order of path and line."""
         symbol = definition.symbol
-        found = []
+        uses = []
         for i in self._snapshot.files_with("uses", symbol.name):
             file = self._snapshot.files[i]
             detail = self._snapshot.detail(file)
@@ -95,8 +108,8 @@ class GraphWalker:
                     continue
                 resolved = resolver_of(self._snapshot).resolve(file, reference)
                 if resolved is not None and same(resolved.definition, definition):
-                    found.append((file, reference, resolved.confidence))
-        return sorted(found, key=lambda use: (use[0].path, use[1].line))
+                    uses.append(Use(file, reference, resolved.confidence))
+        return sorted(uses, key=lambda use: (use.file.path, use.reference.line))
 
     def callers(self, definition: Definition) -> list[dict[str, Any]]:
         """Definitions that call or instantiate this one."""
@@ -132,8 +145,6 @@ class GraphWalker:
         if symbol.kind not in CONTAINERS:
             if symbol.parent < 0:
                 return []
-            from sleuth.code.snapshots.snapshot import Definition
-
             owner = Definition(
                 definition.file, symbol.parent, self._snapshot.detail(definition.file).symbols[symbol.parent]
             )
@@ -147,8 +158,6 @@ class GraphWalker:
         return [describe(d.file, d.symbol) for d in self._heirs(definition)]
 
     def _heirs(self, definition: Definition) -> list[Definition]:
-        from sleuth.code.snapshots.snapshot import Definition
-
         found = []
         for file, reference, _ in self.uses(definition):
             if reference.role == "inheritance" and reference.symbol >= 0:

@@ -3,11 +3,11 @@ from sleuth.code.parsing.analyse import is_minified as is_minified
 from sleuth.code.parsing.chunks import CONTAINER_LINES as CONTAINER_LINES
 from sleuth.code.parsing.chunks import PART_LINES as PART_LINES
 from sleuth.code.parsing.chunks import WHOLE_LINES as WHOLE_LINES
-from sleuth.code.parsing.chunks import Chunk as Chunk
+from sleuth.code.parsing.chunks import CodeChunk as CodeChunk
 from sleuth.code.parsing.detail import Detail as Detail
 from sleuth.code.parsing.detail import Reference as Reference
 from sleuth.code.parsing.detail import Symbol as Symbol
-from sleuth.code.parsing.facts import Source as Source
+from sleuth.code.parsing.facts import SourceText as SourceText
 from sleuth.code.parsing.facts import facts_of as facts_of
 from sleuth.code.parsing.facts import pack_facts as pack_facts
 from sleuth.code.parsing.facts import pack_sources as pack_sources

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple
 
-from sleuth.code.parsing.facts import Facts, Source, facts_of, facts_of_text
+from sleuth.code.parsing.facts import Facts, SourceText, facts_of, facts_of_text
 from sleuth.code.parsing.grammars import has_grammar
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import LANGUAGES, language_of, language_of_first_line
@@ -71,7 +71,7 @@ class _Readable(NamedTuple):
     encoding: str
     size: int
     text: str
-    source: Source
+    source: SourceText
     failure: str = ""
 
 
@@ -124,7 +124,7 @@ class Analyser:
 
         return finish
 
-    def _parse(self, source: Source) -> Facts:
+    def _parse(self, source: SourceText) -> Facts:
         content = zlib.compress(source.text, 1)
         if len(source.text) <= IN_PLACE_BYTES and not is_suspicious(source.text, content):
             with suppress(
@@ -158,7 +158,7 @@ def _look_at(path: str, content: bytes) -> Analysed | _Readable:
     if grammar == "c" and path.endswith(".h") and _looks_like_cpp(source):
         grammar = "cpp"
     failure = NO_GRAMMAR if grammar and not has_grammar(grammar) else ""
-    parsed_as = Source(path, source, "" if failure else grammar)
+    parsed_as = SourceText(path, source, "" if failure else grammar)
     return _Readable(name, category, encoding, len(content), text, parsed_as, failure)
 
 

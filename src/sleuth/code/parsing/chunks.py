@@ -19,7 +19,7 @@ from sleuth.code.parsing.tables import ChunkRow, Table, table_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sleuth.code.parsing.definitions import Definition
+    from sleuth.code.parsing.definitions import ParsedDefinition
 
 WHOLE_LINES = 80
 """A definition up to this long is one chunk."""
@@ -36,7 +36,7 @@ _SAYS_SOMETHING: Final = re.compile(rb"[A-Za-z0-9\xc3-\xe1\xe4-\xef]")
 """Letters or digits; of other scripts too, but not their punctuation."""
 
 
-class Chunk(NamedTuple):
+class CodeChunk(NamedTuple):
     """Lines `start` to `end`, 1-based and inclusive.
 
     Attributes:
@@ -64,7 +64,7 @@ def cut_text(lines: LineIndex) -> Table:
     return table_of([ChunkRow(*part, -1, _TEXT) for part in parts if part is not None], ChunkRow)
 
 
-def cut_definitions(root: Node, definitions: Sequence[Definition], lines: LineIndex) -> Table:
+def cut_definitions(root: Node, definitions: Sequence[ParsedDefinition], lines: LineIndex) -> Table:
     """Return the chunks of a parsed file.
 
     Args:
@@ -78,7 +78,7 @@ def cut_definitions(root: Node, definitions: Sequence[Definition], lines: LineIn
 class _Cutter:
     """Cuts one file, from its first line to its last."""
 
-    def __init__(self, root: Node, definitions: Sequence[Definition], lines: LineIndex) -> None:
+    def __init__(self, root: Node, definitions: Sequence[ParsedDefinition], lines: LineIndex) -> None:
         self.root = root
         self.definitions = definitions
         self.lines = lines
@@ -130,7 +130,7 @@ class _Cutter:
         self.chunks.append(ChunkRow(start, end, owner, kind))
 
 
-def _members(definitions: Sequence[Definition]) -> dict[int, list[int]]:
+def _members(definitions: Sequence[ParsedDefinition]) -> dict[int, list[int]]:
     """Return by container its members, with -1 those of the file; what stands inside a function is none."""
     members: dict[int, list[int]] = defaultdict(list)
     opaque: list[bool] = []

@@ -40,7 +40,7 @@ _NOWHERE = Span(0, 0)
 
 
 @dataclass(slots=True)
-class Definition:
+class ParsedDefinition:
     """A definition while its file is taken apart.
 
     Attributes:
@@ -64,7 +64,7 @@ class Definition:
     doc: Span = _NOWHERE
 
 
-def definition_table(definitions: Sequence[Definition], lines: LineIndex) -> Table:
+def definition_table(definitions: Sequence[ParsedDefinition], lines: LineIndex) -> Table:
     """Return definitions as rows of `DefinitionRow`."""
     rows = [
         (
@@ -84,7 +84,7 @@ def definitions_of(
     docs: Iterable[Match],
     lines: LineIndex,
     comment: str,
-) -> list[Definition]:
+) -> list[ParsedDefinition]:
     """Return the definitions in order of start, containers first.
 
     Args:
@@ -92,7 +92,7 @@ def definitions_of(
         wrappers, docs: of the patterns for those.
         comment: what opens a line comment, "" where nothing does.
     """
-    by_node: dict[Span, list[Definition]] = defaultdict(list)
+    by_node: dict[Span, list[ParsedDefinition]] = defaultdict(list)
     for pattern, match in matches:
         definition = _definition(pattern, match, lines)
         by_node[definition.own].append(definition)
@@ -108,8 +108,8 @@ def definitions_of(
     return chosen
 
 
-def _definition(pattern: Pattern, match: Match, lines: LineIndex) -> Definition:
-    node = match[pattern.subject][0]
+def _definition(pattern: Pattern, match: Match, lines: LineIndex) -> ParsedDefinition:
+    (node, *_) = match[pattern.subject]
     own = Span.of(node)
     name = match["name"][0] if "name" in match else _declared(match["declarator"][0])
     body = match["body"][0].start_byte if "body" in match else -1
@@ -117,7 +117,7 @@ def _definition(pattern: Pattern, match: Match, lines: LineIndex) -> Definition:
     end = own.end
     if pattern.to_the_end:
         body, end = own.end, lines.size
-    return Definition(
+    return ParsedDefinition(
         pattern.subject.partition(".")[2], node, own, Span.of(name), scope, body, own.start, end
     )
 
@@ -134,7 +134,7 @@ def _declared(declarator: Node) -> Node:
     return declarator
 
 
-def _unique(group: list[Definition]) -> list[Definition]:
+def _unique(group: list[ParsedDefinition]) -> list[ParsedDefinition]:
     """Return what one node defines: its strongest kind, or each of its names."""
     strong = [definition for definition in group if definition.kind not in YIELDING]
     if strong:
@@ -165,7 +165,7 @@ def _wrappers(matches: Iterable[Match]) -> dict[Span, _Wrapper]:
     }
 
 
-def _extend(definition: Definition, wrappers: dict[Span, _Wrapper], lines: LineIndex) -> None:
+def _extend(definition: ParsedDefinition, wrappers: dict[Span, _Wrapper], lines: LineIndex) -> None:
     """Add its wrappers; the first of several definitions has the beginning of their wrapper only, on its own line."""
     inner, sole = definition.own, True
     while (wrapper := wrappers.get(inner)) is not None:
@@ -178,7 +178,7 @@ def _extend(definition: Definition, wrappers: dict[Span, _Wrapper], lines: LineI
         inner = wrapper.span
 
 
-def _without_repeated_types(definitions: list[Definition], source: bytes) -> list[Definition]:
+def _without_repeated_types(definitions: list[ParsedDefinition], source: bytes) -> list[ParsedDefinition]:
     """Drop the type that `typedef struct S {} S` defines beside `S` itself."""
     types = {source[slice(*d.name)]: d for d in definitions if d.kind == "type"}
     if not types:
@@ -196,7 +196,7 @@ def _without_repeated_types(definitions: list[Definition], source: bytes) -> lis
     return [definition for definition in definitions if id(definition) not in repeated]
 
 
-def _nest(definitions: list[Definition]) -> None:
+def _nest(definitions: list[ParsedDefinition]) -> None:
     """Find the container of each; they come in order of start, longer first."""
     top = -1
     for i, definition in enumerate(definitions):
@@ -209,7 +209,7 @@ def _nest(definitions: list[Definition]) -> None:
         top = i
 
 
-def _stands_beside(definition: Definition, other: Definition) -> bool:
+def _stands_beside(definition: ParsedDefinition, other: ParsedDefinition) -> bool:
     """Whether it does not stand in what is around it: a type's name does not contain the type, nor a name of a
     declaration its other names.
     """
@@ -221,8 +221,8 @@ def _stands_beside(definition: Definition, other: Definition) -> bool:
     return both_yield and (other.start, other.end) == (definition.start, definition.end)
 
 
-def _add_lines(definitions: list[Definition], lines: LineIndex, comment: bytes) -> None:
-    before: dict[int, Definition] = {}
+def _add_lines(definitions: list[ParsedDefinition], lines: LineIndex, comment: bytes) -> None:
+    before: dict[int, ParsedDefinition] = {}
     for definition in definitions:
         sibling = before.get(definition.parent)
         taken = sibling.last if sibling is not None and sibling.end <= definition.start else 0
@@ -264,7 +264,7 @@ def _is_comment(text: bytes, comment: bytes) -> bool:
     return text.startswith((b"///", b"#[", b"@")) or (bool(comment) and text.startswith(comment))
 
 
-def _add_docs(definitions: list[Definition], docs: Iterable[Match]) -> None:
+def _add_docs(definitions: list[ParsedDefinition], docs: Iterable[Match]) -> None:
     """Give each string to the innermost definition around it; the first of a definition counts."""
     spans = sorted(Span.of(match["doc"][0]) for match in docs)
     if not spans or not definitions:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from sleuth.code.parsing.chunks import CHUNK_KINDS, Chunk
+from sleuth.code.parsing.chunks import CHUNK_KINDS, CodeChunk
 from sleuth.code.parsing.imports import Import, imported_names, imports_of
 from sleuth.code.parsing.kinds import CONTAINERS, KINDS, ROLES
 from sleuth.code.parsing.labels import labels_of
@@ -330,10 +330,10 @@ class Detail:
         return symbols
 
     @cached_property
-    def chunks(self) -> list[Chunk]:
+    def chunks(self) -> list[CodeChunk]:
         """Where it is cut, in order of lines."""
         rows = starmap(ChunkRow, self._tables.chunks.tolist())
-        return [Chunk(row.start, row.end, row.symbol, CHUNK_KINDS[row.kind]) for row in rows]
+        return [CodeChunk(row.start, row.end, row.symbol, CHUNK_KINDS[row.kind]) for row in rows]
 
 
 _ORDER: Final = {role: rank for rank, role in enumerate((*ROLES, "import"))}

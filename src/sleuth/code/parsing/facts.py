@@ -16,7 +16,7 @@ from sleuth.code.parsing.parse import tables_of
 from sleuth.code.parsing.tables import ChunkRow, Table, empty_tables
 
 
-class Source(NamedTuple):
+class SourceText(NamedTuple):
     """A text that is to be taken apart.
 
     Attributes:
@@ -51,7 +51,7 @@ class Facts(NamedTuple):
     failure: str = ""
 
 
-def facts_of(source: Source, content: bytes | None = None, seconds: float | None = None) -> Facts:
+def facts_of(source: SourceText, content: bytes | None = None, seconds: float | None = None) -> Facts:
     """Return the facts of a source; of one without a language, its chunks.
 
     Args:
@@ -78,7 +78,7 @@ def facts_of(source: Source, content: bytes | None = None, seconds: float | None
     )
 
 
-def facts_of_text(source: Source, failure: str = "") -> Facts:
+def facts_of_text(source: SourceText, failure: str = "") -> Facts:
     """Return the facts of a source that is not parsed: where its layout cuts it."""
     chunks = cut_text(LineIndex(source.text))
     detail = Detail(source.text, "", source.path, empty_tables()._replace(chunks=chunks))
@@ -86,18 +86,18 @@ def facts_of_text(source: Source, failure: str = "") -> Facts:
     return Facts(content, detail.pack(), "", "", "", [""] * len(chunks), chunks, failure)
 
 
-def pack_sources(sources: Sequence[Source]) -> tuple[dict[str, Any], bytes]:
+def pack_sources(sources: Sequence[SourceText]) -> tuple[dict[str, Any], bytes]:
     """Return sources as they cross a pipe: JSON, and bytes; read back by `unpack_sources`."""
     heads = [(source.path, source.language, len(source.text)) for source in sources]
     return {"sources": heads}, b"".join([source.text for source in sources])
 
 
-def unpack_sources(head: Mapping[str, Any], body: bytes) -> list[Source]:
+def unpack_sources(head: Mapping[str, Any], body: bytes) -> list[SourceText]:
     """Return the sources that `pack_sources` was given."""
     sources = []
     start = 0
     for path, language, size in head["sources"]:
-        sources.append(Source(path, body[start : start + size], language))
+        sources.append(SourceText(path, body[start : start + size], language))
         start += size
     return sources
 

@@ -121,8 +121,8 @@ def query_text(language: str, purpose: str) -> str:
     if not path.is_file():
         return ""
     text = path.read_text("utf-8")
-    inherited = _INHERITS.match(text)
-    names = inherited[1].split(",") if inherited else ()
+    inherits_match = _INHERITS.match(text)
+    names = inherits_match[1].split(",") if inherits_match else ()
     return "".join(query_text(name.strip(), purpose) for name in names) + text
 
 

@@ -1,4 +1,4 @@
-"""What does an import statement bring into a file, in each language?"""
+"""Reads import statements: what each brings into a file, in each language."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def imports_of(text: str, language: str) -> list[Import]:
 def _aliases(text: str, word: str) -> Iterator[tuple[str, str]]:
     """`a, b as c` as (a, a), (b, c)."""
     for part in text.split(","):
-        words = part.split()
-        if not words:
-            continue
-        if len(words) >= 3 and words[-2] == word:
-            yield words[0], words[-1]
-        else:
-            yield words[-1] if words[0] == "type" else words[0], words[-1]
+        match part.split():
+            case [name, *_, before, alias] if before == word:
+                yield name, alias
+            case ["type", *_, alias]:
+                yield alias, alias
+            case [name, *rest]:
+                yield name, rest[-1] if rest else name
 
 
 def _python(text: str) -> Iterator[Import]:
@@ -66,31 +66,31 @@ def _python(text: str) -> Iterator[Import]:
 
 
 def _javascript(text: str) -> Iterator[Import]:
-    source = re.search(r"""(?:from|require\s*\(|import)\s*['"`]([^'"`]+)['"`]""", text)
-    if source is None:
+    source_match = re.search(r"""(?:from|require\s*\(|import)\s*['"`]([^'"`]+)['"`]""", text)
+    if source_match is None:
         return
-    module = source[1]
-    head = text[: source.start()].replace("\n", " ")
-    required = re.search(r"(\{[^}]*\}|[\w$]+)\s*=\s*$", head)
-    if "require" in source[0]:
-        head = required[1].replace(":", " as ") if required else ""
+    module = source_match[1]
+    head = text[: source_match.start()].replace("\n", " ")
+    required_match = re.search(r"(\{[^}]*\}|[\w$]+)\s*=\s*$", head)
+    if "require" in source_match[0]:
+        head = required_match[1].replace(":", " as ") if required_match else ""
     head = re.sub(r"^\s*(?:import|export|const|let|var)\b", "", head)
     head = re.sub(r"^\s*type\s+(?=[\w{])", "", head)
-    named = re.search(r"\{([^}]*)\}", head)
+    named_match = re.search(r"\{([^}]*)\}", head)
     brought = False
-    if named:
-        for name, alias in _aliases(named[1], "as"):
+    if named_match:
+        for name, alias in _aliases(named_match[1], "as"):
             brought = True
             yield Import(module, name, alias)
     rest = re.sub(r"\{[^}]*\}", "", head)
-    star = re.search(r"\*(?:\s*as\s+([\w$]+))?", rest)
-    if star:
+    star_match = re.search(r"\*(?:\s*as\s+([\w$]+))?", rest)
+    if star_match:
         brought = True
-        yield Import(module, "" if star[1] else "*", star[1] or "*")
-    default = re.match(r"\s*([\w$]+)", re.sub(r"\*(?:\s*as\s+[\w$]+)?", "", rest))
-    if default:
+        yield Import(module, "" if star_match[1] else "*", star_match[1] or "*")
+    default_match = re.match(r"\s*([\w$]+)", re.sub(r"\*(?:\s*as\s+[\w$]+)?", "", rest))
+    if default_match:
         brought = True
-        yield Import(module, "default", default[1])
+        yield Import(module, "default", default_match[1])
     if not brought:
         yield Import(module, "", "")
 
@@ -113,14 +113,14 @@ def _rust_tree(prefix: str, text: str) -> Iterator[Import]:
         for part in _split_braces(rest[: rest.rfind("}")]):
             yield from _rust_tree(path, part.strip())
         return
-    words = text.split(" as ")
-    parts = [p for p in words[0].strip().split("::") if p]
+    path, _, alias = text.partition(" as ")
+    parts = [p for p in path.strip().split("::") if p]
     if parts == ["self"] and prefix:
         prefix, _, name = prefix.rpartition("::")
         parts = [name]
     if parts:
         module = "::".join(p for p in (prefix, *parts[:-1]) if p)
-        yield Import(module, parts[-1], words[1].strip() if len(words) > 1 else parts[-1])
+        yield Import(module, parts[-1], alias.strip() or parts[-1])
 
 
 def _split_braces(text: str) -> Iterator[str]:
@@ -138,13 +138,14 @@ _WHOLE_PATH = re.compile(r"import (?:static )?([\w.]+)\.(\w+);$")
 
 def _dotted(text: str) -> Iterator[Import]:
     """Java, Kotlin, C#: the last part of a dotted path."""
-    plain = _WHOLE_PATH.match(text)
-    if plain is not None:
-        yield Import(plain[1], plain[2], plain[2])
+    whole_match = _WHOLE_PATH.match(text)
+    if whole_match is not None:
+        module, name = whole_match.groups()
+        yield Import(module, name, name)
         return
     body = re.sub(r"^\s*(?:global\s+)?(?:import|using)\s+(?:static\s+)?|;\s*$", "", text).strip()
-    alias = re.match(r"(\w+)\s*=\s*([\w.]+)$", body)
-    path, _, renamed = (alias[2], "", alias[1]) if alias else body.partition(" as ")
+    alias_match = re.match(r"(\w+)\s*=\s*([\w.]+)$", body)
+    path, _, renamed = (alias_match[2], "", alias_match[1]) if alias_match else body.partition(" as ")
     module, _, name = path.strip().rpartition(".")
     yield Import(module, name, renamed.strip() or name)
 

@@ -56,10 +56,10 @@ def name_of(source: bytes, language: str, row: DefinitionRow, outer: Name) -> Na
 
 def _split_name(name: str, language: str) -> tuple[str, str]:
     """Return what stands before a name, joined with dots, and the name itself."""
-    operator = _OPERATOR.match(name) if language == "cpp" and "operator" in name else None
-    if operator is not None:
-        parts = [part for part in _SEPARATORS.split(_GENERIC.sub("", operator[1])) if part]
-        sign = operator[2].strip() if operator[2] else f" {operator[3]}"
+    operator_match = _OPERATOR.match(name) if language == "cpp" and "operator" in name else None
+    if operator_match is not None:
+        parts = [part for part in _SEPARATORS.split(_GENERIC.sub("", operator_match[1])) if part]
+        sign = operator_match[2].strip() if operator_match[2] else f" {operator_match[3]}"
         return ".".join(parts), f"operator{sign}"
     if language == "bash":
         return "", name  # `log::info` is one word there

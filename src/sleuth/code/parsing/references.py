@@ -13,7 +13,7 @@ from sleuth.code.parsing.tables import ImportRow, ReferenceRow, Table, table_of
 from sleuth.code.parsing.uses import place_uses
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.definitions import Definition, Match
+    from sleuth.code.parsing.definitions import Match, ParsedDefinition
     from sleuth.code.parsing.lines import LineIndex
 
 _MAX_QUALIFIER: Final = 80
@@ -25,7 +25,7 @@ _NAME_SIZE = ReferenceRow._fields.index("name_size")
 
 
 def references_of(
-    uses: Table, lines: LineIndex, definitions: Sequence[Definition], *, capitals: bool
+    uses: Table, lines: LineIndex, definitions: Sequence[ParsedDefinition], *, capitals: bool
 ) -> Table:
     """Return the used names in order of place, each once, without names of definitions; rows of `ReferenceRow`.
 
@@ -55,7 +55,7 @@ def _mark_instantiations(source: bytes, table: Table) -> None:
 
 
 def imports_of_matches(
-    matches: Sequence[Match], lines: LineIndex, definitions: Sequence[Definition]
+    matches: Sequence[Match], lines: LineIndex, definitions: Sequence[ParsedDefinition]
 ) -> Table:
     """Return the import statements in order of place; what stands inside another is part of it.
 

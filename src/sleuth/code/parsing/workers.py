@@ -1,7 +1,7 @@
 """Parses sources in processes, each under limits of time and memory.
 
-A source that exceeds the limits, or makes the parser abort, ends its process. The others of its batch are then parsed one
-by one in new processes. The source itself is cut as plain text, and the reason is kept.
+A source that exceeds the limits, or makes the parser abort, ends its process. The sources of its batch are then parsed
+one by one in new processes. The source itself is cut as plain text, and the reason is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from sleuth.code.parsing.facts import Facts, Source, facts_of_text, pack_sources, unpack_facts
+from sleuth.code.parsing.facts import Facts, SourceText, facts_of_text, pack_sources, unpack_facts
 from sleuth.code.parsing.limits import MEMORY, OUT_OF_MEMORY, UNPARSED, seconds_for
 from sleuth.errors import CodeError
 from sleuth.files import ProcessEndedError, Processes, ProcessStartError
@@ -29,7 +29,7 @@ class Workers:
         self.processes = Processes("sleuth.code.parsing.worker", MEMORY)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="sleuth-parse")
 
-    def submit(self, sources: Sequence[Source]) -> Future[list[Facts]]:
+    def submit(self, sources: Sequence[SourceText]) -> Future[list[Facts]]:
         """Hand over a batch; its result has the facts of each source, in order.
 
         The result raises CodeError where a grammar does not fit or no process can be started.
@@ -50,7 +50,7 @@ class Workers:
     ) -> None:
         self.close()
 
-    def _parse(self, sources: Sequence[Source]) -> list[Facts]:
+    def _parse(self, sources: Sequence[SourceText]) -> list[Facts]:
         size = sum(len(source.text) for source in sources)
         try:
             head, body = self.processes.ask(*pack_sources(sources), seconds_for(size))

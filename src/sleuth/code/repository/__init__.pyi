@@ -3,12 +3,15 @@ from sleuth.code.repository.git import common_folder as common_folder
 from sleuth.code.repository.git import ignored as ignored
 from sleuth.code.repository.git import tracks as tracks
 from sleuth.code.repository.git import worktree_of as worktree_of
+from sleuth.code.repository.listing import Listed as Listed
+from sleuth.code.repository.listing import Listing as Listing
+from sleuth.code.repository.listing import Version as Version
 from sleuth.code.repository.objects import Objects as Objects
+from sleuth.code.repository.past import Past as Past
+from sleuth.code.repository.past import Recall as Recall
 from sleuth.code.repository.sources import CommitSource as CommitSource
 from sleuth.code.repository.sources import DiskSource as DiskSource
 from sleuth.code.repository.sources import FolderSource as FolderSource
-from sleuth.code.repository.sources import Listed as Listed
-from sleuth.code.repository.sources import Version as Version
 from sleuth.code.repository.sources import WorktreeSource as WorktreeSource
 from sleuth.code.repository.sources import content_id as content_id
 from sleuth.code.repository.sources import object_id as object_id

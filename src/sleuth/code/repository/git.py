@@ -63,17 +63,18 @@ def _top(path: Path) -> Path | None:
     # One call for all three: the last fails in a bare repository, after the others have been answered.
     asked = ("rev-parse", "--is-bare-repository", "--absolute-git-dir", "--show-toplevel")
     try:
-        answers = run(path, *asked, check=False).splitlines()
+        answers = [Path(os.fsdecode(line)) for line in run(path, *asked, check=False).splitlines()]
     except NoGitError:
         folder = path.resolve()
         bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir()
         if bare or any((above / ".git").exists() for above in (folder, *folder.parents)):
             raise
         return None
-    if len(answers) > 1 and answers[0] == b"true":
-        return Path(os.fsdecode(answers[1]))
-    if len(answers) == 3:
-        return Path(os.fsdecode(answers[2]))
+    match answers:
+        case [is_bare, git_folder, *_] if str(is_bare) == "true":
+            return git_folder
+        case [_, _, top]:
+            return top
     try:  # outside git, or a path that holds a line break
         return Path(os.fsdecode(run(path, "rev-parse", "--show-toplevel").rstrip(b"\n")))
     except CodeError as error:
@@ -244,7 +245,8 @@ def _git_folders(root: Path) -> tuple[Path, Path]:
 def common_folder(root: Path) -> Path | None:
     """Return where git keeps what the worktrees of a repository share; None outside git."""
     try:
-        common = _git_folders(root)[1].resolve()
+        _, common = _git_folders(root)
+        common = common.resolve()
     except (OSError, UnicodeDecodeError):
         return None
     return common if common.is_dir() else None

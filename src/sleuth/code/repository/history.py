@@ -46,7 +46,8 @@ def commits_of(
     options = ["log", "--no-ext-diff", "--no-textconv", "--no-patch", "--no-show-signature"]
     options += [f"--max-count={most}", f"--format={_FIELDS}"]
     if lines is not None:
-        options += [f"-L{lines[0]},{lines[1]}:{path}", "--end-of-options", revision]
+        first, last = lines
+        options += [f"-L{first},{last}:{path}", "--end-of-options", revision]
     else:
         options += ["--follow", "--end-of-options", revision, "--", path]
     listed = run(root, "--literal-pathspecs", *filters_off(root), *options)

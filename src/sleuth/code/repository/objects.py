@@ -100,16 +100,16 @@ class Objects:
                 asking.write(b"".join([os.fsencode(name) + b"\n" for name in group]))
                 asking.flush()
                 for name in group:
-                    answer = _ANSWER.fullmatch(answers.readline())
-                    if answer is None:
+                    head_match = _ANSWER.fullmatch(answers.readline())
+                    if head_match is None:
                         raise CodeError(f"git at {self.root} has no {name}; `git fetch --refetch` brings it")
-                    size = int(answer[3])
+                    id, kind, size = head_match[1].decode(), head_match[2].decode(), int(head_match[3])
                     content = answers.read(size if most is None else min(size, most + 1))
                     unread = size + 1 - len(content)
                     while unread:
                         unread -= len(answers.read(min(unread, _PIECE)))
                     left -= 1
-                    yield answer[1].decode(), answer[2].decode(), content
+                    yield id, kind, content
             except OSError as error:
                 raise CodeError(f"git at {self.root} broke off: {error}") from error
             finally:

@@ -1,4 +1,4 @@
-"""Which files make up this version of a repository, and what do they hold?
+"""The files of a version of a repository, and what they hold.
 
 A source lists files with the hash of their content before any is read, where that costs nothing, and reads only those
 that are asked for. Three kinds: a commit, a git worktree, a plain folder.
@@ -12,16 +12,16 @@ import stat
 import time
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
 from sleuth.code.repository import git
+from sleuth.code.repository.listing import FileTime, Listed, Listing, Times, Version
 from sleuth.code.repository.objects import Objects
-from sleuth.code.snapshots.memory import Recall
+from sleuth.code.repository.past import Past, Recall
 from sleuth.errors import ArgumentError, CodeError
 from sleuth.files import IGNORE_FILES, SLEUTH_IGNORE, IgnoredPaths, files_below, files_of_worktree
 
@@ -35,51 +35,18 @@ _RULES = frozenset({*IGNORE_FILES, ".gitattributes", ".gitmodules", ".git"})
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
-class Listed(NamedTuple):
-    """A file of a source.
-
-    Attributes:
-        hash: git's object id of its content; "" where it has not been read.
-        skip: why it is not indexed; "" where it is.
-    """
-
-    path: str
-    hash: str
-    skip: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """What a snapshot is of.
-
-    Attributes:
-        id: the commit; for a worktree with changes or a folder, `content-` and a hash of all paths and contents.
-        commit: the commit it is or is based on; "" outside git.
-        names: branches and tags at that commit.
-    """
-
-    id: str
-    commit: str = ""
-    names: tuple[str, ...] = ()
-
-
 class Source(Protocol):
-    """A version of a repository that can be read. `root` and `url` name the repository.
-
-    Attributes:
-        recall: what the last run of this process saw of it; set before it is listed.
-    """
+    """A version of a repository that can be read. `root` and `url` name the repository."""
 
     root: Path
-    recall: Recall
 
     @property
     def url(self) -> str:
         """Of its origin, "" where it has none."""
         ...
 
-    def listing(self) -> tuple[Version, list[Listed]]:
-        """What it is, and its files in order of path."""
+    def listing(self, past: Past | None = None) -> Listing:
+        """What it is, and its files; what is known of them from before need not be read."""
         ...
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
@@ -114,15 +81,10 @@ _SKIPPED = {"120000": "a link", "160000": "a submodule"}
 
 
 class CommitSource:
-    """A commit, read from git's objects.
-
-    Attributes:
-        recall: the commit that was listed last in this process: only what is other in this one is asked for.
-    """
+    """A commit, read from git's objects."""
 
     def __init__(self, root: Path, revision: str) -> None:
         self.root = root
-        self.recall = Recall()
         self._objects = Objects(root)
         self._commit = self._objects.commit(revision)
 
@@ -131,15 +93,16 @@ class CommitSource:
         """That of its origin."""
         return git.origin_of(self.root)
 
-    def listing(self) -> tuple[Version, list[Listed]]:
-        """The files of the commit."""
+    def listing(self, past: Past | None = None) -> Listing:
+        """The files of the commit; only what differs from the commit that was listed last is asked for."""
+        recall = past.recall if past is not None else Recall()
         with git.names_of(self.root, self._commit) as names:
             before: list[Listed] = []
             entries = None
-            if self.recall.commit:
+            if recall.commit:
                 with suppress(CodeError):  # it may be gone
-                    entries = self._objects.differences(self.recall.commit, self._commit)
-                    before = self.recall.committed
+                    entries = self._objects.differences(recall.commit, self._commit)
+                    before = recall.committed
             if entries is None:
                 entries = git.files_of(self.root, self._commit)
             other = {entry.path for entry in entries}
@@ -148,8 +111,8 @@ class CommitSource:
                 Listed(path, id, _SKIPPED.get(mode, "")) for mode, id, path in entries if mode != git.GONE
             ]
             files.sort()
-            self.recall.commit, self.recall.committed = self._commit, files
-            return Version(self._commit, self._commit, tuple(names())), files
+            recall.commit, recall.committed = self._commit, files
+            return Listing(Version(self._commit, self._commit, tuple(names())), files, {})
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order."""
@@ -157,60 +120,46 @@ class CommitSource:
 
 
 class DiskSource(ABC):
-    """Files on disk; contents are read once, for their hash, and kept for `read`.
-
-    Attributes:
-        remembered: size, time of change in ns and hash by path, of an earlier listing: a file whose size and time are
-            the same is not read again.
-        seen: the same of this listing, without files that changed so lately that a further change may not show.
-        known: (path, hash) pairs that need not be read.
-        recall: what the last listing of this process saw.
-        without: a folder that is no part of it: the index itself.
-    """
+    """Files on disk; contents are read once, for their hash, and kept for `read`."""
 
     url = ""
-    without: Path | None = None
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.recall = Recall()
-        self.known: Container[tuple[str, str]] = ()
-        self.remembered: dict[str, tuple[int, int, str]] = {}
-        self.seen: dict[str, tuple[int, int, str]] = {}
         self._contents: dict[str, bytes] = {}
 
     @abstractmethod
-    def listing(self) -> tuple[Version, list[Listed]]:
-        """What it is, and its files in order of path."""
+    def listing(self, past: Past | None = None) -> Listing:
+        """What it is, and its files; what is known of them from before need not be read."""
 
-    def listing_after(self, changed: Iterable[str | Path]) -> tuple[Version, list[Listed]] | None:
+    def listing_after(self, changed: Iterable[str | Path], past: Past) -> Listing | None:
         """`listing`, where no file but those of `changed` differs from the last one; None where that cannot be told.
 
         Args:
             changed: absolute paths.
         """
-        before = self.recall
-        if before.files is None or before.known is not self.known:
+        recall = past.recall
+        if recall.files is None or recall.known is not past.known:
             return None
-        names = {name for path in changed if (name := self._name(path)) is not None}
-        sorted_out = self._sort_out(names, [path for path, _, _ in before.files])
-        wanted = None if sorted_out is None else self._wanted(sorted_out[1])
-        if sorted_out is None or wanted is None:
+        names = {name for path in changed if (name := self._name(path, past)) is not None}
+        changes = self._sort_out(names, [file.path for file in recall.files])
+        wanted = None if changes is None else self._wanted(changes.new)
+        if changes is None or wanted is None:
             return None
-        files = [file for file in before.files if file[0] not in names]
-        files += self._list([*sorted_out[0], *wanted])
+        files = [file for file in recall.files if file.path not in names]
+        self._contents.clear()
+        looked = self._look([*changes.old, *wanted], past)
+        files += looked.files
         files.sort()
-        version = self._version_after(files, names)
+        version = self._version_after(files, names, recall)
         if version is None:
             return None
-        for name, seen in self.remembered.items():
-            if name not in names:
-                self.seen[name] = seen
-        before.files = files
-        return version, files
+        times = {name: time for name, time in past.times.items() if name not in names} | looked.times
+        recall.files = files
+        return Listing(version, files, times)
 
-    def _sort_out(self, names: set[str], known: list[str]) -> tuple[list[bytes], list[bytes]] | None:
-        """Those that were listed, and files that were not; None where more may have changed than these.
+    def _sort_out(self, names: set[str], known: list[str]) -> _Changes | None:
+        """Tell files that were listed from those that were not; None where more may have changed than these.
 
         Args:
             known: all that were listed, in order.
@@ -230,27 +179,27 @@ class DiskSource(ABC):
                 new.append(os.fsencode(name))
             elif (at := bisect_left(known, f"{name}/")) < len(known) and known[at].startswith(f"{name}/"):
                 return None  # a folder is gone
-        return old, new
+        return _Changes(old, new)
 
-    def _name(self, path: str | Path) -> str | None:
+    def _name(self, path: str | Path, past: Past) -> str | None:
         """The name in listings of an absolute path; None outside the root, and in the index."""
         inside = Path(path)
-        if not inside.is_relative_to(self.root) or (self._hidden and inside.is_relative_to(self._hidden)):
+        hidden = self._hidden(past)
+        if not inside.is_relative_to(self.root) or (hidden and inside.is_relative_to(hidden)):
             return None
         return inside.relative_to(self.root).as_posix()
 
-    @property
-    def _hidden(self) -> Path | None:
+    def _hidden(self, past: Past) -> Path | None:
         """The index, where it lies below the root."""
-        below = self.without is not None and self.root in self.without.parents
-        return self.without if below else None
+        below = past.without is not None and self.root in past.without.parents
+        return past.without if below else None
 
     @abstractmethod
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
         """Which paths of files that were not there are listed; None where that cannot be told."""
 
     @abstractmethod
-    def _version_after(self, files: list[Listed], names: set[str]) -> Version | None:
+    def _version_after(self, files: list[Listed], names: set[str], recall: Recall) -> Version | None:
         """What the files are now, of which `names` may have changed; None where that cannot be told."""
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
@@ -267,27 +216,27 @@ class DiskSource(ABC):
                     raise CodeError(f"{file.path} changed while it was indexed; index again")
             yield content
 
-    def _list(self, paths: Iterable[bytes], *, further: bool = False) -> list[Listed]:
-        """Looks at each path; in no order, without those that are gone."""
-        if not further:
-            self._contents.clear()
-            self.seen.clear()
+    def _look(self, paths: Iterable[bytes], past: Past) -> _Looked:
+        """Look at each path; in no order, without those that are gone."""
         base = os.fsencode(self.root) + b"/"
         settled = time.time_ns() - _SETTLED_NS
-        out = [self._listed(base + path, git.text_of(path), settled) for path in paths]
-        return [file for file in out if file is not None]
+        times: Times = {}
+        files = [self._listed(base + path, git.text_of(path), settled, past.times, times) for path in paths]
+        return _Looked([file for file in files if file is not None], times)
 
-    def _listed(self, full: bytes, name: str, settled: int) -> Listed | None:
+    def _listed(
+        self, full: bytes, name: str, settled: int, before: Mapping[str, FileTime], times: Times
+    ) -> Listed | None:
         try:
             status = os.lstat(full)
             if not stat.S_ISREG(status.st_mode):
                 return Listed(name, "", _KINDS.get(stat.S_IFMT(status.st_mode), "not a file"))
             if status.st_size > MAX_BYTES:
                 return Listed(name, f"size-{status.st_size}-{status.st_mtime_ns}", TOO_LARGE)
-            before = self.remembered.get(name)
-            if before is not None and before[:2] == (status.st_size, status.st_mtime_ns):
-                self.seen[name] = before
-                return Listed(name, before[2])
+            last = before.get(name)
+            if last is not None and (last.size, last.changed) == (status.st_size, status.st_mtime_ns):
+                times[name] = last
+                return Listed(name, last.hash)
             content = _content(full, status.st_size)
         except FileNotFoundError:
             return None
@@ -296,8 +245,22 @@ class DiskSource(ABC):
         self._contents[name] = content
         hash = object_id(content)
         if status.st_mtime_ns < settled and len(content) == status.st_size:
-            self.seen[name] = (status.st_size, status.st_mtime_ns, hash)
+            times[name] = FileTime(status.st_size, status.st_mtime_ns, hash)
         return Listed(name, hash)
+
+
+class _Changes(NamedTuple):
+    """Paths that changed, of files that were listed before and of others."""
+
+    old: list[bytes]
+    new: list[bytes]
+
+
+class _Looked(NamedTuple):
+    """Files that were looked at, in no order, and the times of those that are settled."""
+
+    files: list[Listed]
+    times: Times
 
 
 def _content(path: bytes, size: int) -> bytes:
@@ -325,22 +288,31 @@ class WorktreeSource(DiskSource):
         """That of its origin."""
         return git.origin_of(self.root)
 
-    def listing(self) -> tuple[Version, list[Listed]]:
+    def listing(self, past: Past | None = None) -> Listing:
         """The files of the worktree; named by the commit where it is clean."""
-        recall = self.recall
-        listed: list[Listed] = []
+        past = past or Past()
+        recall = past.recall
+        first = _Looked([], {})
 
         def look(index: git.Index) -> None:
-            self._recall(index)
-            listed[:] = self._list(index.others | recall.unknown)
+            nonlocal first
+            _recall(index, past)
+            first = self._look(index.others | recall.unknown, past)
 
-        tree = git.worktree(self.root, recall.index, look, without=self._hidden)
-        changed, ignored = self._by_our_rules(tree)
-        listed += self._list(changed - tree.index.others - recall.unknown, further=True)
+        self._contents.clear()
+        hidden = self._hidden(past)
+        tree = git.worktree(self.root, recall.index, look, without=hidden)
+        changed, ignored = self._by_our_rules(tree, hidden)
+        rest = self._look(changed - tree.index.others - recall.unknown, past)
+        listed = first.files + rest.files
         moved = {git.text_of(path) for path in changed}
         tracked = tree.index.tracked
-        self.seen = {p: seen for p, seen in self.seen.items() if p in moved or tracked.get(p) != seen[2]}
-        files = [file for file in recall.trusted if file[0] not in moved] if moved else recall.trusted[:]
+        times = {
+            path: time
+            for path, time in (first.times | rest.times).items()
+            if path in moved or tracked.get(path) != time.hash
+        }
+        files = [file for file in recall.trusted if file.path not in moved] if moved else recall.trusted[:]
         files += listed
         if ignored is not None:
             files = [file for file in files if tree.index.bytes_of(file.path) not in ignored]
@@ -348,15 +320,17 @@ class WorktreeSource(DiskSource):
         recall.files, recall.head = files, tree.head
         recall.touched = {git.text_of(path) for path in tree.touched}
         if not tree.head or not tree.clean:
-            return Version(content_id(files), tree.head), files
+            return Listing(Version(content_id(files), tree.head), files, times)
         as_committed = len(files) == len(tracked) + len(tree.index.others) and all(
             file.skip or tracked.get(file.path) == file.hash for file in listed
         )  # not where some are out of sight, or changed when they were checked out
         with git.names_of(self.root, tree.head) as names:
             id = tree.head if as_committed else content_id(files)
-            return Version(id, tree.head, tuple(names())), files
+            return Listing(Version(id, tree.head, tuple(names())), files, times)
 
-    def _by_our_rules(self, tree: git.Worktree) -> tuple[frozenset[bytes], IgnoredPaths | None]:
+    def _by_our_rules(
+        self, tree: git.Worktree, hidden: Path | None
+    ) -> tuple[frozenset[bytes], IgnoredPaths | None]:
         """What is changed or untracked, and which tracked files to leave out.
 
         Where there is no `.sleuthignore`, that is what git says, and none.
@@ -367,7 +341,7 @@ class WorktreeSource(DiskSource):
         if not any(os.path.lexists(f"{self.root}/{folder}{SLEUTH_IGNORE}") for folder in folders):
             return tree.changed, None
         known = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
-        index_folder = self._hidden and os.fsencode(self._hidden.relative_to(self.root)) + b"/"
+        index_folder = hidden and os.fsencode(hidden.relative_to(self.root)) + b"/"
         new = {
             path
             for path in files_of_worktree(self.root)
@@ -376,22 +350,6 @@ class WorktreeSource(DiskSource):
             and not (index_folder and path.startswith(index_folder))
         }
         return frozenset(known | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
-
-    def _recall(self, index: git.Index) -> None:
-        """Tell the tracked files that are known from those that are not, where that is other than before."""
-        recall, known = self.recall, self.known
-        if recall.index is not index or recall.known is not known:
-            recall.index, recall.known, recall.trusted = index, known, []
-            recall.unknown = {index.bytes_of(path) for path in index.tracked}
-        found = []
-        for raw in recall.unknown:
-            path = git.text_of(raw)
-            if (path, index.tracked[path]) in known:
-                found.append((raw, Listed(path, index.tracked[path])))
-        if found:
-            recall.unknown.difference_update([raw for raw, _ in found])
-            recall.trusted += [file for _, file in found]
-            recall.trusted.sort()
 
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
         folders = {folder for path in paths for folder in (self.root / os.fsdecode(path)).parents}
@@ -405,8 +363,7 @@ class WorktreeSource(DiskSource):
             return [path for path in paths if path not in ignored]
         return set(paths) - git.ignored(self.root, paths)
 
-    def _version_after(self, files: list[Listed], names: set[str]) -> Version | None:
-        recall = self.recall
+    def _version_after(self, files: list[Listed], names: set[str], recall: Recall) -> Version | None:
         index = recall.index
         if index is None or index.stamp is None or git.stamp_of(self.root) != index.stamp:
             return None
@@ -420,16 +377,37 @@ class WorktreeSource(DiskSource):
         return Version(content_id(files), recall.head)
 
 
+def _recall(index: git.Index, past: Past) -> None:
+    """Tell the tracked files that are known from those that are not, where that is other than before."""
+    recall, known = past.recall, past.known
+    if recall.index is not index or recall.known is not known:
+        recall.index, recall.known, recall.trusted = index, known, []
+        recall.unknown = {index.bytes_of(path) for path in index.tracked}
+    trusted: list[Listed] = []
+    for raw in list(recall.unknown):
+        path = git.text_of(raw)
+        if (path, index.tracked[path]) in known:
+            recall.unknown.remove(raw)
+            trusted.append(Listed(path, index.tracked[path]))
+    if trusted:
+        recall.trusted += trusted
+        recall.trusted.sort()
+
+
 class FolderSource(DiskSource):
     """A plain folder, without hidden files, installed packages and what its ignore files leave out."""
 
-    def listing(self) -> tuple[Version, list[Listed]]:
+    def listing(self, past: Past | None = None) -> Listing:
         """The files below the folder."""
-        without = self._hidden and str(self._hidden.relative_to(self.root))
+        past = past or Past()
+        hidden = self._hidden(past)
+        without = hidden and str(hidden.relative_to(self.root))
         paths = files_below(self.root, lambda folder, name: _is_passed_over(name) or folder + name == without)
-        files = sorted(self._list(paths))
-        self.recall.files, self.recall.known = files, self.known
-        return Version(content_id(files)), files
+        self._contents.clear()
+        looked = self._look(paths, past)
+        files = sorted(looked.files)
+        past.recall.files, past.recall.known = files, past.known
+        return Listing(Version(content_id(files)), files, looked.times)
 
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
         ignored = IgnoredPaths(self.root)
@@ -443,7 +421,7 @@ class FolderSource(DiskSource):
                 out.append(path)
         return out
 
-    def _version_after(self, files: list[Listed], names: set[str]) -> Version | None:
+    def _version_after(self, files: list[Listed], names: set[str], recall: Recall) -> Version | None:
         return Version(content_id(files))
 
 

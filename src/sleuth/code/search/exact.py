@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.code.graph.places import module_steps
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.snapshots.places import module_steps
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Definition, Snapshot

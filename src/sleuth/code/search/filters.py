@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.parsing.languages import languages_named
+from sleuth.code.snapshots.places import is_below
 from sleuth.errors import FilterError
 from sleuth.filters import And, Compare, Filter, Not, all_of, matches
 
@@ -167,11 +168,6 @@ def _test(key: str, values: list[str]) -> Callable[[FileRow], bool]:
     if key == "category":
         return lambda row: row.category in chosen
     return lambda row: row.category not in chosen
-
-
-def is_below(path: str, prefix: str) -> bool:
-    """Whether a path is `prefix` or below it: "src/api" holds "src/api/x.py" and not "src/api_v2/x.py"."""
-    return not prefix or prefix in (".", path) or path.startswith(f"{prefix}/")
 
 
 def _strings(key: str, value: Any) -> list[str]:

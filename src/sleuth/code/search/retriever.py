@@ -1,4 +1,4 @@
-"""Which code answers this query? Search, fuse, and expand by the graph."""
+"""Answers queries with code: searches, fuses, and expands hits by the graph."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,16 @@ from sleuth.code.search.exact import spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.query import Query, parts_of, read_query
 from sleuth.code.search.ranking import RankedFiles, rank_files
+from sleuth.code.snapshots.snapshot import Definition
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.remote import check_cancelled
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.chunks import Chunk
+    from sleuth.code.parsing.chunks import CodeChunk
     from sleuth.code.search.vectors import EmbeddingProvider
     from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo
-    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+    from sleuth.code.snapshots.snapshot import Snapshot
 
 STRATEGIES = ("hybrid", "vector", "keyword")
 RANK_CONSTANT = 60
@@ -68,6 +69,13 @@ class Piece:
     chunk: int
     score: float
     explanation: Explanation
+
+
+class Scored(NamedTuple):
+    """A chunk of a file, by its place in it, and a score."""
+
+    chunk: int
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,11 +363,9 @@ def keyword_search(
     return _ordered(snapshot, found)
 
 
-def _chunks_by_file(
-    snapshot: Snapshot, ranked: RankedFiles, files: list[int]
-) -> dict[int, list[tuple[int, float]]]:
+def _chunks_by_file(snapshot: Snapshot, ranked: RankedFiles, files: list[int]) -> dict[int, list[Scored]]:
     keys, scores = ranked.signals.chunk_keys, ranked.signals.chunk_scores
-    out: dict[int, list[tuple[int, float]]] = {}
+    out: dict[int, list[Scored]] = {}
     positions = snapshot.positions_of_chunks(keys)
     chosen = np.zeros(len(snapshot.files), bool)
     chosen[files] = True
@@ -368,7 +374,7 @@ def _chunks_by_file(
     for position, place, score in zip(
         positions[at].tolist(), places.tolist(), scores[at].tolist(), strict=True
     ):
-        out.setdefault(position, []).append((place, score))
+        out.setdefault(position, []).append(Scored(place, score))
     return out
 
 
@@ -378,7 +384,7 @@ def _best_chunks(
     ranked: RankedFiles,
     file: int,
     *,
-    chunks: list[tuple[int, float]],
+    chunks: list[Scored],
     allowed: CodeFilter,
 ) -> list[Piece]:
     """At most three chunks of a file; the first has the file's score, the others their share of it."""
@@ -393,29 +399,29 @@ def _best_chunks(
             scored[place] = scored.get(place, 0.0) + peak * whole
     if not scored and detail.chunks:
         scored = {_first_definition(detail.chunks): peak}
-    kept = [(p, s) for p, s in scored.items() if allowed.allows(file, p)]
-    if not kept:
-        kept = [(p, peak / 10) for p in range(len(detail.chunks)) if allowed.allows(file, p)]
-    kept.sort(key=lambda item: (-item[1], item[0]))
-    kept = _fragments_last(detail.chunks, kept)
-    best = max((score for _, score in kept), default=1.0)
+    candidates = [Scored(p, s) for p, s in scored.items() if allowed.allows(file, p)]
+    if not candidates:
+        candidates = [Scored(p, peak / 10) for p in range(len(detail.chunks)) if allowed.allows(file, p)]
+    candidates.sort(key=lambda item: (-item.score, item.chunk))
+    candidates = _fragments_last(detail.chunks, candidates)
+    best = max((item.score for item in candidates), default=1.0)
     base = float(ranked.scores[file])
     why = _explain(ranked, file)
     return [
         Piece(file, place, base * (0.5 + 0.5 * score / best), _scaled(why, score / best))
-        for place, score in kept[:CHUNKS_PER_FILE]
+        for place, score in candidates[:CHUNKS_PER_FILE]
     ]
 
 
-def _fragments_last(chunks: Sequence[Chunk], scored: list[tuple[int, float]]) -> list[tuple[int, float]]:
+def _fragments_last(chunks: Sequence[CodeChunk], scored: list[Scored]) -> list[Scored]:
     """Put single lines between the members of a container after all else, none with a better score than those."""
 
     def is_fragment(place: int) -> bool:
         return chunks[place].kind == "outline" and chunks[place].start == chunks[place].end
 
-    whole = [item for item in scored if not is_fragment(item[0])]
-    least = whole[-1][1] if whole else math.inf
-    return whole + [(place, min(score, least)) for place, score in scored if is_fragment(place)]
+    whole = [item for item in scored if not is_fragment(item.chunk)]
+    least = whole[-1].score if whole else math.inf
+    return whole + [Scored(place, min(score, least)) for place, score in scored if is_fragment(place)]
 
 
 def _first_definition(chunks: Sequence[Any]) -> int:
@@ -424,6 +430,11 @@ def _first_definition(chunks: Sequence[Any]) -> int:
 
 def _explain(ranked: RankedFiles, file: int) -> Explanation:
     factor = float(ranked.factors[file])
+
+    def by_share(named: tuple[str, NDArray[np.float32]]) -> float:
+        _, share = named
+        return -float(share[file])
+
     parts = tuple(
         Explanation(
             name,
@@ -431,7 +442,7 @@ def _explain(ranked: RankedFiles, file: int) -> Explanation:
             "weight share * raw / best raw * category factor",
             {"raw": float(ranked.signals.values[name][file]) * ranked.signals.peaks.get(name, 1.0)},
         )
-        for name, share in sorted(ranked.shares.items(), key=lambda item: -item[1][file])
+        for name, share in sorted(ranked.shares.items(), key=by_share)
         if share[file] > 0
     )
     return Explanation(
@@ -478,6 +489,4 @@ def _ordered(snapshot: Snapshot, found: Sequence[Piece]) -> list[Piece]:
 
 
 def _definition(snapshot: Snapshot, file: FileRow, symbol: int) -> Definition | None:
-    from sleuth.code.snapshots.snapshot import Definition
-
     return Definition(file, symbol, snapshot.detail(file).symbols[symbol]) if symbol >= 0 else None

@@ -28,8 +28,8 @@ from sleuth.code.search.phrases import READ, phrase_scores
 from sleuth.code.search.query import Query, parts_of
 
 if TYPE_CHECKING:
-    from sleuth.code.search.words import WordSearcher
     from sleuth.code.snapshots.snapshot import Snapshot
+    from sleuth.code.snapshots.words import WordSearcher
     from sleuth.store import Bitmap
 
 Scores = NDArray[np.float32]

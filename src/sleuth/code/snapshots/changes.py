@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sleuth.code.repository.sources import DiskSource, source_at
+from sleuth.code.repository.past import Past, Recall
+from sleuth.code.repository.sources import source_at
 from sleuth.code.snapshots.memory import read_times
 
 if TYPE_CHECKING:
@@ -23,10 +24,8 @@ def changed_files(snapshot: Snapshot) -> list[str]:
     storage, repository = snapshot.storage, snapshot.repository
     source = source_at(repository.path)
     indexed = {row.path: row.hash for row in (*snapshot.files, *snapshot.skipped)}
-    if isinstance(source, DiskSource):
-        with storage.reading() as connection:
-            source.remembered = read_times(connection, repository.id)
-        source.known = set(indexed.items())
-        source.without = storage.path.resolve()
-    present = {file.path: file.hash or f"skip {file.skip}" for file in source.listing()[1]}
+    with storage.reading() as connection:
+        times = read_times(connection, repository.id)
+    past = Past(Recall(), set(indexed.items()), times, storage.path.resolve())
+    present = {file.path: file.hash or f"skip {file.skip}" for file in source.listing(past).files}
     return sorted({path for path, _ in indexed.items() ^ present.items()})

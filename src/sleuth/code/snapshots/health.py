@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.parsing.analyse import Analysed, analyse
-from sleuth.code.search.words import WordLeg
 from sleuth.code.snapshots import record
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
 from sleuth.code.snapshots.shelf import Batch, ranges
 from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.code.snapshots.words import WordLeg
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store import (
     REBUILD,

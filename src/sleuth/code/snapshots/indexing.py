@@ -1,4 +1,4 @@
-"""How a version of a repository becomes a snapshot.
+"""Makes a snapshot of a version of a repository.
 
 Files whose path and content are known cost nothing. The rest are taken apart, in worker processes where they are many,
 and committed in batches; then the snapshot is, in one transaction.
@@ -19,8 +19,10 @@ import numpy as np
 from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import language_of
-from sleuth.code.repository.sources import DiskSource, Listed, Source, Version, source_at
-from sleuth.code.snapshots.memory import Times, keep_times, read_times
+from sleuth.code.repository.listing import Listed, Listing
+from sleuth.code.repository.past import Past, Recall
+from sleuth.code.repository.sources import DiskSource, Source, source_at
+from sleuth.code.snapshots.memory import keep_times, read_times
 from sleuth.code.snapshots.shelf import Batch
 from sleuth.code.snapshots.storage import CodeStorage
 
@@ -32,7 +34,7 @@ _MANY = 200
 
 
 @dataclass(slots=True)
-class IndexReport:
+class CodeIndexReport:
     """What an indexing run did.
 
     Attributes:
@@ -68,7 +70,7 @@ def index_path(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     timeout: float = 10.0,
-) -> IndexReport:
+) -> CodeIndexReport:
     """Index what is at `path`: a git worktree as it is, a commit of it, or a plain folder.
 
     Args:
@@ -96,24 +98,26 @@ def index_source(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     timeout: float = 10.0,
-) -> IndexReport:
+) -> CodeIndexReport:
     """`index_path` of any source."""
     began = time.perf_counter()
     with storage.writing(timeout):
         root = str(source.root)
         repository = storage.repository_at(root) or storage.add_repository(root, source.url)
-        before = prepare(storage, repository.id, source)
-        version, listed = _listing(source, changed)
-        report = IndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
+        past = past_of(storage, repository.id, source)
+        version, listed, times = _listing(source, changed, past)
+        report = CodeIndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
         storage.begin(repository.id, version.id, version.commit, version.names)
         try:
-            keys, batch = _analyse_new(storage, source, listed, report, workers=workers, progress=progress)
+            keys, batch = _analyse_new(
+                storage, source, listed, past.recall, report, workers=workers, progress=progress
+            )
             with storage.transaction() as connection:
                 keys += storage.add_files(repository.id, batch)
                 storage.complete(repository.id, version.id, version.names, np.array(keys, np.int64))
                 report.skipped += storage.skipped(repository.id, keys)
                 if isinstance(source, DiskSource):
-                    keep_times(connection, repository.id, before, source.seen)
+                    keep_times(connection, repository.id, past.times, times)
         except BaseException as error:
             storage.memory.forget()
             storage.fail(repository.id, version.id, f"{type(error).__name__}: {error}")
@@ -123,41 +127,40 @@ def index_source(
     return report
 
 
-def prepare(storage: CodeStorage, repository: str, source: Source) -> Times:
-    """Tell a source what earlier runs know of its repository; return the times that they saw."""
-    before: Times = {}
-    if isinstance(source, DiskSource):
-        with storage.reading() as connection:
-            before = source.remembered = read_times(connection, repository)
-        source.known = storage.known_files(repository)
-        source.without = storage.path.resolve()
-    source.recall = storage.memory.recall(repository)
-    return before
+def past_of(storage: CodeStorage, repository: str, source: Source) -> Past:
+    """Return what earlier runs know of a source's repository."""
+    recall, known = storage.memory.recall(repository), storage.known_files(repository)
+    if not isinstance(source, DiskSource):
+        return Past(recall, known)
+    with storage.reading() as connection:
+        times = read_times(connection, repository)
+    return Past(recall, known, times, storage.path.resolve())
 
 
-def _listing(source: Source, changed: Collection[str | Path] | None) -> tuple[Version, list[Listed]]:
-    found = None
+def _listing(source: Source, changed: Collection[str | Path] | None, past: Past) -> Listing:
+    short = None
     if changed is not None and isinstance(source, DiskSource):
-        found = source.listing_after(changed)
-    return source.listing() if found is None else found
+        short = source.listing_after(changed, past)
+    return source.listing(past) if short is None else short
 
 
 def _analyse_new(
     storage: CodeStorage,
     source: Source,
     listed: Sequence[Listed],
-    report: IndexReport,
+    recall: Recall,
+    report: CodeIndexReport,
     *,
     workers: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[list[int], Batch]:
     """Keys of the listing's file versions that are kept, and the last batch, which is not yet."""
     known = storage.known_files(report.repository)
-    held = source.recall.keys_of(listed, known)
-    keys = [key for key in held if key is not None]
+    keys_or_none = recall.keys_of(listed, known)
+    keys = [key for key in keys_or_none if key is not None]
     new = [
         (file, file.hash or f"skip {file.skip}")
-        for file, key in zip(listed, held, strict=True)
+        for file, key in zip(listed, keys_or_none, strict=True)
         if key is None
     ]
     report.added = len(new)

@@ -1,17 +1,19 @@
-"""What is kept of code, and in which tables? Values as they are read back."""
+"""The tables that keep code, and values as they are read back."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError
-from sleuth.store import CODE, MANIFEST, Connection, Schema
+from sleuth.errors import IndexDamagedError, IndexNotFoundError
+from sleuth.store import CODE, MANIFEST, Access, Connection, Schema
+from sleuth.store.catalogue import schema
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed
@@ -265,3 +267,16 @@ def insert_files(
     connection.executemany(
         f"INSERT INTO files({FILE_COLUMNS}, repository, checksum, detail) VALUES ({marks})", rows
     )
+
+
+def access_to(folder: Path, *, create: bool) -> Access:
+    """Return what this process may do with the code index of a folder; `create` makes one where there is none."""
+    access = schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))
+    if access.whole:
+        return access
+    if not create:
+        raise IndexNotFoundError(
+            f"no code index in {folder}; `sleuth code index PATH` makes one", path=str(folder)
+        )
+    schema.create(folder, CODE_SCHEMA)
+    return schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))

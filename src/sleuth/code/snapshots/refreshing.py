@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sleuth.code.repository.sources import Listed, Source, Version, source_at
-from sleuth.code.snapshots.indexing import index_source, prepare
+from sleuth.code.repository.listing import Listed, Listing
+from sleuth.code.repository.sources import Source, source_at
+from sleuth.code.snapshots.indexing import index_source, past_of
 from sleuth.errors import ArgumentError, CodeError, StoreError, UnknownSnapshotError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def current_snapshot(
     """
     try:
         source = source_at(repository.path)
-        version, files = _listed(storage, repository, source)
+        version, files, _ = _listed(storage, repository, source)
     except (ArgumentError, CodeError, OSError):  # the folder is gone, or is not readable as it was
         return Current(storage.snapshot(repository))
     known = _completed(storage, repository, version.id)
@@ -90,7 +91,7 @@ def snapshot_at(
     except UnknownSnapshotError as unknown:
         try:
             source = source_at(repository.path, name)
-            version, files = _listed(storage, repository, source)
+            version, files, _ = _listed(storage, repository, source)
         except (ArgumentError, CodeError, OSError):
             raise unknown from None
         new = _new_files(storage, repository, files)
@@ -106,9 +107,8 @@ def snapshot_at(
         return taken
 
 
-def _listed(storage: CodeStorage, repository: Repository, source: Source) -> tuple[Version, list[Listed]]:
-    prepare(storage, repository.id, source)
-    return source.listing()
+def _listed(storage: CodeStorage, repository: Repository, source: Source) -> Listing:
+    return source.listing(past_of(storage, repository.id, source))
 
 
 def _completed(storage: CodeStorage, repository: Repository, id: str) -> SnapshotInfo | None:

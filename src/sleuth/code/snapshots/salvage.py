@@ -58,7 +58,8 @@ def _rebuild(aside: Path, rebuilt: Connection) -> int:
         types = replacing.types_of(row)
         if row.key is None:
             if types == "ti":
-                names.setdefault(row.values[1], []).append(row.values[0])
+                name, key = row.values
+                names.setdefault(key, []).append(name)
             continue
         table = next((table for table, shape in _ROWS.items() if shape.fullmatch(types)), "")
         if table:

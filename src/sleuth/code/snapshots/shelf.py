@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.search.words import WordBuilder, WordLeg, Words
+from sleuth.code.snapshots.words import WordBuilder, WordLeg, Words
 from sleuth.errors import IndexDamagedError
 from sleuth.store import (
     Built,

@@ -1,4 +1,4 @@
-"""What can be read at one snapshot? Files, contents, definitions, and searchers over exactly its rows."""
+"""One snapshot: its files, contents, definitions, and searchers over exactly its rows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.graph.places import Endings, Folders, Modules
 from sleuth.code.parsing.detail import Detail, Symbol
 from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.parsing.lines import LineIndex
-from sleuth.code.search.words import WordLeg, WordSearcher
+from sleuth.code.snapshots.places import Endings, Folders, Modules
 from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo, damaged
 from sleuth.code.snapshots.shelf import ranges
+from sleuth.code.snapshots.words import WordLeg, WordSearcher
 from sleuth.errors import ArgumentError
 from sleuth.store import Bitmap, SegmentView, pack
 
 if TYPE_CHECKING:
-    from sleuth.code.snapshots.storage import CodeStorage
+    from sleuth.code.snapshots.reading import FileVersions
 
 T = TypeVar("T")
 _REMEMBERED = 4_096
@@ -56,7 +56,7 @@ class Snapshot:
         firsts, counts: of their chunks, shape (n,).
     """
 
-    def __init__(self, storage: CodeStorage, repository: Repository, info: SnapshotInfo) -> None:
+    def __init__(self, storage: FileVersions, repository: Repository, info: SnapshotInfo) -> None:
         self._shared: dict[Callable[[Snapshot], object], object] = {}
         self.storage = storage
         self.repository = repository

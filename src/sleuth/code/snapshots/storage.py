@@ -15,12 +15,11 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.search.words import WordLeg, Words
 from sleuth.code.snapshots import record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
@@ -28,8 +27,9 @@ from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, Snaps
 from sleuth.code.snapshots.shelf import Batch, Shelf, ranges
 from sleuth.code.snapshots.snapshot import Snapshot
 from sleuth.code.snapshots.validity import check_files, check_ranges
-from sleuth.errors import CodeError, IndexNotFoundError, StoreError
-from sleuth.store import Access, Built, Connection, Database, select_in, translated
+from sleuth.code.snapshots.words import WordLeg, Words
+from sleuth.errors import CodeError, StoreError
+from sleuth.store import Built, Connection, Database, select_in, translated
 from sleuth.store.catalogue import merging, schema
 
 if TYPE_CHECKING:
@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 
 _OPEN = 4
 """Snapshots that stay open."""
+
+
+class _Run(NamedTuple):
+    """The thread that writes, and its connection."""
+
+    thread: int
+    connection: Connection
 
 
 class CodeStorage:
@@ -61,7 +68,7 @@ class CodeStorage:
             IndexUnsafeError: a part of the index is a link or belongs to somebody else.
         """
         self.path = schema.folder_at(path)
-        access = _access(self.path, create=create)
+        access = record.access_to(self.path, create=create)
         self.words = words
         self.writable = access.writable
         self.database = Database(
@@ -71,7 +78,7 @@ class CodeStorage:
         self._snapshots: dict[tuple[str, str], Snapshot] = {}
         self.shelf = Shelf(self.database, words)
         self.memory = Memory()
-        self._run: tuple[int, Connection] | None = None  # the thread that writes, and its connection
+        self._run: _Run | None = None
 
     # connections
 
@@ -92,7 +99,7 @@ class CodeStorage:
     def _writer(self) -> Connection | None:
         """The connection of this thread's run."""
         run = self._run
-        return run[1] if run is not None and run[0] == threading.get_ident() else None
+        return run.connection if run is not None and run.thread == threading.get_ident() else None
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[Connection]:
@@ -140,7 +147,7 @@ class CodeStorage:
             StoreError: this process may not write here.
         """
         with self.database.locked(timeout, sweep=True) as connection:
-            self._run = threading.get_ident(), connection
+            self._run = _Run(threading.get_ident(), connection)
             try:
                 self._fail_abandoned()
                 yield
@@ -440,10 +447,8 @@ class CodeStorage:
         self.forget()
         with self.writing():
             with self.transaction() as connection:
-                rows = connection.execute(
-                    "SELECT id FROM snapshots WHERE repository = ?", (repository,)
-                ).fetchall()
-                gone = [row[0] for row in rows if row[0] not in set(keep)]
+                rows = connection.execute("SELECT id FROM snapshots WHERE repository = ?", (repository,))
+                gone = [id for (id,) in rows if id not in set(keep)]
                 connection.executemany(
                     "DELETE FROM snapshots WHERE repository = ? AND id = ?", [(repository, id) for id in gone]
                 )
@@ -485,16 +490,3 @@ class CodeStorage:
             raise record.damaged(f"the list of files ({error})") from error
         check_ranges(connection, keys, firsts, counts)
         return keys if leg is self.words.files else ranges(firsts, counts)
-
-
-def _access(folder: Path, *, create: bool) -> Access:
-    """What this process may do with the code index of a folder, which is made where it is to be."""
-    access = schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))
-    if access.whole:
-        return access
-    if not create:
-        raise IndexNotFoundError(
-            f"no code index in {folder}; `sleuth code index PATH` makes one", path=str(folder)
-        )
-    schema.create(folder, CODE_SCHEMA)
-    return schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))

@@ -10,10 +10,10 @@ from sleuth.surfaces.cli.common import print_json
 from sleuth.surfaces.cli.terminal import console, say
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage, IndexReport
+    from sleuth.code import CodeIndexReport, CodeStorage
 
 
-def embed_snapshot(storage: CodeStorage, report: IndexReport) -> None:
+def embed_snapshot(storage: CodeStorage, report: CodeIndexReport) -> None:
     """Make the vectors of a snapshot with the default embedder."""
     from sleuth.code.search import chunk_vectors
     from sleuth.engine import default_embedder
@@ -25,7 +25,7 @@ def embed_snapshot(storage: CodeStorage, report: IndexReport) -> None:
 
 def index_with_bar(
     storage: CodeStorage, path: Path, rev: str | None, workers: int | None, timeout: float, *, quiet: bool
-) -> IndexReport:
+) -> CodeIndexReport:
     from rich.progress import Progress
 
     from sleuth.code import index_path as index_code
@@ -72,7 +72,7 @@ def changes_below(path: Path, root: Path) -> Iterator[list[str] | None]:
             seen.clear()
 
 
-def print_report(report: IndexReport, *, json: bool) -> None:
+def print_report(report: CodeIndexReport, *, json: bool) -> None:
     if json:
         print_json(report.to_dict())
         return

@@ -10,14 +10,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.code.search.context import count_tokens
-from sleuth.code.search.filters import is_below
+from sleuth.code.snapshots.places import is_below
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ _MOST_FILES = 25
 _OUTLINED = frozenset(
     {"class", "interface", "struct", "enum", "trait", "function", "method", "module", "type", "macro"}
 )
+
+
+class Weighed(NamedTuple):
+    """A definition by the position of its file and its place there, and what it matters."""
+
+    file: int
+    place: int
+    weight: float
 
 
 def repository_map(
@@ -62,10 +70,8 @@ def repository_map(
     return best
 
 
-def rank_definitions(
-    snapshot: Snapshot, *, focus: Sequence[str] = (), query: str = ""
-) -> list[tuple[int, int, float]]:
-    """(position of the file, place of the symbol in it, weight), heaviest first."""
+def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: str = "") -> list[Weighed]:
+    """The definitions of a snapshot, heaviest first."""
     n = len(snapshot.files)
     if not n:
         return []
@@ -85,8 +91,8 @@ def rank_definitions(
         for place, symbol in enumerate(snapshot.detail(row).symbols):
             if symbol.kind in _OUTLINED:
                 weight = flow.get((i, symbol.name), 0.0) + 0.01 * float(ranks[i]) / (1 + place)
-                found.append((i, place, weight))
-    return sorted(found, key=lambda f: (-f[2], snapshot.files[f[0]].path, f[1]))
+                found.append(Weighed(i, place, weight))
+    return sorted(found, key=lambda item: (-item.weight, snapshot.files[item.file].path, item.place))
 
 
 def page_rank(
@@ -175,7 +181,7 @@ def _below(prefix: str, row: FileRow) -> bool:
     return is_below(row.path, prefix)
 
 
-def _draw(snapshot: Snapshot, chosen: Sequence[tuple[int, int, float]]) -> str:
+def _draw(snapshot: Snapshot, chosen: Sequence[Weighed]) -> str:
     by_file: dict[int, list[int]] = {}
     for file, place, _ in chosen:
         by_file.setdefault(file, []).append(place)

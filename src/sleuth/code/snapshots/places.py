@@ -1,4 +1,4 @@
-"""Which files of a snapshot does the end of a path or of a module's name mean?
+"""Files of a snapshot by the end of a path or of a module's name.
 
 Positions are kept by the last part only, one list entry per file: what a longer end means is found among those.
 """
@@ -85,3 +85,8 @@ def module_steps(path: str) -> list[str]:
     *folders, name = path.split("/")
     stem = name.rpartition(".")[0] or name
     return folders if stem in ("__init__", "index", "mod") and folders else [*folders, stem]
+
+
+def is_below(path: str, prefix: str) -> bool:
+    """Whether a path is `prefix` or below it: "src/api" holds "src/api/x.py" and not "src/api_v2/x.py"."""
+    return not prefix or prefix in (".", path) or path.startswith(f"{prefix}/")
