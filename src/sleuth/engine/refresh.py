@@ -53,7 +53,7 @@ def index_changes(engine: Engine | None, snapshots: Sequence[Snapshot], changes:
     Raises:
         IndexLockedError: another process indexes now.
     """
-    from sleuth.code import index_path
+    from sleuth.code import CodeStorage, index_path
 
     if engine is not None:
         with engine._store.reader() as snapshot:
@@ -63,5 +63,6 @@ def index_changes(engine: Engine | None, snapshots: Sequence[Snapshot], changes:
         if paths:
             engine.index(paths, prune=True, timeout=0.0)
     for snapshot_of_code in snapshots:
-        if changes.code.get(snapshot_of_code.repository.path):
-            index_path(snapshot_of_code.storage, snapshot_of_code.repository.path, timeout=0.0)
+        storage, path = snapshot_of_code.storage, snapshot_of_code.repository.path
+        if changes.code.get(path) and isinstance(storage, CodeStorage):
+            index_path(storage, path, timeout=0.0)

@@ -133,11 +133,12 @@ class Workspace:
         engine = self.documents() if at is None else None
         retrievers: dict[str, Retriever] = {} if engine is None else {"docs": engine}
         if at is not None or self.repositories():
-            for opened in self.snapshots_at(at):
-                repository = opened.repository
-                retrievers[f"code:{repository.path}"] = SnapshotRetriever(
-                    opened.storage, repository.id, opened.info.id
-                )
+            snapshots, storage = self.snapshots_at(at), self.code()
+            if storage is not None:
+                retrievers |= {
+                    f"code:{s.repository.path}": SnapshotRetriever(storage, s.repository.id, s.info.id)
+                    for s in snapshots
+                }
         if not retrievers:
             where = self.root or self.index.parent
             raise IndexNotFoundError(
