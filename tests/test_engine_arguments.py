@@ -116,10 +116,12 @@ def test_paths_to_read(engine: Engine, paths: Any) -> None:
         engine.index(paths)
 
 
-def test_options_are_read_options(engine: Engine, tmp_path: Path) -> None:
-    """A dict in their place is named."""
-    with pytest.raises(ArgumentError, match=r"options must be ReadOptions or None, got {'hidden': True}"):
-        engine.index([tmp_path], options={"hidden": True})  # type: ignore[arg-type]
+def test_options_of_reading(engine: Engine, tmp_path: Path) -> None:
+    """Neither `ReadOptions` nor a mapping, and an unknown name, are refused."""
+    with pytest.raises(ArgumentError, match="options must be ReadOptions, a mapping or None, got 'hidden'"):
+        engine.index([tmp_path], options="hidden")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"options must be among include, .*, got 'hiden'"):
+        engine.index([tmp_path], options={"hiden": True})
 
 
 @pytest.mark.parametrize(

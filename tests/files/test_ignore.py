@@ -59,7 +59,7 @@ def git(root: Path, *arguments: str, given: bytes = b"") -> list[str]:
 def documents(root: Path) -> set[str]:
     """What is read of a folder as documents, hidden names too; without the files of rules themselves."""
     entries = walk([root], ReadOptions(hidden=True))
-    found = {entry.path for entry in entries if isinstance(entry, FileEntry)}
+    found = {entry.source.removeprefix(f"{root}/") for entry in entries if isinstance(entry, FileEntry)}
     return {path for path in found if not path.endswith("ignore")}
 
 

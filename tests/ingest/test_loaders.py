@@ -51,7 +51,7 @@ def test_metadata_of_every_file(tmp_path: Path) -> None:
     assert document.id is None
     assert document.metadata == {
         "source": str(path),
-        "path": "sub/some notes.txt",
+        "path": str(path),
         "title": "some notes",
         "modified": "2023-11-14T22:13:20Z",
         "size": 16,

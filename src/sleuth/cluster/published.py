@@ -16,6 +16,7 @@ from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.engine import Engine, open_embedder
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.filters import as_filter
+from sleuth.ingest import FileNames
 from sleuth.store import Store
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def open_published(
             engine: Engine = ShardedEngine(ShardedStore(folder, engines, names), scope=limit)
         else:
             (engine,) = engines
+        engine.files = FileNames()  # what it was published from is elsewhere
         engine.on_close(stack.pop_all().close)
     return engine
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
     from sleuth.engine.selection import Count, Facet, MetadataKey
     from sleuth.filters import Filter
-    from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions
+    from sleuth.ingest import AddReport, FileNames, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
     from sleuth.settings import IndexSettings
     from sleuth.store import IndexSnapshot, Store, StoredDocument
 
@@ -54,6 +55,7 @@ class Contents:
     scope: Filter | None = None
 
     if TYPE_CHECKING:
+        path: Path
         settings: IndexSettings
         _store: Store
         _dense: DenseLeg | None
@@ -130,7 +132,7 @@ class Contents:
         self,
         paths: Sequence[str | Path],
         *,
-        options: ReadOptions | None = None,
+        options: ReadOptions | Mapping[str, Any] | None = None,
         prune: bool = False,
         progress: Callable[[IndexProgress], None] | None = None,
         embedding: Callable[[int, int], None] | None = None,
@@ -138,8 +140,12 @@ class Contents:
     ) -> IndexReport:
         """Read files and folders into the index: what changed is replaced, what did not costs nothing.
 
+        A file is named by its path relative to the folder that holds the index folder if it lies below that, else by
+        its absolute path (`files`). The options are remembered for each of `paths` and hold for all below it.
+
         Args:
-            options: which files to read, and how.
+            options: which files to read, and how: `ReadOptions`, a mapping that changes some of the remembered options,
+                or None for the remembered ones.
             prune: also delete documents below `paths` whose file is gone.
             progress: called now and then while files are read.
             embedding: called with passages done and to do, while vectors are made that commits do not wait for.
@@ -160,6 +166,7 @@ class Contents:
             self._store,
             self.settings,
             paths,
+            names=self.files,
             options=options,
             prune=prune,
             progress=_until_cancelled(progress),
@@ -171,6 +178,49 @@ class Contents:
             report.interrupted = True
             raise IndexInterrupted(report) from None
         return report
+
+    @cached_property
+    def files(self) -> FileNames:
+        """The names of files in this index: the folder that holds the index folder is their base."""
+        from sleuth.ingest import FileNames
+
+        return FileNames.beside(self.path)
+
+    def roots(self) -> list[Root]:
+        """The files and folders that were indexed by name, with the options that are remembered for each."""
+        from sleuth.ingest import roots_in
+
+        with self._store.reader() as snapshot:
+            return roots_in(snapshot.notes(), self.files)
+
+    def move(self, old: str | Path, new: str | Path, *, timeout: float = 10.0) -> MoveReport:
+        """Give the documents of a renamed file or folder the new name; they keep text, metadata and vectors.
+
+        Args:
+            old, new: paths before and after.
+            timeout: seconds to wait for another writer.
+
+        Raises:
+            ArgumentError: the index holds no file of the old path, or an engine with a scope.
+        """
+        from sleuth.ingest import move_documents
+
+        if self.scope is not None:
+            raise ArgumentError(
+                "scope must be None to move files, which belong to all: open the index without it"
+            )
+        before, after = self.files.name_of(old), self.files.name_of(new)
+        report = move_documents(self._store, before, after, timeout=timeout)
+        if not any(report):
+            raise ArgumentError(f"old must be the path of a file or folder that is indexed, got {str(old)!r}")
+        self.embed(timeout=timeout)
+        return report
+
+    async def amove(self, old: str | Path, new: str | Path, *, timeout: float = 10.0) -> MoveReport:
+        """`move`, without blocking the event loop."""
+        from sleuth.remote import in_thread
+
+        return await in_thread(self.move, old, new, timeout=timeout)
 
     async def aindex(self, paths: Sequence[str | Path], **options: Any) -> IndexReport:
         """`index`, without blocking the event loop. When it is cancelled, what was read is committed."""

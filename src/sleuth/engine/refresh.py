@@ -41,14 +41,14 @@ def changes_of(engine: Engine | None, snapshots: Sequence[Snapshot]) -> Changes:
     Raises:
         CodeError: git failed.
     """
-    documents = changed_documents(engine.documents()) if engine is not None else ChangedFiles([], [])
+    documents = (
+        changed_documents(engine.documents(), engine.files) if engine is not None else ChangedFiles([], [])
+    )
     return Changes(documents, {s.repository.path: changed_code(s) for s in snapshots})
 
 
 def index_changes(engine: Engine | None, snapshots: Sequence[Snapshot], changes: Changes) -> None:
-    """Index what changed, without waiting for another writer.
-
-    Files that were read with options of their own are left to the command that names these options.
+    """Index what changed, without waiting for another writer. Files are read with the options of their root.
 
     Raises:
         IndexLockedError: another process indexes now.
@@ -56,10 +56,7 @@ def index_changes(engine: Engine | None, snapshots: Sequence[Snapshot], changes:
     from sleuth.code import CodeStorage, index_path
 
     if engine is not None:
-        with engine._store.reader() as snapshot:
-            notes = snapshot.notes()
-        modified, missing = changes.documents
-        paths = [path for path in (*modified, *missing) if f"read {path}" not in notes]
+        paths = [*changes.documents.modified, *changes.documents.missing]
         if paths:
             engine.index(paths, prune=True, timeout=0.0)
     for snapshot_of_code in snapshots:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.documents import Adder
-from sleuth.ingest.options import DEFAULT, ReadOptions
+from sleuth.ingest.moving import NAMED_NOTE, gone_roots, name_old_files
+from sleuth.ingest.names import FileNames, is_below, printable
+from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reading import read
 from sleuth.ingest.reports import (
     AddReport,
@@ -24,8 +26,9 @@ from sleuth.ingest.reports import (
     Skipped,
     Unchanged,
 )
+from sleuth.ingest.roots import Options, RootReading, plan, remember, roots_in
 from sleuth.ingest.sync import Run, known_files
-from sleuth.ingest.walking import is_below, printable
+from sleuth.ingest.walking import WalkScope
 from sleuth.settings import IndexSettings
 from sleuth.text import Chunker
 from sleuth.types import Document
@@ -69,27 +72,39 @@ def index_paths(
     settings: IndexSettings,
     paths: Sequence[str | Path],
     *,
-    options: ReadOptions | None = None,
+    names: FileNames,
+    options: Options = None,
     prune: bool = False,
     progress: Callable[[IndexProgress], None] | None = None,
     timeout: float = 10.0,
 ) -> IndexReport:
-    """Bring the index up to date with files and folders; see `Engine.index`."""
+    """Bring the index up to date with files and folders; see `Engine.index`.
+
+    Args:
+        names: those of files in this index.
+    """
     started = time.monotonic()
-    if not isinstance(options, ReadOptions | None):
-        raise ArgumentError(f"options must be ReadOptions or None, got {options!r}")
-    roots = roots_of(paths)
+    roots = roots_of(paths, names)
+    name_old_files(store, names, timeout=timeout)
     report = IndexReport(version=store.version)
-    files = known_files(store, roots)
-    roots = present(roots, files, prune=prune)
+    with store.reader() as snapshot:
+        notes = snapshot.notes()
+        is_new = NAMED_NOTE not in notes
+        remembered = roots_in(notes, names)
+        files = known_files(snapshot, list(map(names.name_of, roots)))
+    roots = present(roots, [names.path_of(name) for name in files], prune=prune)
+    readings = plan(roots, remembered, options, names)
     adder: Adder[IndexReport] | None = None
     left_out = LeftOut()
     try:
         with store.writer(timeout=timeout) as writer:
             chunker = Chunker(settings.chunk_size, settings.chunk_overlap)
-            adder = Adder(writer, chunker, report, (options or DEFAULT).language)
-            run = Run(adder, files, report, options)
-            entries = _read(roots, options, run, progress, started, leave_out=store.path, left_out=left_out)
+            adder = Adder(writer, chunker, report)
+            run = Run(adder, files, report, names)
+            if is_new:
+                writer.note(NAMED_NOTE, "relative")
+            remember(writer, roots, remembered, options, names)
+            entries = _read(readings, run, progress, started, index=store.path, left_out=left_out)
             for entry in _until_interrupted(entries, report):
                 run.take(entry)
             if not report.interrupted:
@@ -99,6 +114,8 @@ def index_paths(
         report = replace(adder.kept if adder else report, skipped=report.skipped, interrupted=True)
     with store.reader() as snapshot:
         counts = snapshot.counts()
+        if not report.interrupted:
+            report.gone_roots = gone_roots(snapshot, remembered, list(map(names.name_of, roots)))
     report.documents, report.passages = counts.documents, counts.chunks
     report.hidden, report.ignored = left_out.hidden, left_out.ignored
     report.seconds = time.monotonic() - started
@@ -115,30 +132,43 @@ def _until_interrupted(entries: Iterator[_Record], report: IndexReport) -> Itera
         report.interrupted = True
 
 
-def roots_of(paths: Sequence[str | Path]) -> list[Path]:
+def roots_of(paths: Sequence[str | Path], names: FileNames) -> list[str]:
+    """Return the absolute paths of files and folders.
+
+    Raises:
+        ArgumentError: something else than a list of paths.
+    """
     if isinstance(paths, str | Path):
         raise ArgumentError(
             f"paths must be a list of files and folders, got {paths!r}; write [{str(paths)!r}]"
         )
     if not isinstance(paths, Iterable):
         raise ArgumentError(f"paths must be a list of files and folders, got {paths!r}")
-    return list(map(_absolute, paths))
+    return [_absolute(path, names) for path in paths]
 
 
-def _absolute(path: str | Path) -> Path:
+def _absolute(path: str | Path, names: FileNames) -> str:
     try:
-        os.fsencode(absolute := Path(os.path.abspath(path)))  # noqa: PTH100 - resolve() would follow links
+        absolute = names.locate(path)
+        os.fsencode(absolute)
     except (TypeError, UnicodeEncodeError):
         raise ArgumentError(f"paths must be of text or Paths, got {path!r}") from None
+    except ValueError:  # a NUL; the walk names it
+        return os.path.abspath(path)  # noqa: PTH100
     return absolute
 
 
-def present(roots: Sequence[Path], files: Collection[str], *, prune: bool) -> list[Path]:
-    """Return the roots that exist. Missing roots are dropped when pruning, if the index holds documents below them."""
+def present(roots: Sequence[str], files: Collection[str], *, prune: bool) -> list[str]:
+    """Return the roots that exist. Missing roots are dropped when pruning, if the index holds documents below them.
+
+    Args:
+        roots: absolute paths.
+        files: absolute paths of files that the index holds.
+    """
     absent = [root for root in roots if not os.path.exists(root)]  # noqa: PTH110 - False without permission
-    names = [printable(str(root)) for root in absent]
-    indexed = {name for name in names if any(is_below(source, name) for source in files)}
-    if wrong := [name for name in names if not prune or name not in indexed]:
+    paths = [printable(root) for root in absent]
+    indexed = {path for path in paths if any(is_below(file, path) for file in files)}
+    if wrong := [path for path in paths if not prune or path not in indexed]:
         mend = (
             "" if prune or not indexed.issuperset(wrong) else "; prune=True (--prune) deletes their documents"
         )
@@ -147,19 +177,51 @@ def present(roots: Sequence[Path], files: Collection[str], *, prune: bool) -> li
 
 
 def _read(
-    roots: Sequence[Path],
-    options: ReadOptions | None,
+    readings: Sequence[RootReading],
     run: Run,
     progress: Callable[[IndexProgress], None] | None,
     started: float,
     *,
-    leave_out: Path,
+    index: Path,
     left_out: LeftOut,
 ) -> Iterator[_Record]:
-    def show(now: Progress) -> None:
-        if progress:
-            progress(IndexProgress(now.files, now.bytes, now.total_files, time.monotonic() - started))
+    """Yield the records of all readings, those with the same options together."""
+    seen: set[str] = set()
+    files = size = 0
+    for options, alike in _by_options(readings):
+        now = Progress(0, 0)
 
-    return read(
-        roots, options=options, unchanged=run.unchanged, progress=show, leave_out=leave_out, left_out=left_out
-    )
+        def show(current: Progress, files: int = files, size: int = size) -> None:
+            nonlocal now
+            now = current
+            if progress:
+                total = None if now.total_files is None else files + now.total_files
+                seconds = time.monotonic() - started
+                progress(IndexProgress(files + now.files, size + now.bytes, total, seconds))
+
+        run.read_with(options)
+        scope = WalkScope(
+            run.names.name_of,
+            {reading.root: reading.anchor for reading in alike},
+            index,
+            [path for reading in alike for path in reading.apart],
+            seen,
+        )
+        roots = [reading.root for reading in alike]
+        yield from read(
+            roots, options=options, unchanged=run.unchanged, progress=show, scope=scope, left_out=left_out
+        )
+        files, size = files + now.files, size + now.bytes
+
+
+def _by_options(readings: Sequence[RootReading]) -> list[tuple[ReadOptions, list[RootReading]]]:
+    """Return the readings by their options, in order of the first."""
+    groups: list[tuple[ReadOptions, list[RootReading]]] = []
+    for reading in readings:
+        for options, alike in groups:
+            if options == reading.options:
+                alike.append(reading)
+                break
+        else:
+            groups.append((reading.options, [reading]))
+    return groups

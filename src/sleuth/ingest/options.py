@@ -24,6 +24,9 @@ RESERVED: Final = frozenset({
 """Metadata keys that the engine writes: front matter, fields of rows and callers cannot set them."""
 
 
+_GLOBS_AND_FIELDS: Final = ("include", "exclude", "text_fields", "metadata_fields")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
     """Which files are read, and how. An index reads a file again when the options for its content have changed.
@@ -68,12 +71,13 @@ class ReadOptions:
     workers: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("include", "exclude", "text_fields", "metadata_fields"):
+        for name in _GLOBS_AND_FIELDS:
             value = getattr(self, name)
             if isinstance(value, str):
                 raise ArgumentError(f"{name} must be a list of strings, got {value!r}; write [{value!r}]")
             if not isinstance(value, Collection) or not all(isinstance(item, str) for item in value):
                 raise ArgumentError(f"{name} must be a list of strings, got {value!r}")
+            object.__setattr__(self, name, tuple(value))  # equal options are equal, however they were written
         for name in ("id_field", "title_field"):
             if not isinstance(value := getattr(self, name), str | None):
                 raise ArgumentError(f"{name} must be a string or None, got {value!r}")
@@ -102,6 +106,16 @@ class ReadOptions:
             from sleuth.ingest.validate import check_metadata
 
             check_metadata(self.metadata)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options that are not the default ones, apart from `workers`; plain values, fit for JSON."""
+        values = {
+            name: list(value) if name in _GLOBS_AND_FIELDS else value
+            for name in self.__dataclass_fields__
+            if name != "workers" and (value := getattr(self, name)) != getattr(DEFAULT, name)
+        }
+        plain: dict[str, Any] = json.loads(json.dumps(values, sort_keys=True, default=str))
+        return plain
 
     def reading(self, *, rows: bool) -> str:
         """Return a digest of the options that change the documents of a file; "" if none is set.

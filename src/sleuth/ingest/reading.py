@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, LeftOut, Progress, Skipped, Unchanged
-from sleuth.ingest.walking import walk
+from sleuth.ingest.walking import WalkScope, walk
 from sleuth.ingest.workers import Readers
 from sleuth.types import Document
 
@@ -23,7 +23,7 @@ def read(
     options: ReadOptions | None = None,
     unchanged: Callable[[str, int, int], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
-    leave_out: str | os.PathLike[str] | None = None,
+    scope: WalkScope | None = None,
     left_out: LeftOut | None = None,
 ) -> Iterator[Record]:
     """Yield the documents of all files under `paths`, one at a time, in order of the paths and then of names.
@@ -36,11 +36,11 @@ def read(
             not read.
         progress: called after every file. With it, all folders are walked before the first file is read, so that
             totals are known.
-        leave_out: a folder that is not walked, such as that of the index itself.
+        scope: what is not walked, and how files are named; by absolute paths where None.
         left_out: counts hidden and ignored names while folders are walked.
     """
     options = options or DEFAULT
-    listing: Iterator[FileEntry | Skipped] = walk(paths, options, leave_out=leave_out, left_out=left_out)
+    listing: Iterator[FileEntry | Skipped] = walk(paths, options, scope=scope, left_out=left_out)
     total_files = total_bytes = None
     if progress is not None:
         entries = list(listing)

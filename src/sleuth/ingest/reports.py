@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 SkipKind: TypeAlias = Literal[
     "binary",
@@ -29,15 +29,13 @@ class FileEntry:
 
     Attributes:
         file: the path to open; holds surrogates if the name is not UTF-8.
-        source: its absolute path, printable and UTF-8; the name of the file everywhere in the index.
-        path: relative to its root; the name of the file if it is a root itself.
+        source: its name everywhere in the index, see `FileNames`; printable and UTF-8.
         size: bytes.
         modified_ns: time of last change, nanoseconds since 1970 UTC.
     """
 
     file: str
     source: str
-    path: str
     size: int
     modified_ns: int
 
@@ -47,7 +45,7 @@ class Skipped:
     """A file, folder, link or row without a document.
 
     Attributes:
-        path: absolute; followed by `#row` for a row.
+        path: its name in the index, see `FileNames`; followed by `#row` for a row.
         reason: one clause, fit for a list.
         kind: for counting and for deciding what to say.
         size, modified_ns: of a file that exceeded a limit, so that it is not tried again until it changes.
@@ -105,6 +103,35 @@ class FileRead:
 
 
 @dataclass(frozen=True, slots=True)
+class GoneRoot:
+    """A root that is gone, and whose documents are still in the index.
+
+    Attributes:
+        name: what the root was named.
+        documents: how many there are.
+        moved_to: the folder that holds files of the same content; None if no folder of this run does.
+        equal: share of the compared documents whose content is there, 0 to 1.
+    """
+
+    name: str
+    documents: int
+    moved_to: str | None = None
+    equal: float = 0.0
+
+
+class MoveReport(NamedTuple):
+    """The result of moving documents.
+
+    Attributes:
+        moved: documents that have a new name.
+        replaced: documents that were deleted, because the index holds one of the new name.
+    """
+
+    moved: int
+    replaced: int
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """Progress of reading.
 
@@ -150,6 +177,8 @@ class IndexReport(AddReport):
         deleted: documents deleted because their file no longer holds them.
         pruned: documents deleted because their file is gone.
         skipped: files and rows that could not be read, with the reason.
+        gone: files that are gone and whose documents are still in the index.
+        gone_roots: roots that are gone, with the folders that they have become.
         hidden, ignored: names that were left out, as in `LeftOut`.
         documents, passages: totals in the index now.
         interrupted: whether Ctrl-C ended it; what was read is committed.
@@ -160,6 +189,8 @@ class IndexReport(AddReport):
     deleted: int = 0
     pruned: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    gone: int = 0
+    gone_roots: list[GoneRoot] = field(default_factory=list)
     hidden: int = 0
     ignored: int = 0
     documents: int = 0

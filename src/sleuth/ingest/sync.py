@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sleuth.files import ROWS
 from sleuth.ingest.documents import UNKNOWN, Adder, State
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
+from sleuth.ingest.names import FileNames, is_below
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import REFUSED, FileRead, IndexReport, Skipped, Unchanged
 from sleuth.ingest.validate import identify
-from sleuth.ingest.walking import is_below, is_gone, printable
+from sleuth.ingest.walking import is_gone
 from sleuth.types import Document
 
 if TYPE_CHECKING:
-    from sleuth.store import Store, StoredDocument
+    from sleuth.store import IndexSnapshot, StoredDocument
 
 
 @dataclass(slots=True)
@@ -64,25 +64,31 @@ class Excess(NamedTuple):
         return cls(State(size, modified_ns), str(limits), str(reason))
 
 
-def known_files(store: Store, roots: Sequence[Path]) -> dict[str, KnownFile]:
-    """Return the files below the roots that the index holds documents of, by source."""
+def known_files(snapshot: IndexSnapshot, roots: Iterable[str]) -> dict[str, KnownFile]:
+    """Return the files below the named roots that the index holds documents of, by name."""
     files: dict[str, KnownFile] = {}
-    with store.reader() as snapshot:
-        notes = snapshot.notes()
-        for root in map(printable, map(str, roots)):
-            for document in snapshot.documents(under=root):
-                source = file_of(document)
-                if not is_below(source, root):
-                    continue  # the name of a file beside the root is really `root#1`
+    notes = snapshot.notes()
+    for root in roots:
+        for document in snapshot.documents(under=root or None):
+            source = file_of(document)
+            # Other documents may have such a source, too; and the file beside a root may be named `root#1`.
+            if is_file(document) and is_below(source, root):
                 file = files.setdefault(source, KnownFile(reading=notes.get(_note(source), "")))
                 file.ids.add(document.id)
                 if document.modified_ns is not None:
                     file.state = State(document.size, document.modified_ns)
-            for name, note in notes.items():
-                source = name.removeprefix(_EXCESS)
-                if source != name and is_below(source, root):
-                    files.setdefault(source, KnownFile()).excess = Excess.from_note(note)
+        for name, note in notes.items():
+            source = name.removeprefix(EXCESS_NOTE)
+            if source != name and is_below(source, root):
+                files.setdefault(source, KnownFile()).excess = Excess.from_note(note)
     return files
+
+
+def is_file(document: StoredDocument) -> bool:
+    """Return whether a document was read from a file by a run, not added by a program."""
+    return document.modified_ns is not None or (
+        "path" in document.metadata and "modified" in document.metadata
+    )
 
 
 def file_of(document: StoredDocument) -> str:
@@ -90,12 +96,14 @@ def file_of(document: StoredDocument) -> str:
     return document.source.rpartition("#")[0] if "row" in document.metadata else document.source
 
 
-_EXCESS: Final = "limits "
+EXCESS_NOTE: Final = "limits "
 """Begins the name of the note of a file that exceeded one."""
+READ_NOTE: Final = "read "
+"""Begins the name of the note of the options that a file was read with."""
 
 
 def _note(source: str) -> str:
-    return f"read {source}"
+    return f"{READ_NOTE}{source}"
 
 
 class Run:
@@ -109,20 +117,25 @@ class Run:
         adder: Adder[IndexReport],
         files: dict[str, KnownFile],
         report: IndexReport,
-        options: ReadOptions | None = None,
+        names: FileNames,
     ) -> None:
-        options = options or DEFAULT
         self.adder = adder
         self.files = files
         self.report = report
-        self.limits = options.limits
-        self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
+        self.names = names
+        self.read_with(DEFAULT)
         self.pending: Document | None = None
         self.ids_of_file: set[str] = set()
         self.named: dict[str, str] = {}  # source by id, if the id is not the source
         self.seen: set[str] = set()
         self.read: set[str] = set()
         self.refused: dict[str, set[str]] = {}  # documents of files that no longer hold text
+
+    def read_with(self, options: ReadOptions) -> None:
+        """Set the options of the files that follow."""
+        self.limits = options.limits
+        self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
+        self.adder.language = options.language
 
     def unchanged(self, source: str, size: int, modified_ns: int) -> bool:
         file = self.files.get(source)
@@ -181,7 +194,7 @@ class Run:
         file = self.files.get(skipped.source)
         if skipped.kind == "limits" and skipped.size:
             excess = Excess(State(skipped.size, skipped.modified_ns), self.limits, skipped.reason)
-            self.adder.writer.note(f"{_EXCESS}{skipped.source}", excess.to_note())
+            self.adder.writer.note(f"{EXCESS_NOTE}{skipped.source}", excess.to_note())
         if file is not None and skipped.kind in REFUSED:
             self.refused[skipped.source] = file.ids - self.ids_of_file
         self.ids_of_file = set()
@@ -203,7 +216,7 @@ class Run:
         self.report.deleted += self._delete(file.ids - self.ids_of_file)
         self.ids_of_file = set()
         if file.excess is not None:
-            self.adder.writer.note(f"{_EXCESS}{source}", "")
+            self.adder.writer.note(f"{EXCESS_NOTE}{source}", "")
         if file.reading != (reading := self._reading(source)):
             self.adder.writer.note(_note(source), reading)
 
@@ -215,16 +228,21 @@ class Run:
         if self.files[source].reading:
             self.adder.writer.note(_note(source), "")
         if self.files[source].excess is not None:
-            self.adder.writer.note(f"{_EXCESS}{source}", "")
+            self.adder.writer.note(f"{EXCESS_NOTE}{source}", "")
         return self._delete(ids)
 
     def finish(self, *, prune: bool) -> None:
-        """Add the last document; delete documents of files without text and, when pruning, of missing files."""
+        """Add the last document; delete documents of files without text; prune or count missing files."""
         self._release()
         for source, ids in self.refused.items():
             if source not in self.read:  # under another name, such as a link that is a root itself
                 self.report.deleted += self._forget(source, ids)
-        if prune:
-            for source, file in self.files.items():
-                if source not in self.seen and is_gone(source):
-                    self.report.pruned += self._forget(source, file.ids)
+        for source, file in self.files.items():
+            # A document that was never noted with a state may have been added by a program.
+            is_known = file.state is not None or file.excess is not None
+            if source in self.seen or not is_known or not is_gone(self.names.path_of(source)):
+                continue
+            if prune:
+                self.report.pruned += self._forget(source, file.ids)
+            else:
+                self.report.gone += 1

@@ -12,7 +12,7 @@ from sleuth.ingest.validate import check_metadata
 from sleuth.store import to_json
 
 if TYPE_CHECKING:
-    from sleuth.store import IndexSnapshot, Writer
+    from sleuth.store import IndexSnapshot, StoredDocument, Writer
 
 
 def check_changes(changes: Mapping[str, Any]) -> None:
@@ -34,11 +34,7 @@ def check_changes(changes: Mapping[str, Any]) -> None:
 
 
 def updated(snapshot: IndexSnapshot, writer: Writer, id: str, changes: Mapping[str, Any]) -> bool:
-    """Write a document with changed metadata; whether it was there and something changed.
-
-    The document counts as changed for whoever adds it again: its new content hash is made of the old one and of the
-    new metadata.
-    """
+    """Write a document with changed metadata; whether it was there and something changed."""
     document = snapshot.document(id)
     if document is None:
         return False
@@ -46,16 +42,38 @@ def updated(snapshot: IndexSnapshot, writer: Writer, id: str, changes: Mapping[s
     metadata = {key: value for key, value in metadata.items() if value is not None or key not in changes}
     if metadata == document.metadata:
         return False
+    rewrite(snapshot, writer, document, metadata)
+    return True
+
+
+def rewrite(
+    snapshot: IndexSnapshot,
+    writer: Writer,
+    document: StoredDocument,
+    metadata: Mapping[str, Any],
+    *,
+    id: str | None = None,
+) -> None:
+    """Write a document with other metadata, its text unchanged.
+
+    The document counts as changed for whoever adds it again: its new content hash is made of the old one and of the
+    new metadata.
+
+    Args:
+        metadata: all of it.
+        id: the new one; None to keep it.
+    """
+    id = document.id if id is None else id
     told = f"{document.content_hash} {to_json(metadata, 'changes')}"
-    source, title = metadata.pop("source"), metadata.pop("title", "")
+    own = {name: value for name, value in metadata.items() if name not in ("source", "title")}
+    source, title = metadata["source"], metadata.get("title", "")
     writer.put(
         id,
         blake2b(told.encode(), digest_size=16).hexdigest(),
-        snapshot.chunk_values(id),
-        metadata=metadata,
+        snapshot.chunk_values(document.id),
+        metadata=own,
         source=None if source == id else source,
         title=title,
         size=document.size,
         modified_ns=document.modified_ns,
     )
-    return True

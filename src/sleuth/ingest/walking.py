@@ -6,11 +6,13 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from sleuth.files import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, Rules, above, kind_of_name
+from sleuth.ingest.names import is_below, printable
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
 
@@ -21,21 +23,9 @@ _UNBOUNDED: Final = frozenset({"csv", "tsv", "jsonl"})
 Found: TypeAlias = FileEntry | Skipped
 
 
-def printable(path: str) -> str:
-    """Return a path as UTF-8 text: a byte that is not UTF-8 is written as a backslash, an x and two hex digits."""
-    if path.isascii():
-        return path
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def is_below(source: str, root: str) -> bool:
-    """Return whether a path is this root or lies below it; both as `printable` writes them."""
-    return source == root or source.startswith(root.rstrip("/") + "/")
-
-
-def is_gone(source: str) -> bool:
-    """Return whether no file has this name, as `printable` wrote it, any more; False if this cannot be determined."""
-    name = source.encode()
+def is_gone(path: str) -> bool:
+    """Return whether no file has this path, as `printable` wrote it, any more; False if this cannot be determined."""
+    name = path.encode()
     return _is_absent(name) and _is_absent(_escaped.sub(lambda match: bytes([int(match[1], 16)]), name))
 
 
@@ -48,11 +38,30 @@ def _is_absent(name: bytes) -> bool:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class WalkScope:
+    """What a walk is about, besides its roots.
+
+    Attributes:
+        name_of: gives the absolute path of a file its name.
+        anchors: by root, the folder above it that `include` and `exclude` are relative to, if not the root.
+        index: the folder of the index itself, which is not walked; "" for none.
+        apart: files and folders that are read with other options, and not walked here.
+        seen: names of files that were yielded; a file is yielded once.
+    """
+
+    name_of: Callable[[str], str] = printable
+    anchors: Mapping[str, str] = field(default_factory=dict)
+    index: str | Path = ""
+    apart: Collection[str] = ()
+    seen: set[str] = field(default_factory=set)
+
+
 def walk(
     roots: Sequence[str | os.PathLike[str]],
     options: ReadOptions = DEFAULT,
     *,
-    leave_out: str | os.PathLike[str] | None = None,
+    scope: WalkScope | None = None,
     left_out: LeftOut | None = None,
 ) -> Iterator[Found]:
     """Yield the files under `roots`, root by root, each folder in order of name, each file once.
@@ -60,21 +69,23 @@ def walk(
     A root is a file or a folder; a root that is a file is yielded even if it is hidden or ignored. Links are not
     followed, except a root that is a link: a target inside the root is yielded under its own name, and a target
     outside is refused. Unreadable entries are yielded as `Skipped`; ignored and hidden names are counted in
-    `left_out`, and the folder `leave_out` is skipped.
+    `left_out`.
     """
-    return _Walk(options, leave_out, left_out or LeftOut()).roots(roots)
+    return _Walk(options, scope or WalkScope(), left_out or LeftOut()).roots(roots)
 
 
 class _Walk:
-    def __init__(
-        self, options: ReadOptions, leave_out: str | os.PathLike[str] | None, left_out: LeftOut
-    ) -> None:
+    def __init__(self, options: ReadOptions, scope: WalkScope, left_out: LeftOut) -> None:
         self.options = options
+        self.name_of = scope.name_of
+        self.anchors = scope.anchors
+        self.from_anchor = 0
         self.left_out = left_out
-        self.leave_out = None if leave_out is None else os.path.realpath(leave_out)
+        self.index = scope.index and os.path.realpath(scope.index)
+        self.apart = frozenset(map(os.path.realpath, scope.apart))
+        self.seen = scope.seen
         self.include = Rules.of(options.include) if options.include else None
         self.exclude = Rules.of(options.exclude) if options.exclude else None
-        self.seen: set[str] = set()
 
     def roots(self, roots: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
         if isinstance(roots, str | os.PathLike):
@@ -84,10 +95,10 @@ class _Walk:
             try:
                 status = os.stat(path)  # noqa: PTH116  # a root may be a link
             except OSError as error:
-                yield failure(path, error)
+                yield failure(self.name_of(path), error)
                 continue
             except ValueError as error:  # a NUL in the name
-                yield Skipped(printable(path).replace("\0", "\\0"), str(error), "unreadable")
+                yield Skipped(self.name_of(path).replace("\0", "\\0"), str(error), "unreadable")
                 continue
             if stat.S_ISDIR(status.st_mode):
                 rules = (
@@ -97,13 +108,14 @@ class _Walk:
                 )
                 yield from self._folders(path, rules)
             else:
-                yield from self._file(path, Path(path).name, status)
+                yield from self._file(path, status)
 
     def _folders(self, root: str, rules: Ignores) -> Iterator[Found]:
         """Walk depth first with a stack of iterators, so that deep folders do not exceed the recursion limit."""
         real_root = os.path.realpath(root)
         base = len(root.rstrip("/")) + 1
-        stack = [self._listing(root, rules, real_root, base)]
+        self.from_anchor = len(self.anchors.get(root, root).rstrip("/")) + 1
+        stack = [self._listing(root, rules, real_root)]
         while stack:
             item = next(stack[-1], None)
             if item is None:
@@ -119,36 +131,34 @@ class _Walk:
             elif entry.is_dir(follow_symlinks=False):
                 # Rules are matched with real paths: git resolves a root that is a link.
                 real = f"{real_root.rstrip('/')}/{path[base:]}"
-                stack.append(self._listing(path, inside, real, base))
-            else:
-                relative = path[base:]
-                if self.include is None or self.include.chooses(relative):
-                    yield from self._entry(entry, relative)
+                stack.append(self._listing(path, inside, real))
+            elif self.include is None or self.include.chooses(path[self.from_anchor :]):
+                yield from self._entry(entry)
 
     def _listing(
-        self, folder: str, rules: Ignores, real: str, base: int
+        self, folder: str, rules: Ignores, real: str
     ) -> Iterator[tuple[os.DirEntry[str], Ignores] | Skipped]:
         """Yield the entries of a folder, in order, with the rules in force inside it."""
-        if self.leave_out is not None and is_below(real, self.leave_out):
+        if self.index and is_below(real, self.index):
             return
         try:
             with os.scandir(folder) as entries:
                 children = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            yield failure(folder, error)
+            yield failure(self.name_of(folder), error)
             return
         rules = rules.entering(real, {entry.name for entry in children})
         if rules.truncated:
             reason = f"ignore files of more than {MAX_BYTES:,} bytes are not read to their end"
-            yield Skipped(printable(folder), reason, "limits")
+            yield Skipped(self.name_of(folder), reason, "limits")
         for entry in children:
-            if not self._is_left_out(entry, rules, real, base):
+            if not self._is_left_out(entry, rules, real):
                 yield entry, rules
 
-    def _is_left_out(self, entry: os.DirEntry[str], rules: Ignores, real: str, base: int) -> bool:
+    def _is_left_out(self, entry: os.DirEntry[str], rules: Ignores, real: str) -> bool:
         name = entry.name
         path = f"{real.rstrip('/')}/{name}"
-        if name in VERSION_CONTROL or path == self.leave_out:
+        if name in VERSION_CONTROL or path == self.index or path in self.apart:
             return True
         if name[0] == "." and not self.options.hidden:
             self.left_out.hidden += name not in IGNORE_FILES
@@ -157,18 +167,20 @@ class _Walk:
         if rules.rules and rules.ignores(path, is_folder=is_folder):
             self.left_out.ignored += 1
             return True
-        return self.exclude is not None and bool(self.exclude.verdict(entry.path[base:], is_folder=is_folder))
+        if self.exclude is None:
+            return False
+        return bool(self.exclude.verdict(entry.path[self.from_anchor :], is_folder=is_folder))
 
-    def _entry(self, entry: os.DirEntry[str], relative: str) -> Iterator[Found]:
+    def _entry(self, entry: os.DirEntry[str]) -> Iterator[Found]:
         try:
             status = entry.stat(follow_symlinks=False)
         except OSError as error:
-            yield failure(entry.path, error)
+            yield failure(self.name_of(entry.path), error)
             return
-        yield from self._file(entry.path, relative, status)
+        yield from self._file(entry.path, status)
 
-    def _file(self, path: str, relative: str, status: os.stat_result) -> Iterator[Found]:
-        source = printable(path)
+    def _file(self, path: str, status: os.stat_result) -> Iterator[Found]:
+        source = self.name_of(path)
         if source in self.seen:
             return
         self.seen.add(source)
@@ -178,28 +190,27 @@ class _Walk:
             reason = f"{status.st_size:,} bytes, over the limit of {self.options.max_bytes:,}"
             yield Skipped(source, reason, "oversized")
         else:
-            yield FileEntry(path, source, printable(relative), status.st_size, status.st_mtime_ns)
+            yield FileEntry(path, source, status.st_size, status.st_mtime_ns)
 
     def _link(self, path: str, real_root: str) -> Skipped:
         try:
             target = os.path.realpath(path, strict=True)
         except OSError as error:
             reason = "a link in a loop" if error.errno == errno.ELOOP else "a link to nothing"
-            return Skipped(printable(path), reason, "link")
+            return Skipped(self.name_of(path), reason, "link")
         if target == real_root or target.startswith(real_root.rstrip("/") + "/"):
-            return Skipped(
-                printable(path), f"a link to {printable(target)}, found under its own name", "link"
-            )
-        return Skipped(printable(path), f"a link out of the folder, to {printable(target)}", "link")
+            reason = f"a link to {printable(target)}, found under its own name"
+            return Skipped(self.name_of(path), reason, "link")
+        return Skipped(self.name_of(path), f"a link out of the folder, to {printable(target)}", "link")
 
 
-def failure(path: str, error: OSError) -> Skipped:
+def failure(name: str, error: OSError) -> Skipped:
     """Return an error of the operating system as a `Skipped`."""
     if isinstance(error, PermissionError):
-        return Skipped(printable(path), "no permission to read it", "permission")
+        return Skipped(name, "no permission to read it", "permission")
     if isinstance(error, FileNotFoundError):
-        return Skipped(printable(path), "no such file or folder", "vanished")
-    return Skipped(printable(path), error.strerror or str(error), "unreadable")
+        return Skipped(name, "no such file or folder", "vanished")
+    return Skipped(name, error.strerror or str(error), "unreadable")
 
 
 def _kind(mode: int) -> str:

@@ -32,7 +32,7 @@ def read_file(
     except MissingPackageError as error:
         yield Skipped(entry.source, str(error), "missing package")
     except OSError as error:
-        yield failure(entry.file, error)
+        yield failure(entry.source, error)
     except RecursionError:
         yield Skipped(entry.source, "nested too deeply", "invalid")
     except MemoryError:
@@ -62,7 +62,7 @@ class Readers:
 
     def begin(self, entry: FileEntry) -> Future[list[FileRecord]] | None:
         """Start to read a file; None if it is read when its turn comes."""
-        kind = kind_of(entry.path)
+        kind = kind_of(entry.source)
         if self.count < 2 or kind not in EXTRACTED or not is_built_in(kind):
             return None
         if self.threads is None:

@@ -222,7 +222,7 @@ def test_a_large_file_is_read_in_a_process(tmp_path: Path) -> None:
     assert [str(record.path)[-12:] for record in records if isinstance(record, Skipped)] == ["a.jsonl#4001"]
     entries = [entry for entry in walk([tmp_path], LIMITS) if isinstance(entry, FileEntry)]
     for entry in entries:
-        here = list(load_here(entry, kind_of(entry.path), LIMITS))
+        here = list(load_here(entry, kind_of(entry.source), LIMITS))
         assert [d.page_content for d in here if isinstance(d, Document)] == [
             d.page_content for d in documents if str(d.metadata["source"]).startswith(entry.source)
         ]

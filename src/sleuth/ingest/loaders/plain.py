@@ -26,7 +26,7 @@ def load_text(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
 def load_code(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the whole file, titled by its name."""
     text, metadata = file.text()
-    yield document(file, text, {"title": file.entry.path.rpartition("/")[2], **metadata})
+    yield document(file, text, {"title": file.entry.source.rpartition("/")[2], **metadata})
 
 
 def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:

@@ -119,7 +119,7 @@ def load(
     with closing(own), open_file(entry) as stream:
         head = stream.read(_HEAD_BYTES)
         stream.seek(0)
-        file = FileBytes(entry, stream, head, kind_of(entry.path, head), extractors or own)
+        file = FileBytes(entry, stream, head, kind_of(entry.source, head), extractors or own)
         common = _common(entry, file.kind)
         is_large = entry.size > LARGE and is_built_in(file.kind) and file.kind not in EXTRACTED
         for item in load_large(file, options) if is_large else _loader(file.kind)(file, options):
@@ -155,10 +155,10 @@ def _checked(document: Document, file: str) -> Document | Skipped:
 
 
 def _common(entry: FileEntry, kind: str) -> dict[str, Any]:
-    name = entry.path.rpartition("/")[2]
+    name = entry.source.rpartition("/")[2]
     return {
         "source": entry.source,
-        "path": entry.path,
+        "path": entry.source,
         "title": name.rpartition(".")[0] or name,
         "modified": iso_time(entry.modified_ns),
         "size": entry.size,

@@ -38,6 +38,7 @@ COMMANDS = {
     "search": "search",
     "show": "show",
     "delete": "delete",
+    "move": "move",
     "status": "status",
     "doctor": "doctor",
     "ask": "ask",

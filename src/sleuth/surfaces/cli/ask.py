@@ -14,17 +14,19 @@ from sleuth.surfaces.cli.common import (
     JsonOption,
     open_index,
     open_sources,
-    passages_of,
     print_json,
     warn_of_plugins,
 )
+from sleuth.surfaces.cli.files import file_of, filter_from_here, from_here, names_of, passages_of
 from sleuth.surfaces.cli.terminal import say, styled
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine
+    from collections.abc import Sequence
+
+    from sleuth.engine import Answering, Engine
     from sleuth.results import SearchResult
-    from sleuth.types import Document
+    from sleuth.types import Document, RetrievedItem
 
 ASK_EXAMPLES = """[bold]Examples[/bold]
 
@@ -81,7 +83,8 @@ def ask(
     names = [*(sources or ["docs"]), "web"] if web else sources
     with open_sources(names, index) as engine:
         warn_of_plugins(engine)
-        with engine.stream_search(text, k, "with_items", filter=filter, model=model) as stream:
+        chosen = filter_from_here(engine, filter)
+        with engine.stream_search(text, k, "with_items", filter=chosen, model=model) as stream:
             try:
                 for piece in stream:
                     if not json:
@@ -92,7 +95,7 @@ def ask(
         if json:
             print_json(answer_json(result, show_context))
         else:
-            print_sources(result, show_context)
+            print_sources(engine, result, show_context)
     check(result)
 
 
@@ -138,7 +141,7 @@ def passages_about(engine: Engine, question: str, k: int, filter: str | None) ->
     """The passages found for a question."""
     from sleuth.types import Document
 
-    found = engine.retrieve(question, k, filter=filter)
+    found = engine.retrieve(question, k, filter=filter_from_here(engine, filter))
     return [Document(item.text, dict(item.metadata), id=item.id) for item in found]
 
 
@@ -187,21 +190,30 @@ def answer_json(result: SearchResult, show_context: bool) -> dict[str, Any]:
     return shown
 
 
-def print_sources(result: SearchResult, show_context: bool) -> None:
+def source_from_here(engine: Answering, source: str, items: Sequence[RetrievedItem]) -> str:
+    """Return a cited source, its file named as seen from here."""
+    if items and (file := file_of(engine, items[0].metadata)):
+        name = str(items[0].metadata.get("path") or items[0].metadata.get("source"))
+        source = from_here(file, names_of(engine).base) + source.removeprefix(name)
+    return clean_text(source)
+
+
+def print_sources(engine: Answering, result: SearchResult, show_context: bool) -> None:
     """What the answer cites, numbered, below it."""
     sources = result.extra.get("sources", [])
-    cited = {citation["number"] for citation in result.extra.get("citations", [])}
-    texts = {item.id: item.text for item in result.items or ()}
-    shown = [source for source in sources if source["number"] in cited or not cited or show_context]
+    numbers = {citation["number"] for citation in result.extra.get("citations", [])}
+    items = {item.id: item for item in result.items or ()}
+    shown = [source for source in sources if source["number"] in numbers or not numbers or show_context]
     if shown:
         say("\n" if result.response else "")
     for source in shown:
         title = styled(f"  {clean_text(source['title'])}", "italic") if source["title"] else ""
         number = styled(f"[{source['number']}]", "dim")
         kind = styled(f"  {source['source_type']}", "dim") if "source_type" in source else ""
-        say(f"{number} {styled(clean_text(source['source']), 'head')}{title}{kind}")
+        cited = [items[id] for id in source["ids"] if id in items]
+        say(f"{number} {styled(source_from_here(engine, source['source'], cited), 'head')}{title}{kind}")
         if show_context:
-            say(clean_text("\n".join(texts.get(id, "") for id in source["ids"])) + "\n")
+            say(clean_text("\n".join(item.text for item in cited)) + "\n")
     if not shown and result.response:
         say()
     if result.detail is not None and result.is_ok():

@@ -16,7 +16,6 @@ from sleuth.text import clean_text, escape_json
 
 if TYPE_CHECKING:
     from sleuth.engine import Answering, Engine, Sources
-    from sleuth.types import RetrievedItem
 
 IndexOption = Annotated[
     Path | None,
@@ -103,38 +102,6 @@ def warn_of_plugins(engine: Answering) -> None:
 def web_cache() -> Path:
     """Where answers of the web are kept: `sleuth/web` in the user's cache folder."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sleuth" / "web"
-
-
-def file_id(path: str) -> str:
-    """The id that the file at a path has in an index."""
-    from sleuth.ingest import printable
-
-    return printable(os.path.abspath(path))  # noqa: PTH100 - as `sleuth index` names files
-
-
-def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
-    """The passages of what an id names, else of the file at a path: of its document, or of its rows."""
-    from sleuth.ingest import file_of, printable
-
-    path = file_id(name)
-    if found := engine.get(printable(name)) or engine.get(path):
-        return found
-    rows = [document for document in engine.documents(under=path) if file_of(document) == path]
-    rows.sort(key=lambda row: (len(row.source), row.source))  # by number
-    return [item for row in rows for item in engine.get(row.id)]
-
-
-def documents_at(engine: Engine, path: str) -> list[str]:
-    """Ids of the documents that the file at a path gave, or the files in the folder there."""
-    from sleuth.ingest import file_of, is_below
-
-    root = file_id(path)
-    return [document.id for document in engine.documents(under=root) if is_below(file_of(document), root)]
-
-
-def from_here(path: str) -> str:
-    """A path as seen from the current folder, where it lies below it."""
-    return path.removeprefix(f"{Path.cwd()}{os.sep}")
 
 
 def human_bytes(n: float) -> str:

@@ -12,10 +12,10 @@ from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
     TimeoutOption,
-    documents_at,
     open_index,
     print_json,
 )
+from sleuth.surfaces.cli.files import documents_at
 from sleuth.surfaces.cli.terminal import console
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -33,12 +33,8 @@ def delete(
     index: IndexOption = None,
 ) -> None:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
-    from sleuth.ingest import printable
-
     with open_index(index) as engine:
-        named = {
-            id: [id] if engine.get(id) else documents_at(engine, id) or [id] for id in map(printable, ids)
-        }
+        named = {id: documents_at(engine, id) for id in ids}
         deleted = engine.delete(chain.from_iterable(named.values()), timeout=timeout)
     missing = [id for id, found in named.items() if not set(deleted).intersection(found)]
     if json:

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
@@ -20,11 +21,11 @@ from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
     TimeoutOption,
-    from_here,
     human_bytes,
     print_json,
 )
-from sleuth.surfaces.cli.places import index_folder
+from sleuth.surfaces.cli.files import from_here, shown
+from sleuth.surfaces.cli.places import NAME, index_folder
 from sleuth.surfaces.cli.skips import grouped
 from sleuth.surfaces.cli.terminal import console, say
 from sleuth.text import clean_text
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from sleuth.engine import Engine
-    from sleuth.ingest import IndexProgress, IndexReport, ReadOptions
+    from sleuth.ingest import FileNames, IndexProgress, IndexReport, ReadOptions
 
 P = ParamSpec("P")
 
@@ -41,7 +42,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth index docs/ README.md              again later: only what changed is read
   sleuth index --prune docs/                also forget files that are gone
-  sleuth index data.csv --text-field body --metadata-field year
+  sleuth index data.csv --text-field body --metadata-field year    remembered for data.csv
   sleuth index src/ --analyzer code         identifiers split and kept whole
   sleuth index --re-embed --embedder ollama:nomic-embed-text
 """
@@ -69,7 +70,8 @@ MetadataFieldOption = Annotated[
 IdFieldOption = Annotated[str | None, typer.Option("--id-field", help="Column or key that names a row.")]
 MaxSizeOption = Annotated[float | None, typer.Option("--max-size", help="Skip files above this many MB.")]
 LanguageOption = Annotated[
-    str, typer.Option("--language", help="Language of the documents, such as de or fr; auto detects it.")
+    str | None,
+    typer.Option("--language", help="Language of the documents, such as de or fr; auto detects it."),
 ]
 AnalyzerOption = Annotated[
     str | None, typer.Option("--analyzer", help="english, plain or code; for a new index.")
@@ -92,9 +94,15 @@ ReEmbedOption = Annotated[
         help="Make all vectors anew, by --embedder if given, else by the index's own or the default one.",
     ),
 ]
-HiddenOption = Annotated[bool, typer.Option("--hidden", help="Read names that start with a dot, too.")]
+HiddenOption = Annotated[
+    bool | None, typer.Option("--hidden/--no-hidden", help="Read names that start with a dot, too.")
+]
 NoIgnoreOption = Annotated[
-    bool, typer.Option("--no-ignore", help="Read what .gitignore leaves out; .sleuthignore holds.")
+    bool | None,
+    typer.Option("--no-ignore/--ignore", help="Read what .gitignore leaves out; .sleuthignore holds."),
+]
+DefaultsOption = Annotated[
+    bool, typer.Option("--defaults", help="Forget the options that are remembered for these paths.")
 ]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Name each file that is skipped.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
@@ -110,21 +118,25 @@ def index(
     metadata_field: MetadataFieldOption = None,
     id_field: IdFieldOption = None,
     max_size: MaxSizeOption = None,
-    language: LanguageOption = "auto",
+    language: LanguageOption = None,
     analyzer: AnalyzerOption = None,
     chunk_size: ChunkSizeOption = None,
     shards: ShardsOption = None,
     timeout: TimeoutOption = 10.0,
     embedder: EmbedderOption = None,
     re_embed: ReEmbedOption = False,
-    hidden: HiddenOption = False,
-    no_ignore: NoIgnoreOption = False,
+    hidden: HiddenOption = None,
+    no_ignore: NoIgnoreOption = None,
+    defaults: DefaultsOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
     folder: IndexOption = None,
 ) -> None:
-    """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced."""
+    """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced.
+
+    Which files are read, and how, is remembered for each path: the next run need not be told again.
+    """
     from sleuth.engine import Engine
 
     paths = paths or []
@@ -135,10 +147,14 @@ def index(
         "metadata_fields": metadata_field,
         "id_field": id_field,
         "language": language,
+        "hidden": hidden,
+        "gitignore": None if no_ignore is None else not no_ignore,
     }
-    options = read_options(fields, max_size, hidden=hidden, gitignore=not no_ignore)
+    options = read_options(fields, max_size, defaults=defaults)
     place = index_folder(folder)
     check_new_index(place, paths)
+    if paths and not (quiet or json or folder) and place != Path.cwd() / NAME and place.exists():
+        say(f"Writing to the index of a folder above, {place}; --index names another one.", err=True)
     settings = {"analyzer": analyzer, "chunk_size": chunk_size}
     opener: Any = Engine.open
     if shards is not None:
@@ -158,21 +174,23 @@ def index(
         elif not quiet:
             print_report(report, from_here(str(engine.path)), read=bool(paths))
             print_left_out(report)
+            print_gone(report, engine.files)
             offer_code(paths)
             if engine.settings.embedder and engine.words_only:
                 say(f"Words alone are searched: {engine.words_only}", err=True)
-    print_skipped(report, verbose=verbose)
+        print_skipped(report, engine.files, verbose=verbose)
     leave(report)
 
 
 def read_options(
-    fields: Mapping[str, Any], max_size: float | None, *, hidden: bool, gitignore: bool
-) -> ReadOptions:
-    """Return the options of reading.
+    fields: Mapping[str, Any], max_size: float | None, *, defaults: bool
+) -> ReadOptions | dict[str, Any] | None:
+    """Return the options of reading: all of them, changes to those that are remembered, or None for the latter.
 
     Args:
         fields: options that are None where they are not set.
         max_size: MB.
+        defaults: whether to forget what is remembered.
     """
     from sleuth.ingest import ReadOptions
 
@@ -181,22 +199,29 @@ def read_options(
     options = {name: value for name, value in fields.items() if value is not None}
     if max_size is not None:
         options["max_bytes"] = int(max_size * 1_000_000)
-    return ReadOptions(**options, hidden=hidden, gitignore=gitignore)
+    checked = ReadOptions(**options)
+    return checked if defaults else options or None
 
 
 def check_new_index(place: Path, paths: list[Path]) -> None:
     """Raise ArgumentError instead of creating an index that would stay empty."""
-    from sleuth.ingest import present, roots_of
+    from sleuth.ingest import FileNames, present, roots_of
 
     if place.exists():
         return
     if not paths:
         raise ArgumentError("paths must name files or folders that exist, got none")
-    present(roots_of(paths), (), prune=False)
+    present(roots_of(paths, FileNames.beside(place)), (), prune=False)
 
 
 def read_paths(
-    engine: Engine, paths: list[Path], options: ReadOptions, prune: bool, timeout: float, *, visible: bool
+    engine: Engine,
+    paths: list[Path],
+    options: ReadOptions | dict[str, Any] | None,
+    prune: bool,
+    timeout: float,
+    *,
+    visible: bool,
 ) -> IndexReport:
     """Read files with a progress bar; Ctrl-C ends it after the file at hand, and the report says so."""
     from sleuth.ingest import IndexInterrupted
@@ -345,14 +370,32 @@ def print_left_out(report: IndexReport) -> None:
         say(f"Left out {', '.join(parts)}.", err=True)
 
 
-def print_skipped(report: IndexReport, *, verbose: bool) -> None:
+def print_gone(report: IndexReport, names: FileNames) -> None:
+    """Print what is gone and still in the index, and the commands that mend it."""
+    if report.gone:
+        files = "1 file is" if report.gone == 1 else f"{report.gone:,} files are"
+        say(f"{files} gone, and still in the index: --prune deletes their documents.", err=True)
+    for root in report.gone_roots:
+        old = shown(names, root.name)
+        prune = f"`sleuth index --prune {shlex.quote(old)}` deletes its {root.documents:,} documents"
+        if root.moved_to is None:
+            say(f"{old} is gone: {prune}.", err=True)
+            continue
+        new = shown(names, root.moved_to)
+        say(
+            f"{old} is gone, and {new} has the same content ({root.equal:.0%}): "
+            f"`sleuth move {shlex.quote(old)} {shlex.quote(new)}` keeps its metadata and options, {prune}.",
+            err=True,
+        )
+
+
+def print_skipped(report: IndexReport, names: FileNames, *, verbose: bool) -> None:
     """Print what could not be read: a line for each kind and reason, or for each file."""
     if not report.skipped:
         return
-    lines = (
-        [f"{each.source}: {each.reason}" for each in report.skipped] if verbose else grouped(report.skipped)
-    )
-    more = "" if verbose or len(lines) == len(report.skipped) else " (each one with --verbose)"
-    say(f"Skipped {len(report.skipped):,}{more}:", err=True)
+    skipped = [replace(each, path=shown(names, each.path)) for each in report.skipped]
+    lines = [f"{each.source}: {each.reason}" for each in skipped] if verbose else grouped(skipped)
+    more = "" if verbose or len(lines) == len(skipped) else " (each one with --verbose)"
+    say(f"Skipped {len(skipped):,}{more}:", err=True)
     for line in lines:
         say(f"  {clean_text(' '.join(line.split()))}", err=True)

@@ -6,7 +6,6 @@ import re
 import shutil
 import textwrap
 import unicodedata
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,11 +16,11 @@ from sleuth.surfaces.cli.common import (
     IndexOption,
     InOption,
     JsonOption,
-    from_here,
     open_sources,
     print_json,
     warn_of_plugins,
 )
+from sleuth.surfaces.cli.files import file_of, filter_from_here, place
 from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.text import clean_text
 
@@ -45,7 +44,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth search '"token bucket" -leaky title:limits'     a phrase, no "leaky", "limits" in the title
   sleuth search --in docs --in code "token bucket"      documents and code; also web and kb:ID
   sleuth search --explain "token bucket"         why each passage ranks where it does
-  sleuth search --json "token bucket" | jq -r '.items[].metadata.path'
+  sleuth search --json "token bucket" | jq -r '.items[].file'
 """
 
 
@@ -105,7 +104,9 @@ def search(
             of_docs = {}
         else:
             of_docs["syntax"] = True
-        ranking = engine.retrieve(question, k, filter=filter, explain=explain, **of_docs)
+        ranking = engine.retrieve(
+            question, k, filter=filter_from_here(engine, filter), explain=explain, **of_docs
+        )
         if json:
             items = [item_json(engine, question, item) for item in ranking]
             parts = [part.to_dict() for part in ranking.parts]
@@ -123,30 +124,24 @@ def search(
         raise typer.Exit(1)
 
 
-def place(item: RetrievedItem) -> str:
-    """Where a passage stands: path from here, page and lines."""
-    metadata = item.metadata
-    source = str(metadata.get("source") or item.id)
-    where = source if Path(source).is_absolute() else str(metadata.get("path") or source)
-    where = clean_text(" ".join(from_here(where).split()))
-    if metadata.get("page"):
-        where += f" p.{metadata['page']}"
-    if metadata.get("start_line"):
-        where += f":{metadata['start_line']}-{metadata['end_line']}"
-    return where
-
-
 def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, Any]:
-    """An item with its snippet, fit for JSON."""
+    """An item with its snippet and the absolute path of its file, fit for JSON."""
     found = engine.snippet(query, item)
-    return {**item.to_dict(), "snippet": {"text": found.text, "spans": [list(span) for span in found.spans]}}
+    file = file_of(engine, item.metadata)
+    own = {"file": file} if file else {}
+    return {
+        **item.to_dict(),
+        **own,
+        "snippet": {"text": found.text, "spans": [list(span) for span in found.spans]},
+    }
 
 
 def print_item(engine: Answering, query: str, number: int, item: RetrievedItem) -> None:
     """One hit: a line that says where, and a snippet below it. Plain codes: importing rich costs more than a search."""
     score = f"  {item.score:.{2 if item.score >= _RANKS else 4}f}" if item.score is not None else ""
     kind = f"  {item.metadata['source_type']}" if item.metadata.get("source_type") else ""
-    say(f"{styled(f'{number:>2}', 'dim')} {styled(place(item), 'head')}{styled(f'{score}{kind}', 'dim')}")
+    where = place(engine, item.id, item.metadata)
+    say(f"{styled(f'{number:>2}', 'dim')} {styled(where, 'head')}{styled(f'{score}{kind}', 'dim')}")
     width = max(20, shutil.get_terminal_size().columns)
     heading = clean_text(
         " ".join(str(item.metadata.get("heading") or item.metadata.get("title") or "").split())

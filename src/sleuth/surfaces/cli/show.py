@@ -12,14 +12,15 @@ from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
     open_index,
-    passages_of,
     print_json,
 )
+from sleuth.surfaces.cli.files import passages_of
 from sleuth.surfaces.cli.terminal import say, styled
 
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth show docs/guide.md         a whole document, by its path or id
+  sleuth show docs/guide.md:10-20   the passages with these lines, as search prints them
   sleuth show docs/guide.md#3       one passage of it, as search --json names it
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexNotFoundError
 from sleuth.surfaces.cli.app import app
@@ -14,8 +14,13 @@ from sleuth.surfaces.cli.common import (
     open_index,
     print_json,
 )
+from sleuth.surfaces.cli.files import shown
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import console, say
+from sleuth.text import clean_text
+
+if TYPE_CHECKING:
+    from sleuth.ingest import FileNames, Root
 
 
 @app.command("status")
@@ -26,9 +31,12 @@ def status(json: JsonOption = False, index: IndexOption = None) -> None:
     folder = index_folder(index)
     code = code_status(folder)._asdict() if has_code(folder) else None
     found: dict[str, Any] | None = None
+    roots: list[Root] = []
+    names = None
     try:
         with open_index(index) as engine:
-            found = engine.status()
+            roots, names = engine.roots(), engine.files
+            found = {**engine.status(), "roots": [root.to_dict() for root in roots]}
     except IndexNotFoundError:
         if code is None:
             raise
@@ -37,8 +45,23 @@ def status(json: JsonOption = False, index: IndexOption = None) -> None:
         return
     if found:
         print_status(found)
+    if roots and names:
+        print_roots(roots, names)
     if code:
         print_code(folder, code)
+
+
+def print_roots(roots: list[Root], names: FileNames) -> None:
+    """What was indexed by name, with the options that are remembered for it."""
+    say()
+    for root in roots:
+        options = " ".join(f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items())
+        gone = "  gone: `sleuth index --prune` deletes its documents, `sleuth move` renames them"
+        say(f"root   {shown(names, root.name)}  {clean_text(options)}{gone if root.is_gone else ''}".rstrip())
+
+
+def _spelled(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def print_code(folder: Path, code: dict[str, int]) -> None:

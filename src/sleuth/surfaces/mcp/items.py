@@ -20,12 +20,18 @@ UrlOf = Callable[[str, Mapping[str, Any]], str]
 """Returns the address at which a reader sees what an id and metadata describe; never empty."""
 
 
-def file_url(id: str, metadata: Mapping[str, Any]) -> str:
-    """Return the address of a passage: that of its page on the web, or of its file with lines."""
+def file_url(id: str, metadata: Mapping[str, Any], *, base: Path | None = None) -> str:
+    """Return the address of a passage: that of its page on the web, or of its file with lines.
+
+    Args:
+        base: the folder that files of the index are named relative to.
+    """
     source = str(metadata.get("source") or id)
     if source.startswith(("http://", "https://")):
         return source
     path = source.rpartition("#")[0] if "row" in metadata else source
+    if base is not None and "path" in metadata and (base / path).is_file():
+        path = str(base / path)
     if not Path(path).is_absolute():
         from urllib.parse import quote
 

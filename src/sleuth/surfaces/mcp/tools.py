@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, token
 if TYPE_CHECKING:
     from sleuth.code import FileRow, Snapshot
     from sleuth.filters import Filter
+    from sleuth.ingest import FileNames
     from sleuth.store import StoredDocument
     from sleuth.surfaces.mcp.workspace import Workspace
     from sleuth.types import RetrievedItem
@@ -47,15 +49,15 @@ class Tools:
 
     Args:
         allowed: what this client may see; None for everything.
-        url_of: addresses that this client can open.
+        url_of: addresses that this client can open; those of files where None.
     """
 
     def __init__(
-        self, workspace: Workspace, *, allowed: Filter | None = None, url_of: items.UrlOf = items.file_url
+        self, workspace: Workspace, *, allowed: Filter | None = None, url_of: items.UrlOf | None = None
     ) -> None:
         self._workspace = workspace
         self._allowed = allowed
-        self._url_of = url_of
+        self._url_of = url_of or partial(items.file_url, base=workspace.index.parent)
 
     def prepare(self) -> None:
         """Begin to open the index and to compare it with its files, so that the first call need not wait."""
@@ -253,15 +255,26 @@ class Tools:
 
     def _below(self, paths: Sequence[str] | None) -> Filter | None:
         """A filter for files and folders, absolute or relative to the root."""
-        from sleuth.filters import Compare, any_of
+        from sleuth.filters import Compare, any_of, field
 
         if paths is None:
             return None
         if isinstance(paths, str) or not all(isinstance(path, str) and path for path in paths):
             raise ArgumentError(f"paths must be a list of files and folders, got {paths!r}")
-        places = [self._absolute(path) for path in paths]
-        parts = [(Compare("source", "eq", p), Compare("source", "prefix", f"{p}/")) for p in places]
-        return any_of(*(part for both in parts for part in both))
+        # Code is named by absolute paths, documents by those relative to the index.
+        places = dict.fromkeys(
+            form for path in map(self._absolute, paths) for form in (path, self._files.name_of(path))
+        )
+        parts = [(Compare("source", "eq", p), Compare("source", "prefix", f"{p}/")) for p in places if p]
+        everything = [~field("source").starts_with("/")] if "" in places else []
+        return any_of(*(part for both in parts for part in both), *everything)
+
+    @property
+    def _files(self) -> FileNames:
+        """The names of files among the documents."""
+        from sleuth.ingest import FileNames
+
+        return FileNames.beside(self._workspace.index)
 
     def _absolute(self, path: str) -> str:
         return os.path.normpath(os.path.join(self._workspace.indexed_root, path))  # noqa: PTH118 - as text
@@ -281,7 +294,9 @@ class Tools:
         found = self._document(id, None, None) if at is None else None
         found = found or self._code(id, path, first, last, at)
         if found is None and at is None:
-            found = self._document(path, first, last)
+            found = self._document(self._files.name_of(path), first, last)
+        if found is None and at is None and place is not None:
+            found = self._document(place["path"], first, last)
         if found is None:
             raise ArgumentError(
                 f"id must be one that search gave, or a path below {self._workspace.indexed_root} "

@@ -151,8 +151,9 @@ def document_id(id: str) -> str:
 def original(call: Call, id: str) -> Path | None:
     """The PDF that a document came from, where it is as it was read."""
     for item in call.engine.get(id)[:1]:
-        path = Path(str(item.metadata.get("source", "")))
-        known = call.engine.documents(under=str(path))
+        source = str(item.metadata.get("source", ""))
+        path = Path(call.engine.files.path_of(source))
+        known = call.engine.documents(under=source)
         if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file() and known:
             status = path.stat()
             if (status.st_size, status.st_mtime_ns) == (known[0].size, known[0].modified_ns):

@@ -1,0 +1,116 @@
+"""Recognises folders that were renamed, and gives their documents the new names without reading them again."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from sleuth.ingest.documents import COMMIT_BYTES
+from sleuth.ingest.names import FileNames, is_below
+from sleuth.ingest.reports import GoneRoot, MoveReport
+from sleuth.ingest.roots import ROOT_NOTE, Root
+from sleuth.ingest.sync import EXCESS_NOTE, READ_NOTE, file_of, is_file
+from sleuth.ingest.updates import rewrite
+
+if TYPE_CHECKING:
+    from sleuth.store import IndexSnapshot, Store, StoredDocument
+
+_SAMPLE: Final = 100
+"""Documents that are compared by content to recognise a folder."""
+NAMED_NOTE: Final = "names"
+"""The note of an index whose files are named relative to its base."""
+_NOTES: Final = (READ_NOTE, EXCESS_NOTE, ROOT_NOTE)
+
+
+def gone_roots(snapshot: IndexSnapshot, roots: Iterable[Root], read: Sequence[str]) -> list[GoneRoot]:
+    """Return the roots that are gone, with the folder that each has become.
+
+    Args:
+        roots: those that the index remembers.
+        read: names of what was just indexed, where the folders are looked for.
+    """
+    gone = []
+    for root in roots:
+        documents = _files_below(snapshot, root.name) if root.is_gone else []
+        if documents:
+            candidates = [_match(snapshot, root.name, documents, name) for name in read]
+            best = max(candidates, key=lambda each: each.equal, default=GoneRoot(root.name, len(documents)))
+            gone.append(best if best.equal >= 0.5 else GoneRoot(root.name, len(documents)))
+    return gone
+
+
+def _files_below(snapshot: IndexSnapshot, root: str) -> list[StoredDocument]:
+    documents = snapshot.documents(under=root or None)
+    return [document for document in documents if is_file(document) and is_below(file_of(document), root)]
+
+
+def _match(snapshot: IndexSnapshot, old: str, documents: Sequence[StoredDocument], read: str) -> GoneRoot:
+    """Look for documents of a folder that is gone among those of a root, by name of the file and by text."""
+    by_name: dict[str, list[StoredDocument]] = defaultdict(list)
+    for document in _files_below(snapshot, read):
+        by_name[PurePath(document.source).name].append(document)
+    compared = list(islice((each for each in documents if each.source.startswith(f"{old}/")), _SAMPLE))
+    folders: Counter[str] = Counter()
+    for document in compared:
+        inside = document.source[len(old) :]
+        texts = _texts(snapshot, document)
+        for other in by_name.get(PurePath(document.source).name, ()):
+            if other.source.endswith(inside) and _texts(snapshot, other) == texts:
+                folders[other.source.removesuffix(inside)] += 1
+    if not folders:
+        return GoneRoot(old, len(documents))
+    folder, equal = folders.most_common(1)[0]
+    return GoneRoot(old, len(documents), folder, equal / len(compared))
+
+
+def _texts(snapshot: IndexSnapshot, document: StoredDocument) -> list[str]:
+    return [chunk.text for chunk in snapshot.chunk_values(document.id)]
+
+
+def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -> MoveReport:
+    """Give the documents below one name another; nothing is read or embedded again.
+
+    A document whose new name the index holds already is deleted: the file of that name was read later.
+    """
+    moved = replaced = 0
+    with store.writer(timeout=timeout) as writer, store.reader() as snapshot:
+        for document in _files_below(snapshot, old):
+            source = _renamed(document.source, old, new)
+            id = source if document.id == document.source else document.id
+            if id != document.id and snapshot.document(id) is not None:
+                replaced += 1
+            else:
+                moved += 1
+                path = _renamed(file_of(document), old, new)
+                rewrite(
+                    snapshot, writer, document, {**document.metadata, "source": source, "path": path}, id=id
+                )
+            if id != document.id:
+                writer.delete([document.id])
+            if writer.pending_bytes >= COMMIT_BYTES:
+                writer.commit()
+        for note, value in snapshot.notes().items():
+            for kind in _NOTES:
+                name = note.removeprefix(kind)
+                if name != note and is_below(name, old):
+                    writer.note(note, "")
+                    writer.note(f"{kind}{_renamed(name, old, new)}", value)
+    return MoveReport(moved, replaced)
+
+
+def name_old_files(store: Store, names: FileNames, *, timeout: float) -> None:
+    """Name files below the base as `FileNames` does, in an index that named all files by absolute paths."""
+    with store.reader() as snapshot:
+        if not names.base or NAMED_NOTE in snapshot.notes():
+            return
+        is_old = bool(_files_below(snapshot, names.path_of("")))
+    if is_old:
+        move_documents(store, names.path_of(""), "", timeout=timeout)
+
+
+def _renamed(name: str, old: str, new: str) -> str:
+    rest = name[len(old) :].removeprefix("/") if old else name
+    return f"{new}/{rest}".strip("/") if not new.startswith("/") else f"{new}/{rest}".rstrip("/")

@@ -1,0 +1,69 @@
+"""Names of files in an index: relative to the folder that holds the index, so that both can be moved together."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def printable(path: str) -> str:
+    """Return a path as UTF-8 text: a byte that is not UTF-8 is written as a backslash, an x and two hex digits."""
+    if path.isascii():
+        return path
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def is_below(name: str, root: str) -> bool:
+    """Return whether a name is this root or lies below it. Below the root "" are all relative names."""
+    if not root:
+        return not name.startswith("/")
+    return name == root or name.startswith(root.rstrip("/") + "/")
+
+
+@dataclass(frozen=True, slots=True)
+class FileNames:
+    """Gives files their names in an index.
+
+    A file below the base is named by its path relative to the base, any other file by its absolute path. The base
+    itself is named "".
+
+    Attributes:
+        base: absolute path of the folder that holds the index folder; "" for an index that lies in no folder of files,
+            where all names are absolute.
+    """
+
+    base: str = ""
+
+    @classmethod
+    def beside(cls, index: str | Path) -> FileNames:
+        """Return the names of files in an index folder."""
+        base = os.path.dirname(os.path.abspath(index))  # noqa: PTH100, PTH120  # resolve() would follow links
+        return cls("" if base == "/" else base)
+
+    def name_of(self, path: str | Path) -> str:
+        """Return the name of the file or folder at a path, which is relative to the working folder or absolute."""
+        absolute = self.locate(path)
+        if not self.base or not is_below(absolute, self.base):
+            return printable(absolute)
+        return printable(absolute[len(self.base) + 1 :])
+
+    def path_of(self, name: str) -> str:
+        """Return the absolute path of a named file, with bytes that are not UTF-8 as in the name."""
+        if name.startswith("/") or not self.base:
+            return name
+        return f"{printable(self.base)}/{name}".removesuffix("/")
+
+    def locate(self, path: str | Path) -> str:
+        """Return an absolute path, by way of the base if it lies below it, whatever links lead there."""
+        absolute = os.path.abspath(path)  # noqa: PTH100
+        if not self.base or is_below(absolute, self.base):
+            return absolute
+        real, real_base, name = os.path.realpath(absolute), os.path.realpath(self.base), ""
+        if os.path.islink(absolute) and real != real_base:  # noqa: PTH114
+            # A link keeps its own name: only the folders above it are resolved.
+            folder, name = os.path.split(absolute)
+            real = os.path.realpath(folder)
+        if not is_below(real, real_base):
+            return absolute
+        return os.path.normpath(f"{self.base}{real[len(real_base) :]}/{name}")

@@ -1,0 +1,165 @@
+"""Remembers what was indexed by name, and with which options, so that the next run need not be told again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from sleuth.errors import ArgumentError
+from sleuth.ingest.names import FileNames, is_below
+from sleuth.ingest.options import DEFAULT, ReadOptions
+from sleuth.ingest.walking import is_gone
+
+if TYPE_CHECKING:
+    from sleuth.store import Writer
+
+Options: TypeAlias = ReadOptions | Mapping[str, Any] | None
+"""Those of a run: all of them, changes to those that are remembered, or the remembered ones."""
+
+ROOT_NOTE: Final = "root "
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder or file that was indexed by name.
+
+    Attributes:
+        name: see `FileNames`; "" for the base of the index.
+        options: what it is read with.
+        is_gone: whether nothing has this name any more.
+    """
+
+    name: str
+    options: ReadOptions = DEFAULT
+    is_gone: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {"name": self.name, "options": self.options.to_dict(), "gone": self.is_gone}
+
+
+@dataclass(frozen=True, slots=True)
+class RootReading:
+    """Part of a run: a root, and what it is read with.
+
+    Attributes:
+        root: absolute path.
+        anchor: absolute path of the remembered root that the options come from.
+        apart: absolute paths below the root that have options of their own.
+    """
+
+    root: str
+    anchor: str
+    options: ReadOptions
+    apart: tuple[str, ...] = ()
+
+
+def roots_in(notes: Mapping[str, str], names: FileNames) -> list[Root]:
+    """Return the roots that an index remembers, by name.
+
+    Args:
+        notes: of the index.
+    """
+    roots = []
+    for note, text in sorted(notes.items()):
+        name = note.removeprefix(ROOT_NOTE)
+        if name != note:
+            options = _options_in(text)
+            roots.append(Root(name, options, is_gone=_is_away(names.path_of(name))))
+    return roots
+
+
+def _is_away(path: str) -> bool:
+    """Return whether neither a file nor a folder has this path."""
+    return is_gone(path) and not os.path.isdir(path)  # noqa: PTH112
+
+
+def _options_in(text: str) -> ReadOptions:
+    """Return the options that a note holds; the default ones if a later release wrote others."""
+    try:
+        return ReadOptions(**json.loads(text))
+    except (ValueError, TypeError, ArgumentError):
+        return DEFAULT
+
+
+def covering(name: str, roots: Iterable[Root]) -> Root | None:
+    """Return the nearest root at or above a name."""
+    above = [root for root in roots if is_below(name, root.name)]
+    return max(above, key=lambda root: len(root.name), default=None)
+
+
+def plan(
+    paths: Sequence[str], roots: Sequence[Root], options: Options, names: FileNames
+) -> list[RootReading]:
+    """Return what a run reads, and with which options: those of the call, else those of the nearest root.
+
+    Args:
+        paths: absolute paths of files and folders.
+        roots: those that the index remembers.
+
+    Raises:
+        ArgumentError: unknown or invalid options.
+    """
+    return [reading for path in paths for reading in _readings(path, roots, options, names)]
+
+
+def _readings(path: str, roots: Sequence[Root], options: Options, names: FileNames) -> Iterator[RootReading]:
+    name = names.name_of(path)
+    root = covering(name, roots) or Root(name)
+    chosen = changed(root.options, options)
+    anchor = names.path_of(root.name) if options is None else path
+    if options is not None:
+        yield RootReading(path, anchor, chosen)
+        return
+    inside = [
+        other
+        for other in roots
+        if other.name != name and is_below(other.name, name) and other.options != chosen and not other.is_gone
+    ]
+    own = {other.name: names.path_of(other.name) for other in inside}
+    yield RootReading(path, anchor, chosen, tuple(own.values()))
+    for other in inside:
+        deeper = tuple(place for at, place in own.items() if at != other.name and is_below(at, other.name))
+        yield RootReading(own[other.name], own[other.name], other.options, deeper)
+
+
+def changed(remembered: ReadOptions, options: Options) -> ReadOptions:
+    """Return the options of a run.
+
+    Raises:
+        ArgumentError: an unknown or invalid option.
+    """
+    if options is None:
+        return remembered
+    if isinstance(options, ReadOptions):
+        return options
+    if not isinstance(options, Mapping):
+        raise ArgumentError(f"options must be ReadOptions, a mapping or None, got {options!r}")
+    known = ReadOptions.__dataclass_fields__
+    if unknown := [name for name in options if name not in known]:
+        raise ArgumentError(f"options must be among {', '.join(known)}, got {unknown[0]!r}")
+    return replace(remembered, **options)
+
+
+def remember(
+    writer: Writer, paths: Iterable[str], roots: Sequence[Root], options: Options, names: FileNames
+) -> None:
+    """Note the roots of a run, and their options if it named some.
+
+    A path below a root with the same options is not noted, nor is a file that is read with the default ones.
+    """
+    for path in paths:
+        name = names.name_of(path)
+        root = covering(name, roots)
+        chosen = changed(root.options if root else DEFAULT, options)
+        if options is not None:
+            for other in roots:
+                if other.name != name and is_below(other.name, name):
+                    writer.note(f"{ROOT_NOTE}{other.name}", "")
+        if root is not None and root.options == chosen:
+            continue
+        if root is not None or chosen != DEFAULT or os.path.isdir(path):  # noqa: PTH112
+            writer.note(f"{ROOT_NOTE}{name}", json.dumps(chosen.to_dict()))

@@ -1,0 +1,156 @@
+"""Names files as seen from the working folder, and finds what a path given there names in an index."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sleuth.text import clean_text
+
+if TYPE_CHECKING:
+    from sleuth.engine import Answering, Engine
+    from sleuth.filters import Compare, Filter
+    from sleuth.ingest import FileNames
+    from sleuth.types import RetrievedItem
+
+_LINES = re.compile(r"(?P<path>.+):(?P<first>\d+)-(?P<last>\d+)")
+_PATH_KEYS = frozenset({"path", "source"})
+
+
+def from_here(path: str, base: str = "") -> str:
+    """Return a path as seen from the working folder: relative if it lies below it, or if both lie below a base."""
+    here = os.getcwd()  # noqa: PTH109
+    if path == here:
+        return "."
+    if path.startswith(f"{here.rstrip('/')}/"):
+        return path[len(here.rstrip("/")) + 1 :]
+    if base and f"{here}/".startswith(f"{base}/") and path.startswith(f"{base}/"):
+        return os.path.relpath(path, here)
+    return path
+
+
+def shown(names: FileNames, name: str) -> str:
+    """Return a named file of an index as seen from the working folder."""
+    return clean_text(" ".join(from_here(names.path_of(name), names.base).split()))
+
+
+def names_of(engine: Answering) -> FileNames:
+    """Return the names of files among the documents of an engine or of sources; all absolute where there are none."""
+    from sleuth.ingest import FileNames
+
+    documents: Any = getattr(engine, "engine", engine)
+    names: FileNames | None = getattr(documents, "files", None)
+    return names or FileNames()
+
+
+def file_of(engine: Answering, metadata: Mapping[str, Any]) -> str:
+    """Return the absolute path of the file that a passage is from; "" if it is from none."""
+    source = str(metadata.get("source") or "")
+    if metadata.get("source_type", "docs") == "docs" and "path" in metadata:
+        path = names_of(engine).path_of(str(metadata["path"]))
+        return path if os.path.isabs(path) else ""  # noqa: PTH117
+    return source if os.path.isabs(source) else ""  # noqa: PTH117
+
+
+def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
+    """Return where a passage is: the path from here, or the source, then the page or lines."""
+    file = file_of(engine, metadata)
+    where = from_here(file, names_of(engine).base) if file else str(metadata.get("source") or id)
+    where = clean_text(" ".join(where.split()))
+    if metadata.get("page"):
+        where += f" p.{metadata['page']}"
+    elif metadata.get("start_line"):
+        where += f":{metadata['start_line']}-{metadata['end_line']}"
+    return where
+
+
+def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
+    """Return the passages of the file at a path, of its rows or lines, or of what an id names."""
+    from sleuth.ingest import file_of, printable
+
+    file = engine.files.name_of(name)
+    if items := engine.get(file) or engine.get(printable(name)):
+        return items
+    rows = [document for document in engine.documents(under=file) if file_of(document) == file]
+    rows.sort(key=lambda row: (len(row.source), row.source))  # by number
+    if rows:
+        return [item for row in rows for item in engine.get(row.id)]
+    lines = _LINES.fullmatch(name)
+    if lines is None:
+        return []
+    first, last = int(lines["first"]), int(lines["last"])
+    return [
+        item
+        for item in passages_of(engine, lines["path"])
+        if item.metadata.get("start_line", last + 1) <= last and item.metadata.get("end_line", 0) >= first
+    ]
+
+
+def documents_at(engine: Engine, name: str) -> list[str]:
+    """Return the ids of the documents from the file at a path or from the folder there, else its id."""
+    from sleuth.ingest import file_of, is_below, printable
+
+    root = engine.files.name_of(name)
+    ids = [
+        document.id
+        for document in engine.documents(under=root or None)
+        if "path" in document.metadata and is_below(file_of(document), root)
+    ]
+    return ids or [root if engine.get(root) else printable(name)]
+
+
+def filter_from_here(engine: Answering, text: str | None) -> Filter | None:
+    """Return a filter whose paths may be given as seen from the working folder.
+
+    A path that the index has under this name from here means that file or folder; any other is taken as written.
+
+    Raises:
+        FilterError: a filter that cannot be read.
+    """
+    from sleuth.filters import And, Compare, Not, Or, as_filter
+
+    def resolved(tree: Filter) -> Filter:
+        match tree:
+            case And(parts) | Or(parts):
+                return type(tree)(tuple(map(resolved, parts)))
+            case Not(part):
+                return Not(resolved(part))
+            case Compare(key) if key in _PATH_KEYS:
+                return _resolved(engine, tree)
+        return tree
+
+    tree = as_filter(text)
+    return None if tree is None else resolved(tree)
+
+
+def _resolved(engine: Answering, part: Compare) -> Filter:
+    from sleuth.filters import Not, any_of
+
+    if part.operator in ("ne", "nin"):
+        return Not(_resolved(engine, replace(part, operator="eq" if part.operator == "ne" else "in")))
+    here = _from_here(names_of(engine), part)
+    if here == part:
+        return part
+    count = getattr(engine, "count", None)
+    if count is None:  # several sources, each with paths of its own kind
+        return any_of(part, here)
+    return here if count(here).passages else part
+
+
+def _from_here(names: FileNames, part: Compare) -> Filter:
+    """Return a comparison with the names of files that its paths have from here."""
+    from sleuth.filters import field
+
+    value = part.value
+    if part.operator == "eq" and isinstance(value, str):
+        return replace(part, value=names.name_of(value))
+    if part.operator == "in" and isinstance(value, tuple):
+        return replace(part, value=tuple(names.name_of(v) if isinstance(v, str) else v for v in value))
+    if part.operator == "prefix" and isinstance(value, str) and value.endswith("/"):
+        if folder := names.name_of(value):
+            return replace(part, value=f"{folder}/")
+        return field(part.key).exists() & ~field(part.key).starts_with("/")  # below the base
+    return part

@@ -1,0 +1,142 @@
+"""Paths that commands print and take, from whichever folder they run in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sleuth.surfaces.cli.app import app, register
+from sleuth.surfaces.cli.files import from_here
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an index of words, made by the command line."""
+    monkeypatch.delenv("SLEUTH_INDEX", raising=False)
+    monkeypatch.chdir(tmp_path)
+    for path, text in {"docs/README.md": "An ocelot sleeps.", "README.md": "An ocelot hunts."}.items():
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_text(text)
+    assert sleuth("index", ".", "--embedder", "").startswith("2 added")
+    return tmp_path
+
+
+def sleuth(*arguments: str, code: int = 0) -> str:
+    """What a command prints."""
+    register(list(arguments))
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def printed_paths() -> list[str]:
+    return re.findall(r"^ *\d+ (\S+?):\d+-\d+ ", sleuth("search", "ocelot"), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [(".", {"README.md", "docs/README.md"}), ("docs", {"../README.md", "README.md"})],
+)
+def test_paths_lead_to_files(
+    home: Path, monkeypatch: pytest.MonkeyPatch, folder: str, expected: set[str]
+) -> None:
+    """What `search` and `ask` print opens from here, and is taken by `show`, `delete` and `--filter path:`."""
+    monkeypatch.chdir(home / folder)
+    paths = printed_paths()
+    assert set(paths) == expected
+    for path in paths:
+        text = Path(path).read_text()
+        assert text in sleuth("show", path)
+        assert text in sleuth("show", f"{path}:1-1")
+        assert text in sleuth("summarize", path)
+        assert f"{path}:1-1" in sleuth("ask", "what does an ocelot do", "--filter", f"path:{path}")
+        assert len(json.loads(sleuth("search", "ocelot", "--json", "--filter", f"path:{path}"))["items"]) == 1
+        (other,) = json.loads(sleuth("search", "ocelot", "--json", "--filter", f"path!={path}"))["items"]
+        assert Path(other["file"]).read_text() != text
+    assert sleuth("delete", "README.md") == "Deleted 1 documents.\n"
+    assert Path(printed_paths()[0]).read_text() != Path("README.md").read_text()
+
+
+def test_paths_as_the_index_names_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that means nothing from here is taken as written; a folder and a list are paths, too."""
+    monkeypatch.chdir(home / "docs")
+    for written in (
+        "path:docs/README.md",
+        "path:docs/",
+        "path:../docs/",
+        "path:./",
+        "source:README.md,x",
+    ):
+        (item,) = json.loads(sleuth("search", "ocelot", "--json", "--filter", written))["items"]
+        assert item["metadata"]["path"] == "docs/README.md"
+    assert len(json.loads(sleuth("search", "ocelot", "--json", "--filter", "path:../"))["items"]) == 2
+
+
+def test_paths_from_elsewhere(
+    home: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outside of the folder of the index, paths are absolute."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    monkeypatch.setenv("SLEUTH_INDEX", str(home / ".sleuth"))
+    assert set(printed_paths()) == {str(home / "README.md"), str(home / "docs" / "README.md")}
+
+
+def test_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths below the working folder are relative; others are if both lie below the base."""
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    here = os.fspath(tmp_path / "a")
+    assert from_here(f"{here}/b") == "b"
+    assert from_here(here) == "."
+    assert from_here(f"{here}b/c") == f"{here}b/c"
+    assert from_here(f"{tmp_path}/x/y", os.fspath(tmp_path)) == "../x/y"
+    assert from_here(f"{tmp_path}/x/y", f"{tmp_path}/x") == f"{tmp_path}/x/y"
+
+
+def test_a_folder_below_another_index(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`index` says which index it writes to if that is one of a folder above."""
+    monkeypatch.chdir(home / "docs")
+    Path("b.md").write_text("A margay climbs.")
+    assert f"Writing to the index of a folder above, {home}/.sleuth" in sleuth("index", "b.md")
+    monkeypatch.chdir(home)
+    assert "Writing to" not in sleuth("index", "docs")
+
+
+def test_status_shows_roots(home: Path) -> None:
+    """Each root is listed with the options that are remembered for it, and whether it is gone."""
+    sleuth("index", "docs", "--exclude", "*.txt", "--metadata-field", "year")
+    assert "root   docs  exclude=*.txt metadata_fields=year" in sleuth("status")
+    assert "chunk_size 400" in sleuth("status")
+    (home / "docs").rename(home / "papers")
+    assert "root   docs  exclude=*.txt metadata_fields=year  gone:" in sleuth("status")
+    assert {"name": "", "options": {}, "gone": False} in json.loads(sleuth("status", "--json"))["roots"]
+
+
+def test_a_renamed_root_is_offered_to_be_moved(home: Path) -> None:
+    """`index` names the commands that move or prune it, and both do."""
+    sleuth("index", "docs", "--exclude", "*.txt")
+    (home / "docs").rename(home / "my papers")
+    report = sleuth("index", "my papers")
+    assert (
+        "docs is gone, and my papers has the same content (100%): `sleuth move docs 'my papers'` keeps its metadata "
+        "and options, `sleuth index --prune docs` deletes its 1 documents." in report
+    )
+    assert sleuth("move", "docs", "my papers").startswith("Moved 0 documents.\nDeleted 1 ")
+    assert " my papers/README.md:1-1 " in sleuth("search", "ocelot")
+    assert "docs is gone" not in sleuth("index", "my papers")
+
+
+def test_files_that_are_gone(home: Path) -> None:
+    """`index` hints at files that are gone."""
+    (home / "docs" / "README.md").unlink()
+    assert "1 file is gone, and still in the index: --prune deletes their documents." in sleuth("index", ".")
+
+
+def test_the_index_is_left_out_of_git(home: Path) -> None:
+    """A new index folder holds a `.gitignore` that leaves it out."""
+    assert (home / ".sleuth" / ".gitignore").read_text().splitlines()[-1] == "*"
