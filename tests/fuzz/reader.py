@@ -29,7 +29,7 @@ def read_document(name: str, data: bytes) -> int:
     """Read a file with its loader, find its language, cut it and prepare it for the index; count the chunks."""
     path = FOLDER / name
     path.write_bytes(data)
-    entry = FileEntry(str(path), str(path), name, len(data), 0)
+    entry = FileEntry(str(path), str(path), len(data), 0)
     kind = kind_of(name, data[:8192])
     chunks = 0
     for item in load_here(entry, kind, OPTIONS):
