@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.surfaces.http import ServerSettings, bind, build_server
+from sleuth.surfaces.http import Extension, ServerSettings, bind, build_server
 
 DOCUMENTS = (
     Document("Tokens are refilled every second.", {"source": "limits.md", "tenant": "acme", "year": 2021}),
@@ -95,14 +95,16 @@ class Local:
 
 
 @contextmanager
-def serving(index: Path, *, model: str | None = None, **settings: Any) -> Iterator[Local]:
+def serving(
+    index: Path, *, model: str | None = None, extensions: Sequence[Extension] = (), **settings: Any
+) -> Iterator[Local]:
     """A server over an index, without the time that a process takes to start."""
     full = ServerSettings(port=0, **settings)
     listener = bind(full)
     host, port = listener.getsockname()
     with Engine.open(index) as engine:
         engine.use_model(model)
-        server = build_server(engine, full)
+        server = build_server(engine, full, extensions=extensions)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         local = Local(f"http://{host}:{port}")

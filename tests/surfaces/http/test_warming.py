@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 
-import httpx
 import pytest
 from fastapi import FastAPI
 
-from sleuth import Engine
-from sleuth.surfaces.http import (
-    Call,
-    Extension,
-    ServerSettings,
-    Service,
-    Warmer,
-    address_of,
-    bind,
-    build_server,
-)
+from sleuth.surfaces.http import Call, Extension, Service, Warmer
 from sleuth.surfaces.page import page_extension
 
-from .conftest import make_index
+from .conftest import Local, make_index, serving
 
 
-def wait_until_ready(url: str) -> None:
+def wait_until_ready(server: Local) -> None:
     """Ask until the server is ready, for a minute at most."""
     ends = time.monotonic() + 60
-    while httpx.get(f"{url}/readyz").status_code != 200:
+    while server.client.get("/readyz").status_code != 200:
         assert time.monotonic() < ends
         time.sleep(0.01)
 
@@ -52,26 +41,18 @@ def test_ready_means_warm(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
 
         return Extension(add_nothing)
 
-    settings = ServerSettings(port=0)
-    listener = bind(settings)
-    url = address_of(listener)
-    with Engine.open(make_index(tmp_path / "index")) as engine:
-        extensions = [page_extension(), install(wait), install(fail)]
-        server = build_server(engine, settings, extensions=extensions)
-        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
+    extensions = [page_extension(), install(wait), install(fail)]
+    with serving(make_index(tmp_path / "index"), extensions=extensions) as started:
         try:
-            ready = httpx.get(f"{url}/readyz")
+            ready = started.client.get("/readyz")
             assert (ready.status_code, ready.json()["code"]) == (503, "WarmingError")
             assert ready.headers["retry-after"] == "1"
-            assert httpx.get(f"{url}/livez").status_code == 200
-            assert httpx.post(f"{url}/v1/search", json={"query": "tokens"}).status_code == 200
+            assert started.client.get("/livez").status_code == 200
+            assert started.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
             release.set()
-            wait_until_ready(url)
+            wait_until_ready(started)
         finally:
             release.set()
-            server.should_exit = True
-            thread.join()
     assert queries == ["A bucket holds at most fifty tokens."]
     failures = [record for record in caplog.records if record.getMessage() == "warming failed"]
     assert [str(record.exc_info[1]) for record in failures if record.exc_info] == ["no such model"]
