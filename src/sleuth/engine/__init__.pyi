@@ -4,6 +4,7 @@ from sleuth.engine.contents import DocumentPage as DocumentPage
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.importing import import_chroma as import_chroma
+from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.selection import Count as Count
 from sleuth.engine.selection import Facet as Facet

@@ -442,7 +442,7 @@ class Contents:
         """Return the metadata keys of the documents that match a filter, by name, with the types of their values."""
         tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
-            return self.searchers_of(snapshot).select(snapshot, tree).metadata_keys()
+            return self.searchers_of(snapshot).metadata_keys(snapshot, tree)
 
 
 def _until_cancelled(progress: Callable[..., None] | None) -> Callable[..., None] | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sleuth.dense import DenseLeg, DenseSearcher
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.ranking import Asked
-    from sleuth.engine.selection import Selection
+    from sleuth.engine.selection import MetadataKey, Selection
     from sleuth.filters import Filter
     from sleuth.lexical import Corpus
     from sleuth.store import Bitmap, Hits, IndexSnapshot, Row
@@ -84,6 +84,8 @@ class Searchers:
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
         self._fulfilled: dict[tuple[QueryCondition, ...], NDArray[np.int64]] = {}
         self._key_names: dict[Filter | None, frozenset[str]] = {}
+        self._metadata_keys: dict[Filter | None, list[MetadataKey]] = {}
+        self._documents: NDArray[np.int64] | None = None
         self.legs = LEGS if dense is not None else LEGS[:1]
 
     def within(self, corpus: Corpus, snapshot: IndexSnapshot) -> Searchers:
@@ -155,6 +157,21 @@ class Searchers:
 
         among = None if query is None else self.matching(query, tree)
         return Selection(snapshot, self, tree, among=among)
+
+    def document_keys(self, snapshot: IndexSnapshot) -> NDArray[np.int64]:
+        """Keys of all documents, ascending, shape (documents,)."""
+        if self._documents is None:
+            self._documents = snapshot.document_keys()
+        return self._documents
+
+    def metadata_keys(self, snapshot: IndexSnapshot, tree: Filter | None) -> list[MetadataKey]:
+        """Return the metadata keys of the documents that match a filter."""
+        keys = self._metadata_keys.get(tree)
+        if keys is None:
+            if len(self._metadata_keys) >= ALIGNED:
+                self._metadata_keys.clear()
+            keys = self._metadata_keys[tree] = self.select(snapshot, tree).metadata_keys()
+        return list(keys)
 
     def key_names(self, snapshot: IndexSnapshot, scope: Filter | None) -> frozenset[str]:
         """Return the metadata keys of what a filter lets through."""

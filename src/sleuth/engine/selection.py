@@ -95,7 +95,7 @@ class Selection:
         self._snapshot = snapshot
         self._filter = filter
         self._is_partial = among is not None
-        self.documents = snapshot.document_keys()
+        self.documents = searchers.document_keys(snapshot)
         views = snapshot.segments("columns")
         bitmaps = [None] * len(views) if filter is None else searchers.columns.bitmap(filter)
         self._parts: list[_Part] = []
@@ -144,8 +144,7 @@ class Selection:
                 continue
             rows, codes = scalar_rows(column, part.rows)
             owners = part.owners[np.searchsorted(part.rows, rows)]
-            pairs = np.unique(np.stack((codes, owners)), axis=1)
-            used, documents = np.unique(pairs[0], return_counts=True)
+            used, documents = _documents_of(codes, owners, len(self.documents))
             for value, number in zip(values_of(column, used), documents.tolist(), strict=True):
                 totals[type(value), value] += number  # all passages of a document are in one segment
         facets = [Facet(value, documents) for (_, value), documents in totals.items()]
@@ -158,17 +157,35 @@ class Selection:
         keys = []
         for name in names:
             types: dict[str, None] = {}
-            owners: list[NDArray[np.int64]] = []
+            is_owner = np.zeros(len(self.documents), np.bool_)
             for part in self._parts:
                 check_cancelled()
                 column = read_column(part.view, name)
                 for kind, rows in (kinds_of(column, part.rows) if column else {}).items():
                     is_object = kind == "bare" and any(other.startswith(f"{name}.") for other in names)
                     types["object" if is_object else "array" if kind == "bare" else kind] = None
-                    owners.append(part.owners[np.searchsorted(part.rows, rows)])
-            if owners:
-                keys.append(MetadataKey(name, tuple(types), len(np.unique(np.concatenate(owners)))))
+                    is_owner[part.owners[np.searchsorted(part.rows, rows)]] = True
+            if types:
+                keys.append(MetadataKey(name, tuple(types), int(np.count_nonzero(is_owner))))
         return keys
+
+
+def _documents_of(
+    codes: NDArray[np.int64], owners: NDArray[np.int64], documents: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return each code that occurs, ascending, and how many documents have it; both of shape (codes that occur,).
+
+    A document with a code in several passages counts once. Sorting takes a tenth of the time of `np.unique`.
+
+    Args:
+        codes, owners: of each passage, shape (passages,).
+        documents: how many there are; owners are below.
+    """
+    pairs = codes.astype(np.int64) * documents + owners
+    pairs.sort()
+    distinct = pairs[np.append(True, pairs[1:] != pairs[:-1])] // documents if len(pairs) else pairs
+    firsts = np.flatnonzero(np.append(True, distinct[1:] != distinct[:-1])) if len(distinct) else distinct
+    return distinct[firsts], np.diff(np.append(firsts, len(distinct)))
 
 
 def unknown_keys(

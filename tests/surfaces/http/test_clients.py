@@ -11,8 +11,9 @@ import httpx
 import openai
 import pytest
 
-from sleuth import Engine
-from sleuth.surfaces.http import add_key, unit_score
+from sleuth import Document, Engine
+from sleuth.engine import score_hits
+from sleuth.surfaces.http import add_key
 
 from .conftest import Local, make_index, serving
 
@@ -151,12 +152,23 @@ def test_open_webui_reranks(served: tuple[Local, str]) -> None:
     assert answer.json()["usage"]["total_tokens"] > 0
 
 
-def test_unit_scores_are_a_fixed_monotone_map(tmp_path: Path) -> None:
-    """The map sends -1, 0, 1 and 3 always to the same numbers, keeps the order and stays in 0 to 1."""
-    assert [unit_score(score) for score in (-1.0, 0.0, None, 1.0, 3.0)] == [0, 0, 0, 0.5, 0.75]
-    ladder = [unit_score(n / 10) for n in range(100)]
-    assert ladder == sorted(set(ladder))
-    assert unit_score(1e308) <= 1
-    with Engine.open(make_index(tmp_path / "index")) as engine:
-        scores = [unit_score(item.score) for item in engine.retrieve("tokens", k=3)]
-    assert scores == sorted(scores, reverse=True)
+def test_scores_do_not_depend_on_other_hits(tmp_path: Path) -> None:
+    """A passage has the same score alone and among others that match better."""
+    query = "how often are tokens refilled"
+    texts = ("Tokens are refilled every second.", "A bucket holds tokens.", "Cats sleep most of the day.")
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(Document(text, {"kind": f"k{n}"}, id=f"d{n}") for n, text in enumerate(texts))
+
+        def scores(filter: str | None) -> dict[str, float]:
+            hits = engine.retrieve(query, k=3, explain=True, filter=filter)
+            return dict(zip([hit.id for hit in hits], score_hits(engine, query, hits), strict=True))
+
+        among = scores(None)
+        assert 1 > among["d0#0"] > among["d1#0"] > among["d2#0"] >= 0
+        for n in range(3):
+            assert scores(f"kind:k{n}") == {f"d{n}#0": pytest.approx(among[f"d{n}#0"])}
+        assert score_hits(engine, "", []) == []
+    with Engine.open(tmp_path / "words", create=True, embedder="") as engine:
+        engine.add([Document(texts[0], id="d0")])
+        hits = engine.retrieve("tokens refilled", explain=True)
+        assert 0 < score_hits(engine, "tokens refilled", hits)[0] < 1

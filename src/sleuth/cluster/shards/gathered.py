@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sleuth.cluster.shards.snapshot import GatheredSnapshot
     from sleuth.dense import DenseLeg
-    from sleuth.engine import Asked, QueryCondition
+    from sleuth.engine import Asked, MetadataKey, QueryCondition
     from sleuth.filters import Filter
     from sleuth.lexical import LexicalLeg
     from sleuth.remote import Deadline
@@ -155,6 +155,10 @@ class GatheredSearchers:
     ) -> GatheredSelection:
         """The rows of all shards that match a filter and hold a word of the query, to be counted."""
         return GatheredSelection(snapshot, tree, query)
+
+    def metadata_keys(self, snapshot: GatheredSnapshot, tree: Filter | None) -> list[MetadataKey]:
+        """Return the metadata keys of the documents of all shards that match a filter."""
+        return self.select(snapshot, tree).metadata_keys()
 
     def key_names(self, snapshot: GatheredSnapshot, scope: Filter | None) -> frozenset[str]:
         """The metadata keys of what a filter lets through."""

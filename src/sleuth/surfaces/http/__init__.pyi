@@ -5,7 +5,6 @@ from sleuth.surfaces.http.keys import add_key as add_key
 from sleuth.surfaces.http.keys import read_entries as read_entries
 from sleuth.surfaces.http.keys import remove_key as remove_key
 from sleuth.surfaces.http.problems import Refusal as Refusal
-from sleuth.surfaces.http.scores import unit_score as unit_score
 from sleuth.surfaces.http.server import address_of as address_of
 from sleuth.surfaces.http.server import bind as bind
 from sleuth.surfaces.http.server import build_server as build_server

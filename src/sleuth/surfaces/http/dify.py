@@ -15,8 +15,8 @@ from sleuth.filters import all_of as every
 from sleuth.surfaces.http.answers import json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
-from sleuth.surfaces.http.scores import unit_score
-from sleuth.surfaces.http.search import MOST_QUERY, SearchRequest, retrieve
+from sleuth.surfaces.http.scores import scored_hits
+from sleuth.surfaces.http.search import MOST_QUERY
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 router = APIRouter(tags=["Dify"], route_class=JsonRoute)
@@ -112,17 +112,16 @@ async def retrieval(body: RetrievalRequest, call: CurrentCall) -> Response:
 
 def _records(body: RetrievalRequest, call: Call) -> list[dict[str, Any]]:
     setting = body.retrieval_setting
-    request = SearchRequest(query=body.query, k=setting.top_k)
-    ranking = retrieve(request, call, setting.top_k, filter=_filter(body.metadata_condition, call))
+    tree = _filter(body.metadata_condition, call)
+    hits = scored_hits(body.query, setting.top_k, tree, call, least=setting.score_threshold)
     return [
         {
             "content": item.text,
-            "score": unit_score(item.score),
+            "score": score,
             "title": str(item.metadata.get("title") or item.metadata.get("source") or item.id),
             "metadata": item.metadata,
         }
-        for item in ranking
-        if unit_score(item.score) >= setting.score_threshold
+        for item, score in hits
     ]
 
 

@@ -15,8 +15,8 @@ from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
-from sleuth.surfaces.http.scores import unit_score
-from sleuth.surfaces.http.search import MOST_QUERY, SearchRequest, retrieve
+from sleuth.surfaces.http.scores import scored_hits
+from sleuth.surfaces.http.search import MOST_QUERY
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
@@ -115,29 +115,34 @@ async def search_vector_store(
         )
     queries = [body.query] if isinstance(body.query, str) else body.query
     tree = body.filters.tree() if body.filters else None
-    request = SearchRequest(query=" ".join(queries)[:MOST_QUERY], k=body.max_num_results)
-    ranking = await call.read(retrieve, request, call, body.max_num_results, filter=tree)
     options = body.ranking_options or RankingOptions()
-    least = options.score_threshold or 0.0
+    hits = await call.read(
+        scored_hits,
+        " ".join(queries)[:MOST_QUERY],
+        body.max_num_results,
+        tree,
+        call,
+        least=options.score_threshold or 0.0,
+    )
     return json_response(
         {
             "object": "vector_store.search_results.page",
             "search_query": queries,
-            "data": [_hit(item) for item in ranking if unit_score(item.score) >= least],
+            "data": [_hit(item, score) for item, score in hits],
             "has_more": False,
             "next_page": None,
         }
     )
 
 
-def _hit(item: RetrievedItem) -> dict[str, Any]:
+def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
     document = item.id.rpartition("#")[0] or item.id
     source = str(item.metadata.get("source") or document)
     scalars = {k: v for k, v in item.metadata.items() if isinstance(v, str | int | float | bool)}
     return {
         "file_id": document,
         "filename": PurePath(source).name or source,
-        "score": unit_score(item.score),
+        "score": score,
         "attributes": scalars,
         "content": [{"type": "text", "text": item.text}],
     }

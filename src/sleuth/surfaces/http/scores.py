@@ -1,13 +1,34 @@
-"""Scores between 0 and 1 for clients that expect them there."""
+"""Hits with scores between 0 and 1, for clients that expect them there."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
 
-def unit_score(score: float | None) -> float:
-    """Map a score to 0 up to 1: `s / (1 + s)`, and 0 for a negative score or none.
+from sleuth.surfaces.http.search import SearchRequest, retrieve
 
-    The map is fixed: the same score always gives the same number, a higher one never a lower number. It does not look
-    at the other hits of an answer.
+if TYPE_CHECKING:
+    from sleuth.filters import Filter
+    from sleuth.surfaces.http.service import Call
+    from sleuth.types import RetrievedItem
+
+
+class ScoredHit(NamedTuple):
+    """A passage with its score from 0 to 1."""
+
+    item: RetrievedItem
+    score: float
+
+
+def scored_hits(
+    query: str, k: int, filter: Filter | None, call: Call, *, least: float = 0.0
+) -> list[ScoredHit]:
+    """The engine's best `k` passages by `sleuth.engine.score_hits`, best first, without those below `least`.
+
+    The engine's own scores are scaled by the hits of one query, so that they do not compare with those of another.
     """
-    value = max(0.0, score or 0.0)
-    return value / (1.0 + value)
+    from sleuth.engine import score_hits
+
+    ranking = retrieve(SearchRequest(query=query, k=k, explain=True), call, k, filter=filter)
+    scores = score_hits(call.engine, query, ranking)
+    hits = [ScoredHit(item, score) for item, score in zip(ranking, scores, strict=True) if score >= least]
+    return sorted(hits, key=lambda hit: -hit.score)
