@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sleuth.compose import SHARED_THREADS, SharedThreads, run_slices
 from sleuth.errors import ArgumentError
+from tests.waiting import wait_until
 
 
 def answer(value: int, after: float = 0.0) -> Callable[[], list[int]]:
@@ -29,17 +30,7 @@ def failing(error: BaseException) -> Callable[[], list[int]]:
     return run
 
 
-def threads_end(limit: int, seconds: float = 10.0) -> bool:
-    """Whether the number of threads falls to `limit` in time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if threading.active_count() <= limit:
-            return True
-        time.sleep(0.02)
-    return False
-
-
-@given(st.permutations(range(4)), st.sampled_from([None, 5.0]))
+@given(st.permutations(range(4)), st.sampled_from([None, 60.0]))
 def test_order(order: list[int], deadline: float | None) -> None:
     """Values and reports come in the order of the slices, whichever answers first."""
     slices = {str(n): answer(n, after=n * 0.0005) for n in order}
@@ -53,7 +44,7 @@ def test_no_slices() -> None:
     assert run_slices({}) == ({}, [])
 
 
-@pytest.mark.parametrize("deadline", [None, 5.0])
+@pytest.mark.parametrize("deadline", [None, 60.0])
 @pytest.mark.parametrize("name", ["bad", "last"])
 def test_failure(deadline: float | None, name: str) -> None:
     """A slice that raises is reported with its exception, and the others answer."""
@@ -67,11 +58,11 @@ def test_failure(deadline: float | None, name: str) -> None:
 
 def test_silent_failure() -> None:
     """An exception without a message is reported by its type; SystemExit in a thread hangs nobody."""
-    _, reports = run_slices({"a": failing(SystemExit()), "b": failing(KeyError())}, deadline=5)
+    _, reports = run_slices({"a": failing(SystemExit()), "b": failing(KeyError())}, deadline=60)
     assert [r.error for r in reports] == ["SystemExit", "KeyError"]
 
 
-@pytest.mark.parametrize("deadline", [None, 5.0])
+@pytest.mark.parametrize("deadline", [None, 60.0])
 @pytest.mark.parametrize("error", [SystemExit(1), GeneratorExit(), asyncio.CancelledError()])
 def test_a_slice_ends_nothing_but_itself(error: BaseException, deadline: float | None) -> None:
     """What would end the program is the failure of its slice, wherever that stands."""
@@ -90,15 +81,12 @@ def test_interrupt() -> None:
 def test_abandoned() -> None:
     """A slice past its deadline is abandoned: the call returns in time with what the others found."""
     release = threading.Event()
-    slices = {"stuck": lambda: [int(release.wait(30))], "quick": answer(2)}
-    started = time.monotonic()
-    results, reports = run_slices(slices, deadline=0.2)
-    waited = time.monotonic() - started
+    slices = {"stuck": lambda: [int(release.wait(600))], "quick": answer(2)}
+    results, reports = run_slices(slices, deadline=2.0)
     release.set()
     assert results == {"quick": [2]}
     assert [r.status for r in reports] == ["abandoned", "ok"]
-    assert reports[0].error == "no answer within 0.2 s"
-    assert waited < 5
+    assert reports[0].error == "no answer within 2 s"
 
 
 def test_late_answer_is_discarded() -> None:
@@ -106,13 +94,13 @@ def test_late_answer_is_discarded() -> None:
     release, ended = threading.Event(), threading.Event()
 
     def late() -> list[int]:
-        release.wait(30)
+        release.wait(600)
         ended.set()
         return [1]
 
     results, reports = run_slices({"late": late}, deadline=0.01)
     release.set()
-    assert ended.wait(10)
+    assert ended.wait(60)
     assert results == {}
     assert reports[0].status == "abandoned"
 
@@ -145,7 +133,7 @@ def test_context_variables() -> None:
     """Slices see the caller's context variables."""
     request: ContextVar[str] = ContextVar("request")
     request.set("r1")
-    results, _ = run_slices({"a": request.get, "b": request.get}, deadline=5)
+    results, _ = run_slices({"a": request.get, "b": request.get}, deadline=60)
     assert results == {"a": "r1", "b": "r1"}
 
 
@@ -157,9 +145,9 @@ def test_no_thread_left() -> None:
         if n % 100 == 0:
             run_slices({"a": answer(1), "stuck": lambda: [int(release.wait())]}, deadline=0.001)
         else:
-            run_slices({"a": answer(1), "b": answer(2)}, deadline=5)
+            run_slices({"a": answer(1), "b": answer(2)}, deadline=60)
     release.set()
-    assert threads_end(before)
+    wait_until(lambda: threading.active_count() <= before)
 
 
 def test_stuck_slices_hold_up_nobody() -> None:
@@ -167,7 +155,7 @@ def test_stuck_slices_hold_up_nobody() -> None:
     release = threading.Event()
     for _ in range(100):
         run_slices({"stuck": lambda: [int(release.wait())]}, deadline=0.001)
-    results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=10)
+    results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=60)
     release.set()
     assert results == {"a": [1], "b": [2]}
 
@@ -176,15 +164,15 @@ def test_nested() -> None:
     """Slices may run slices."""
 
     def inner(n: int) -> Callable[[], int]:
-        return lambda: sum(run_slices({"x": lambda: n, "y": lambda: 1}, deadline=10)[0].values())
+        return lambda: sum(run_slices({"x": lambda: n, "y": lambda: 1}, deadline=60)[0].values())
 
-    results, _ = run_slices({str(n): inner(n) for n in range(20)}, deadline=10)
+    results, _ = run_slices({str(n): inner(n) for n in range(20)}, deadline=60)
     assert results == {str(n): n + 1 for n in range(20)}
 
 
 def test_threads_wait_for_the_next_job() -> None:
     """A worker runs the next job in the same thread, and ends when none comes."""
-    workers = SharedThreads(idle_seconds=0.3)
+    workers = SharedThreads(idle_seconds=60.0)
     seen: list[int] = []
 
     def note(done: threading.Event) -> None:
@@ -192,24 +180,26 @@ def test_threads_wait_for_the_next_job() -> None:
         done.set()
 
     before = threading.active_count()
-    for _ in range(3):
+    for number in range(4):
+        if number == 3:
+            workers._idle_seconds = 0.0  # after this job
         done = threading.Event()
         workers.submit(partial(note, done))
-        assert done.wait(10)
-        time.sleep(0.02)
-    assert len(seen) == 3
+        assert done.wait(60)
+        wait_until(lambda: workers._idle or threading.active_count() <= before)
+    assert len(seen) == 4
     assert len(set(seen)) == 1
-    assert threads_end(before)
+    wait_until(lambda: threading.active_count() <= before)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_fork() -> None:
     """A forked child does not hand jobs to threads that only its parent has."""
-    run_slices({"a": answer(1), "b": answer(2)}, deadline=5)
-    assert SHARED_THREADS._idle  # the parent has threads waiting
+    run_slices({"a": answer(1), "b": answer(2)}, deadline=60)
+    wait_until(lambda: SHARED_THREADS._idle)  # the parent has threads waiting
     child = os.fork()
     if child == 0:
-        results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=20)
+        results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=60)
         os._exit(0 if len(results) == 2 else 1)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -24,7 +23,7 @@ class Slow:
 
     def embed_query(self, text: str) -> list[float]:
         self.asked.set()
-        self.release.wait(10)
+        self.release.wait(600)
         return [1.0, 0.0]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -47,12 +46,10 @@ def engine(tmp_path: Path, slow: Slow) -> Iterator[Engine]:
 
 def test_a_late_leg_is_abandoned(engine: Engine) -> None:
     """The words answer while the embedder is still waited for; the report says so."""
-    started = time.monotonic()
-    ranking = engine.retrieve("tokens", deadline=0.2)
-    assert time.monotonic() - started < 5
+    ranking = engine.retrieve("tokens", deadline=2.0)
     assert [item.id for item in ranking] == ["limits.md#0"]
     assert [(part.name, part.status, part.error) for part in ranking.failures] == [
-        ("dense", "abandoned", "no answer within 0.2 s")
+        ("dense", "abandoned", "no answer within 2 s")
     ]
 
 

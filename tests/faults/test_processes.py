@@ -13,8 +13,10 @@ from tests.faults.adder import LEGS, legs
 from tests.faults.proof import ROOT
 from tests.store.words import contents, faults, put
 
-SECONDS = float(os.environ.get("SLEUTH_SECONDS", "6"))
+SECONDS = float(os.environ.get("SLEUTH_SECONDS", "2"))
 STAMPED = 5
+LEAST = 4
+"""Commits of each writer and snapshots of each reader, also where the machine is too busy for them in that time."""
 
 
 def write(path: str, name: str, seconds: float) -> None:
@@ -23,8 +25,8 @@ def write(path: str, name: str, seconds: float) -> None:
     count = 0
     with Store.open(path) as store:
         store.attach(legs())
-        while time.monotonic() < deadline:
-            with store.writer(timeout=30) as writer:
+        while count < LEAST or time.monotonic() < deadline:
+            with store.writer(timeout=60) as writer:
                 count += 1
                 for i in range(STAMPED):
                     put(writer, f"shared-{i}", f"{name} {count}", f"{count} {name}")
@@ -41,7 +43,7 @@ def read(path: str, seconds: float) -> None:
     seen: dict[int, dict[str, str]] = {}
     with Store.open(path) as store:
         store.attach(legs())
-        while time.monotonic() < deadline:
+        while count < LEAST or time.monotonic() < deadline:
             with store.reader() as snapshot:
                 texts = contents(snapshot, LEGS[0])
                 assert contents(snapshot, LEGS[1]) == texts
@@ -71,10 +73,10 @@ def test_two_writers_and_four_readers(tmp_path: Path) -> None:
         )
         for task in tasks
     ]  # fmt: skip
-    done = [process.communicate(timeout=SECONDS * 10 + 60) for process in processes]
+    done = [process.communicate(timeout=SECONDS * 10 + 240) for process in processes]
     assert [process.returncode for process in processes] == [0] * 6, "\n".join(error for _, error in done)
     written, counted = sum(int(out) for out, _ in done[:2]), [int(out) for out, _ in done]
-    assert min(counted) > 3
+    assert min(counted) >= LEAST
     with Store.open(path) as store:
         assert store.attach(legs()) == []
         assert store.version == written

@@ -113,7 +113,7 @@ def test_bombs(text: str) -> None:
     tracemalloc.stop()
     assert len(str(fields)) < 200_000
     assert peak < 100e6
-    assert seconds < 2
+    assert seconds < 60, "it takes a fraction of a second where nothing else runs"
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_an_error_that_drips_is_an_error_in_time() -> None:
     """The text of an error is waited for no longer than an answer is."""
     head = b"HTTP/1.1 404 No\r\nContent-Length: 60000\r\n\r\n"
     with raw_server(head, b"a") as url, pytest.raises(GenerationError, match="answered 404: aa"):
-        Ollama("m", url, timeout=0.4).complete("x")
+        Ollama("m", url, timeout=2).complete("x")
 
 
 def test_blank_lines_are_no_progress() -> None:
@@ -143,7 +143,7 @@ def test_a_length_that_is_no_number() -> None:
     body = b'{"response": "well", "done": true}'
     head = b"HTTP/1.1 200 OK\r\nContent-Length: \xb2\r\nConnection: close\r\n\r\n" + body
     with raw_server(head, b"") as url:
-        assert Ollama("m", url, timeout=5).complete("x") == "well"
+        assert Ollama("m", url, timeout=60).complete("x") == "well"
 
 
 @pytest.mark.parametrize("url", ["http://[bad", "https://user:secret@host/v1", "ftp://host"])

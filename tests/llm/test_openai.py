@@ -9,7 +9,6 @@ import traceback
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
 
@@ -22,6 +21,7 @@ from sleuth.remote import in_thread
 from sleuth.testing.faults import FaultServer
 from sleuth.testing.ollama import embed
 from sleuth.testing.serving import LocalServer, Reply, Request
+from tests.waiting import wait_until
 
 KEY = "sk-very-secret"
 
@@ -72,7 +72,7 @@ def server() -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def generator(server: OpenAIServer) -> OpenAIGenerator:
-    return OpenAIGenerator("gpt-x", f"{server.url}/v1", api_key=KEY, timeout=5, options={"temperature": 0})
+    return OpenAIGenerator("gpt-x", f"{server.url}/v1", api_key=KEY, timeout=60, options={"temperature": 0})
 
 
 def test_complete_and_stream(server: OpenAIServer, generator: OpenAIGenerator) -> None:
@@ -278,9 +278,5 @@ def test_a_cancelled_request_ends(server: OpenAIServer, monkeypatch: pytest.Monk
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(in_thread(ask), 0.2)
 
-        started = monotonic()
         asyncio.run(impatient())
-        assert monotonic() - started < 5
-        while not ended and monotonic() - started < 5:
-            sleep(0.01)
-        assert ended
+        wait_until(lambda: ended)

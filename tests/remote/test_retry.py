@@ -30,7 +30,7 @@ class Failing:
 
 
 def run(attempt: Failing, retries: int = 3, again: Again | None = Again(), **more: object) -> str:  # noqa: B008
-    values: dict[str, object] = {"base": 0.0001, "deadline": Deadline(5.0), **more}
+    values: dict[str, object] = {"base": 0.0001, "deadline": Deadline(60.0), **more}
     return retry.call(attempt, again=lambda error: again, retries=retries, **values)  # type: ignore[arg-type]
 
 
@@ -90,14 +90,14 @@ def test_no_wait_past_the_deadline() -> None:
     attempt = Failing(9)
     started = monotonic()
     with pytest.raises(ConnectionError):
-        run(attempt, again=Again(after=10.0), deadline=Deadline(5.0))
-    assert (attempt.calls, monotonic() - started < 4.0) == (1, True)
+        run(attempt, again=Again(after=600.0), deadline=Deadline(300.0))
+    assert (attempt.calls, monotonic() - started < 200.0) == (1, True)
     cancellation = Cancellation()
     deadline = Deadline(60.0, cancellation)
     waiting = Thread(target=deadline.sleep, args=(60.0,))
     waiting.start()
     cancellation.cancel()
-    waiting.join(5.0)
+    waiting.join(30.0)
     assert not waiting.is_alive()
     assert deadline.passed()
 
@@ -118,6 +118,6 @@ def test_unreadable_retry_after(text: str | None) -> None:
 def test_retry_after() -> None:
     """A number of seconds, or a date; one that is over is 0."""
     assert retry.retry_after(" 7 ") == 7.0
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
-    assert 50 < (retry.retry_after(soon) or 0) <= 60
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=3600), usegmt=True)
+    assert 3000 < (retry.retry_after(soon) or 0) <= 3600
     assert retry.retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0

@@ -1,0 +1,28 @@
+"""Waits for conditions, and bounds on time that hold on a busy machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Return once a condition holds.
+
+    Raises:
+        AssertionError: it does not hold within so many seconds.
+    """
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"the condition did not hold within {seconds:g} s"
+        time.sleep(0.01)
+
+
+def latest(deadline: float) -> float:
+    """Return the seconds that a call with a deadline may take.
+
+    These are a minute more than its deadline, since other programs may use the machine; with SLEUTH_EXACT_TIMES
+    (`make campaigns`), a tenth more and what it takes to wake a thread.
+    """
+    return deadline * 1.1 + 0.3 if "SLEUTH_EXACT_TIMES" in os.environ else deadline + 60.0
