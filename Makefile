@@ -48,8 +48,9 @@ $(VENV)-bench/.installed: pyproject.toml setup.py
 	touch $@
 
 campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, failing calls, 5,000 runs of the engine's model, 10,000 filters
-	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
+	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
 		tests/faults tests/code/test_workers.py tests/test_engine_model.py tests/testing/test_filters_agree.py
+	SLEUTH_EXACT_TIMES=1 $(BIN)/python -m pytest tests/web/test_web_faults.py tests/knowledge_base/test_slices_matrix.py
 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree
 	SLEUTH_EXPLORE=1 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest tests/testing/test_filters_agree.py

@@ -23,7 +23,7 @@ def sleuth(*arguments: str, cwd: Path, limit: str = "") -> subprocess.CompletedP
     if limit:
         command = ["sh", "-c", f'{limit}; exec "$@"', "sh", *command]
     env = {name: value for name, value in os.environ.items() if name != "SLEUTH_INDEX"}
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture

@@ -173,7 +173,7 @@ def test_uses_that_nobody_can_tell(place: Path) -> None:
     charge = answer(place, "impact", "PaymentProcessor.charge")
     assert {use["text"] for use in charge["uncertain"]} >= {"if stripe.charge(self.key, order.total):"}
     listed = run(place, "impact", "PaymentProcessor.charge")
-    assert f"{len(charge['uncertain'])} uses of charge may mean it too" in listed.stderr
+    assert f"{len(charge['uncertain'])} more uses of charge may refer to it" in listed.stderr
     assert "stripe.charge" in listed.stdout
 
 

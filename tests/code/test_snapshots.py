@@ -219,16 +219,21 @@ def test_a_killed_run_leaves_the_last_snapshot(tmp_path: Path, git: Git) -> None
         done = index_path(storage, git.root)
     killed = git.commit({f"m{i}.py": "def f():\n" + "    x = 1\n" * 300 for i in range(400)})
     code = (
-        "from sleuth.code import index_path\nfrom sleuth.engine.codebase import open_code\n"
+        "import sys\nfrom sleuth.code import index_path\nfrom sleuth.code.repository import WorktreeSource\n"
+        "from sleuth.engine import open_code\nread = WorktreeSource.read\n"
+        "def read_some(source, files):\n"
+        "    yield from read(source, files[:100])\n"
+        "    print('reading', flush=True)\n"
+        "    sys.stdin.read()\n"
+        "WorktreeSource.read = read_some\n"
         f"index_path(open_code({str(index)!r}), {str(git.root)!r}, workers=1)"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
-    with open_code(index) as storage:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and not any(
-            s.status == "indexing" for s in storage.snapshots(done.repository)
-        ):
-            time.sleep(0.01)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
+    with process, open_code(index) as storage:
+        assert process.stdout is not None and process.stdout.readline() == b"reading\n"
+        assert "indexing" in {s.status for s in storage.snapshots(done.repository)}
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         assert opened(storage, done.repository).info.id == done.snapshot

@@ -192,7 +192,7 @@ def test_an_index_of_code_alone(place: Path, tmp_path: Path) -> None:
 def run(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "sleuth", *arguments],
-        capture_output=True, text=True, cwd=place, env={**os.environ, **environment}, check=False, timeout=120,
+        capture_output=True, text=True, cwd=place, env={**os.environ, **environment}, check=False, timeout=300,
     )  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def test_at_a_shell_documents_are_the_default(place: Path) -> None:
     assert run(place, "search", "--in", "docs", "--leg", "lexical", "ledger").returncode == 0
     refused = run(place, "search", "--in", "docs", "--in", "code", "--leg", "lexical", "ledger")
     assert refused.returncode == 2
-    assert "legs must be left out with --in" in refused.stderr
+    assert "legs must be omitted with --in" in refused.stderr
     unknown = run(place, "search", "--in", "books", "ledger")
     assert unknown.returncode == 2
     assert "docs, code, code:REPOSITORY, web, kb:ID" in unknown.stderr

@@ -20,7 +20,7 @@ def trace(calls: str, path: Path, tmp_path: Path, *more: str, last: int = 6) -> 
     log, adder = tmp_path / "trace", command(path, 0, last, 3)
     done = subprocess.run(
         [str(STRACE), "-f", "-y", "-o", str(log), "-e", f"trace={calls}", *more, *adder, "files", "unmerged"],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     if "ptrace" in done.stderr and "not permitted" in done.stderr:
         pytest.skip("strace may not trace here")

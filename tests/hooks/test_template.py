@@ -44,7 +44,7 @@ def test_the_template_installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     site = tmp_path / "site"
     install = ["install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(site)]
     subprocess.run(
-        [sys.executable, "-m", "pip", *install, str(tmp_path / "template")], check=True, timeout=120
+        [sys.executable, "-m", "pip", *install, str(tmp_path / "template")], check=True, timeout=300
     )
     monkeypatch.syspath_prepend(str(site))
     with Engine.open(tmp_path / "index", create=True) as engine:

@@ -18,7 +18,7 @@ KB, DS = "KB12345678", "DS12345678"
 def sleuth(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "sleuth", *arguments],
-        capture_output=True, text=True, cwd=cwd, env={**os.environ, "NO_COLOR": "1"}, check=False, timeout=60,
+        capture_output=True, text=True, cwd=cwd, env={**os.environ, "NO_COLOR": "1"}, check=False, timeout=300,
     )  # fmt: skip
 
 

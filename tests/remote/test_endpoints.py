@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Thread
 from time import monotonic
 
@@ -59,10 +60,13 @@ def test_turns_are_taken_in_order() -> None:
     def caller(number: int) -> None:
         turns[number] = pace.wait(Deadline(60.0))
 
+    def has_arrived(number: int) -> bool:
+        return len(turns) + len(pace._queue) > number
+
     threads = [Thread(target=caller, args=(number,)) for number in range(8)]
-    for number, thread in enumerate(threads, 1):
+    for number, thread in enumerate(threads):
         thread.start()
-        wait_until(lambda number=number: len(turns) + len(pace._queue) >= number)
+        wait_until(partial(has_arrived, number))
     for thread in threads:
         thread.join(60.0)
     assert sorted(turns, key=lambda number: turns[number]) == list(range(8))

@@ -489,7 +489,7 @@ def test_the_second_writer_is_told_who_holds_the_lock(store: Store) -> None:
         entered = threading.Event()
 
         def wait() -> None:
-            with store.writer(timeout=10) as second:
+            with store.writer(timeout=60) as second:
                 entered.set()
                 put(second, "b", "two")
 
@@ -534,7 +534,7 @@ def test_a_fork_does_not_take_the_lock_along(store: Store) -> None:
             os.read(hold[0], 1)
             os._exit(0)
         os.read(ready[0], 1)
-    with store.writer(timeout=1) as writer:
+    with store.writer(timeout=60) as writer:
         put(writer, "b", "two")
     os.write(hold[1], b"x")
     os.waitpid(child, 0)

@@ -8,12 +8,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from sleuth.surfaces.cli.index import CtrlC
+from tests.waiting import wait_until
 
 GUIDE = """# Guide
 
@@ -45,7 +45,7 @@ def sleuth(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complet
         cwd=cwd,
         env={**env, "COLUMNS": "80", "NO_COLOR": "1", **environment},
         check=False,
-        timeout=120,
+        timeout=300,
     )
 
 
@@ -254,11 +254,9 @@ def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path)
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    while not (tmp_path / ".sleuth" / "record.sqlite").exists():
-        time.sleep(0.01)
-    time.sleep(0.5)
+    wait_until((tmp_path / ".sleuth" / "record.sqlite").exists)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=120)
+    process.communicate(timeout=300)
     assert process.returncode == 130
     assert sleuth("doctor", cwd=tmp_path).returncode == 0
     done = json.loads(sleuth("index", "many", "--json", cwd=tmp_path).stdout)

@@ -20,7 +20,7 @@ def sleuth(*arguments: str, cwd: Path, url: str, key: str = "tvly-local") -> sub
     }
     return subprocess.run(
         [sys.executable, "-m", "sleuth", "web", *arguments],
-        capture_output=True, text=True, cwd=cwd, env={**os.environ, **mine}, check=False, timeout=60,
+        capture_output=True, text=True, cwd=cwd, env={**os.environ, **mine}, check=False, timeout=300,
     )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def test_the_web_beside_the_index(server: TavilyServer, tmp_path: Path) -> None:
         environment = {**os.environ, **mine, "TAVILY_API_KEY": key, "XDG_CACHE_HOME": str(tmp_path / key)}
         done = subprocess.run(
             [sys.executable, "-c", code.replace("'ix'", f"'{key}'")],
-            capture_output=True, text=True, cwd=tmp_path, env=environment, check=True, timeout=60,
+            capture_output=True, text=True, cwd=tmp_path, env=environment, check=True, timeout=300,
         )  # fmt: skip
         assert told in done.stdout
         assert "home#" in done.stdout or "'home" in done.stdout
@@ -98,7 +98,7 @@ def test_asking_index_and_web(server: TavilyServer, tmp_path: Path) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "sleuth", *arguments],
-            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **mine}, check=False, timeout=60,
+            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **mine}, check=False, timeout=300,
         )  # fmt: skip
 
     assert run("index", "home.txt").returncode == 0

@@ -36,7 +36,7 @@ class Server:
 
     def __init__(self, process: subprocess.Popen[str], url: str) -> None:
         self.process, self.url = process, url
-        self.client = httpx.Client(base_url=url, timeout=30)
+        self.client = httpx.Client(base_url=url, timeout=60)
 
     @property
     def port(self) -> int:
@@ -46,7 +46,7 @@ class Server:
         """End the process; returns its log."""
         self.client.close()
         self.process.send_signal(number)
-        _, log = self.process.communicate(timeout=40)
+        _, log = self.process.communicate(timeout=120)
         return log
 
 
@@ -64,7 +64,7 @@ def running(index: Path, *options: str, **variables: str) -> Iterator[Server]:
     line = process.stderr.readline()
     match = re.search(r"http://\S+", line)
     if match is None:
-        raise AssertionError(line + process.communicate(timeout=10)[1])
+        raise AssertionError(line + process.communicate(timeout=120)[1])
     server = Server(process, match[0])
     try:
         yield server
@@ -87,7 +87,7 @@ class Local:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.client = httpx.Client(base_url=url, timeout=30)
+        self.client = httpx.Client(base_url=url, timeout=60)
 
     @property
     def port(self) -> int:

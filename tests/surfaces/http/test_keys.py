@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http import add_key, read_entries, remove_key
+from tests.waiting import wait_until
 
 from .conftest import Local, make_index, serving
 
@@ -109,5 +109,4 @@ def test_a_removed_key_is_refused_within_seconds(tmp_path: Path) -> None:
         headers = {"authorization": f"Bearer {token}"}
         assert started.client.get("/v1/status", headers=headers).status_code == 200
         remove_key(file, "a")
-        time.sleep(1.2)
-        assert started.client.get("/v1/status", headers=headers).status_code == 401
+        wait_until(lambda: started.client.get("/v1/status", headers=headers).status_code == 401)

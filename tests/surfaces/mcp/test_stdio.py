@@ -53,7 +53,7 @@ def test_the_process_ends_with_its_input(quiet_project: Path) -> None:
         cwd=quiet_project,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -1,6 +1,6 @@
-"""What does `sleuth` at a shell offer?
+"""The command line: its commands, exit codes and entry point.
 
-Exit codes: 0 done; 1 nothing found, or a check found a problem; 2 a bad argument; 3 no index, or one that does not
+Exit codes: 0 done; 1 nothing found, or a check found a problem; 2 an invalid argument; 3 no index, or one that does not
 open; 4 another writer holds the index; 5 a service did not answer; 130 interrupted.
 """
 
@@ -31,8 +31,8 @@ The index is the one named by --index, else by $SLEUTH_INDEX, else the nearest .
 locked · 5 a service failed · 130 interrupted
 """
 
-# Each module registers its commands on the app when imported; only the one that was asked for is, so that a search
-# does not pay for the imports of the rest.
+# Each module registers its commands when it is imported. Only the module of the command is imported, so that a search
+# does not pay for the others.
 COMMANDS = {
     "index": "index",
     "search": "search",
@@ -67,9 +67,9 @@ app = typer.Typer(
 )
 
 
-def show_version(wanted: bool) -> None:
-    """Print the version and leave."""
-    if wanted:
+def show_version(is_requested: bool) -> None:
+    """Print the version and exit."""
+    if is_requested:
         import sleuth
         from sleuth.surfaces.cli.terminal import say
 
@@ -83,46 +83,46 @@ def root(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Options that stand before the command."""
+    """Declare the options that stand before the command."""
 
 
 def register(arguments: list[str]) -> None:
-    """Import the module of the command asked for, or of every command where the names are to be listed."""
-    asked = next((argument for argument in arguments if not argument.startswith("-")), None)
-    names = [asked] if asked in COMMANDS and "_SLEUTH_COMPLETE" not in os.environ else COMMANDS
+    """Import the module of the command in `arguments`, or all modules if the names are to be listed."""
+    command = next((argument for argument in arguments if not argument.startswith("-")), None)
+    names = [command] if command in COMMANDS and "_SLEUTH_COMPLETE" not in os.environ else COMMANDS
     for module in dict.fromkeys(COMMANDS[name] for name in names):
         import_module(f"sleuth.surfaces.cli.{module}")
 
 
 def start_quickly() -> None:
-    """Leave out what costs a search from a shell a tenth of its time and more, and brings it nothing."""
-    # Pydantic asks every package whether it brings a plugin.
+    """Turn off what costs a search from a shell more than a tenth of its time without any use to it."""
+    # Pydantic searches every installed package for plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads are started, and no matrix is large
-    gc.set_threshold(100_000)  # imports make many objects, and no garbage
-    atexit.register(gc.freeze)  # nor is any to be looked for in what goes with the process
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time, and no matrix is large
+    gc.set_threshold(100_000)  # imports make many objects and no garbage
+    atexit.register(gc.freeze)  # the objects need not be collected when the process ends
 
 
 def main() -> None:
-    """Run the command line; every expected failure is one message and an exit code."""
+    """Run the command line; print an expected failure as one message and exit with its code."""
     start_quickly()
     sys.stdout = sys.stdout or open(os.devnull, "w")  # closed by the caller, as by `>&-`  # noqa: PTH123, SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # whatever it can show
+            stream.reconfigure(errors="replace")  # print what the encoding can represent
     try:
         try:
             register(sys.argv[1:])
             app()
         except SystemExit as leaving:
-            if isinstance(leaving.__context__, BrokenPipeError):  # typer would have it be a failure
+            if isinstance(leaving.__context__, BrokenPipeError):  # typer treats it as a failure
                 raise leaving.__context__ from None
             raise
         finally:
             sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to print goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the remaining output
         if isinstance(error, BrokenPipeError):
             sys.exit(0)
         from sleuth.surfaces.cli.terminal import say

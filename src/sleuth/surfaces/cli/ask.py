@@ -1,4 +1,4 @@
-"""sleuth ask, sleuth summarize: what do the documents answer, and what do they say in short?"""
+"""sleuth ask, sleuth summarize: answers with numbered sources, and summaries of documents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SUMMARIZE_EXAMPLES = """[bold]Examples[/bold]
 
   sleuth summarize docs/limits.md                    a document of the index, by path or id
 
-  sleuth summarize --about "rate limits" --model llama3.1       the passages found for a question
+  sleuth summarize --about "rate limits" --model llama3.1       the passages that match a question
 """
 
 ModelOption = Annotated[
@@ -52,13 +52,13 @@ ModelOption = Annotated[
         "--model",
         "-m",
         envvar="SLEUTH_MODEL",
-        help="Who writes: a model of Ollama (llama3.1), or openai:NAME. Without one, sentences are quoted.",
+        help="Model that writes: one of Ollama (llama3.1), or openai:NAME. Without one, sentences are quoted.",
     ),
 ]
 LimitOption = Annotated[int, typer.Option("-k", "--limit", min=1, help="Passages to answer from.")]
 FilterOption = Annotated[
     str | None,
-    typer.Option("--filter", "-f", help='Which passages may answer, as in "year>=2020 lang:en".'),
+    typer.Option("--filter", "-f", help='Use only passages that match, as in "year>=2020 lang:en".'),
 ]
 
 
@@ -73,7 +73,7 @@ def ask(
     ] = False,
     sources: InOption = None,
     web: Annotated[
-        bool, typer.Option("--web", help="Answer from pages of the web too, as `--in docs --in web`.")
+        bool, typer.Option("--web", help="Answer also from pages of the web, as `--in docs --in web` does.")
     ] = False,
     json: JsonOption = False,
     index: IndexOption = None,
@@ -105,7 +105,7 @@ def summarize(
         list[str] | None, typer.Argument(help="Documents of the index, by path or id.")
     ] = None,
     about: Annotated[
-        str | None, typer.Option("--about", help="Summarize the passages found for a question instead.")
+        str | None, typer.Option("--about", help="Summarize the passages that match a question instead.")
     ] = None,
     k: LimitOption = 8,
     model: ModelOption = None,
@@ -113,7 +113,7 @@ def summarize(
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Say in bullet points what documents say."""
+    """Summarize documents in bullet points."""
     from sleuth.answer import summarize_docs
     from sleuth.engine import as_generator
     from sleuth.llm import LLMGenerator
@@ -122,15 +122,15 @@ def summarize(
         raise ArgumentError("give documents to summarize, or --about with a question")
     generator = as_generator(model)
     with open_index(index) as engine:
-        found = (
+        passages = (
             passages_about(engine, about, k, filter) if about else [whole(engine, d) for d in documents or ()]
         )
-    if not found:
+    if not passages:
         say("Nothing found.", err=True)
         raise typer.Exit(1)
-    summary = summarize_docs(found, LLMGenerator(llm=generator) if generator is not None else None)
+    summary = summarize_docs(passages, LLMGenerator(llm=generator) if generator is not None else None)
     if json:
-        sources = [str(document.metadata.get("source") or document.id) for document in found]
+        sources = [str(document.metadata.get("source") or document.id) for document in passages]
         kind = "llm" if generator is not None else "extractive"
         print_json({"summary": summary, "sources": sources, "synthesizer": kind})
     else:
@@ -138,7 +138,7 @@ def summarize(
 
 
 def passages_about(engine: Engine, question: str, k: int, filter: str | None) -> list[Document]:
-    """The passages found for a question."""
+    """Return the passages that match a question."""
     from sleuth.types import Document
 
     found = engine.retrieve(question, k, filter=filter_from_here(engine, filter))
@@ -146,7 +146,7 @@ def passages_about(engine: Engine, question: str, k: int, filter: str | None) ->
 
 
 def whole(engine: Engine, name: str) -> Document:
-    """A document of the index, put together from its passages.
+    """Return a document of the index, joined from its passages.
 
     Raises:
         ArgumentError: there is none of this name.
@@ -164,7 +164,7 @@ def whole(engine: Engine, name: str) -> Document:
 
 
 def reason(error: RetrievalError) -> SleuthError:
-    """What a failed search stems from, where that is one of our errors: it has the exit code that fits."""
+    """Return the first SleuthError among the causes of a failed search, since its exit code says more."""
     cause = error.__cause__
     while isinstance(cause, RetrievalError) and cause.__cause__ is not None:
         cause = cause.__cause__
@@ -172,7 +172,7 @@ def reason(error: RetrievalError) -> SleuthError:
 
 
 def check(result: SearchResult) -> None:
-    """Leave with the exit code of a search that found nothing, or was asked wrongly."""
+    """Exit with the code of a search that found nothing or got an invalid question."""
     if result.is_error():
         if result.detail is not None and result.detail.code in ("empty", "invalid"):
             raise ArgumentError(result.detail.message)
@@ -183,7 +183,7 @@ def check(result: SearchResult) -> None:
 
 
 def answer_json(result: SearchResult, show_context: bool) -> dict[str, Any]:
-    """A result fit for JSON; its passages only where they were asked for."""
+    """Return a result for JSON, with its passages only if they were requested."""
     shown = result.to_dict()
     if not show_context:
         shown["items"] = None
@@ -220,4 +220,4 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
         say(f"sleuth: {result.detail.message}", err=True)
     if unknown := result.extra.get("unknown_citations"):
         listed = ", ".join(map(str, unknown))
-        say(f"sleuth: the model cites passages that there are none of: {listed}", err=True)
+        say(f"sleuth: the model cites passages that do not exist: {listed}", err=True)

@@ -1,4 +1,4 @@
-"""sleuth code: repositories as snapshots, searched, walked and mapped."""
+"""sleuth code: indexes, searches and maps repositories."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def index(
         bool, typer.Option("--watch", help="Index again after every save, until Ctrl-C.")
     ] = False,
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="Embed now what a first hybrid search would have to.")
+        bool, typer.Option("--vectors", help="Make the vectors now instead of at the first hybrid search.")
     ] = False,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Threads that parse.")] = None,
     again: Annotated[
@@ -72,7 +72,7 @@ def index(
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Take a snapshot of a repository; what is known already costs nothing."""
+    """Take a snapshot of a repository; unchanged files cost nothing."""
     from sleuth.code import index_path as index_code
     from sleuth.code.repository import source_at
     from sleuth.engine import open_code
@@ -93,7 +93,7 @@ def index(
 
 
 _LEAST_TOKENS = 20
-"""What a hit takes at least of a budget."""
+"""Minimum number of tokens of a hit."""
 _MOST_HITS = 200
 
 
@@ -111,7 +111,7 @@ def search(
     label: Annotated[
         list[str] | None, typer.Option("--label", help="Only definitions with this label.")
     ] = None,
-    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave tests out.")] = False,
+    no_tests: Annotated[bool, typer.Option("--no-tests", help="Omit tests.")] = False,
     expand: Annotated[
         list[str] | None,
         typer.Option("--expand", help="callers, callees, siblings, implementations or tests."),
@@ -119,7 +119,7 @@ def search(
     budget: Annotated[
         int | None, typer.Option("--budget", min=0, help="Print one block for a prompt, in this many tokens.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each score comes about.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score is computed.")] = False,
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,
@@ -134,7 +134,7 @@ def search(
     from sleuth.engine import default_embedder
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
-    given = {
+    options = {
         "path_prefix": path,
         "language": lang,
         "labels": label,
@@ -150,14 +150,14 @@ def search(
             snapshot.info.id,
             k if budget is None else max(k, min(budget // _LEAST_TOKENS, _MOST_HITS)),
             strategy or "keyword",
-            {key: value for key, value in given.items() if value},
+            {key: value for key, value in options.items() if value},
             expand=expand or (),
         )
     if json:
         parts = [part.to_dict() for part in retriever.last_report]
-        found = [hit.to_dict() for hit in hits]
+        plain = [hit.to_dict() for hit in hits]
         print_json(
-            {"query": text, "snapshot": snapshot.info.id, "stale": place.stale, "hits": found, "parts": parts}
+            {"query": text, "snapshot": snapshot.info.id, "stale": place.stale, "hits": plain, "parts": parts}
         )
     elif budget is not None:
         say(render_context(hits, budget))
@@ -204,8 +204,10 @@ def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
     out.print(Padding(drawn, (0, 0, 0, 2)))
     if len(lines) > 12:
         out.print(Text(f"     … {len(lines) - 12} more lines", style="dim"))
-    for kind, found in hit.related.items():
-        names = ", ".join(f"{r.get('name') or r['file_path']} ({r['file_path']}:{r['line']})" for r in found)
+    for kind, related in hit.related.items():
+        names = ", ".join(
+            f"{r.get('name') or r['file_path']} ({r['file_path']}:{r['line']})" for r in related
+        )
         out.print(Padding(Text.assemble((f"{kind}: ", "italic"), names or "none"), (0, 0, 0, 3)))
     if explain and hit.explanation is not None:
         from sleuth.surfaces.cli.search import print_explanation
@@ -251,7 +253,7 @@ def refs(
     no_refresh: NoRefreshOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Where a name is defined, and every use of it."""
+    """Print where a name is defined, and every use of it."""
     from sleuth.code import Navigator
 
     with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
@@ -300,7 +302,7 @@ def impact(
     no_refresh: NoRefreshOption = False,
     index: IndexOption = None,
 ) -> None:
-    """What a change of this definition may touch, nearest first."""
+    """Print what a change of this definition may affect, nearest first."""
     from sleuth.code import Navigator
 
     with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
@@ -320,7 +322,8 @@ def impact(
             )
         if uncertain:
             console(stderr=True).print(
-                f"sleuth: {len(uncertain)} uses of {name.rpartition('.')[2]} may mean it too", markup=False
+                f"sleuth: {len(uncertain)} more uses of {name.rpartition('.')[2]} may refer to it",
+                markup=False,
             )
     if not touched and not uncertain:
         raise typer.Exit(1)
@@ -338,7 +341,7 @@ def show(
     no_refresh: NoRefreshOption = False,
     index: IndexOption = None,
 ) -> None:
-    """A file or a folder as it was at the snapshot."""
+    """Print a file or list a folder as it was at the snapshot."""
     from rich.syntax import Syntax
 
     from sleuth.code import Navigator
@@ -379,7 +382,7 @@ def show(
 
 
 def _inside(name: str, root: Path) -> str:
-    """A path as the snapshot has it."""
+    """Return a path relative to the root of the repository."""
     full = Path(os.path.normpath(root / name))
     if full == root or not full.is_relative_to(root):
         return "" if full == root else name
@@ -387,7 +390,7 @@ def _inside(name: str, root: Path) -> str:
 
 
 def _place(path: str) -> tuple[str, int, int | None]:
-    """FILE, FILE:10 or FILE:10-20 as path, first line, last line."""
+    """Split FILE, FILE:10 or FILE:10-20 into path, first line and last line."""
     name, colon, lines = path.rpartition(":")
     first, _, last = lines.partition("-")
     if not colon or not first.isdigit() or (last and not last.isdigit()):
@@ -409,7 +412,7 @@ def snapshots(
     repo: RepoOption = None,
     index: IndexOption = None,
 ) -> None:
-    """The snapshots of a repository, newest first."""
+    """List the snapshots of a repository, newest first."""
     from sleuth.code.snapshots import compare
     from sleuth.engine import open_code
 

@@ -1,4 +1,4 @@
-"""What do all commands share: finding the index, printing, and failing?"""
+"""Options and functions that all commands share: finding the index, printing, failing."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ _EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 def exit_code(error: Exception) -> int:
-    """The documented exit code of a failure."""
+    """Return the documented exit code of a failure."""
     return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), 1)
 
 
 def fail(error: Exception) -> None:
     """Print a failure on standard error."""
-    told = str(error)
+    message = str(error)
     if isinstance(error, errors.IndexNotFoundError):
-        told = told.replace("create=True", "`sleuth index PATH`")
-    say(f"sleuth: {told}", err=True)
+        message = message.replace("create=True", "`sleuth index PATH`")
+    say(f"sleuth: {message}", err=True)
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, UTF-8, keys in the order given, invisible characters as escapes."""
+    """Print one JSON document in UTF-8, with keys in their order and invisible characters escaped."""
     say(escape_json(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
 
 
 def open_index(option: Path | None) -> Engine:
-    """The engine over an index that exists."""
+    """Open the index of a command, which must exist."""
     from sleuth.engine import Engine
 
     engine = Engine.open(index_folder(option))
@@ -79,7 +79,7 @@ InOption = Annotated[
 def open_sources(
     sources: list[str] | None, option: Path | None, *, deadline: float = 30.0
 ) -> Engine | Sources:
-    """The engine over an index, or the sources of `--in` as one."""
+    """Open the index of a command, or the sources of `--in` as one."""
     names = list(dict.fromkeys(sources or ["docs"]))
     if names == ["docs"]:
         return open_index(option)
@@ -100,12 +100,12 @@ def warn_of_plugins(engine: Answering) -> None:
 
 
 def web_cache() -> Path:
-    """Where answers of the web are kept: `sleuth/web` in the user's cache folder."""
+    """Return the folder that keeps answers of the web: `sleuth/web` in the user's cache folder."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sleuth" / "web"
 
 
 def human_bytes(n: float) -> str:
-    """12.3 MB, in powers of 1,000."""
+    """Return a size as in `12.3 MB`, in powers of 1,000."""
     for unit in ("B", "kB", "MB", "GB"):
         if abs(n) < 1000:
             return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"

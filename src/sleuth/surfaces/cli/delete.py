@@ -1,4 +1,4 @@
-"""sleuth delete: take documents out of the index."""
+"""sleuth delete: deletes documents from the index."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from sleuth.surfaces.cli.terminal import console
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth delete docs/old.md          what a file gave, all rows of it, or a folder; a document by its id:
-                                     what `sleuth search --json` prints before the last '#'
+  sleuth delete docs/old.md          a file with all of its rows, or a folder, or a document by its id,
+                                     which `sleuth search --json` prints before the last '#'
 """
 
 
@@ -36,7 +36,7 @@ def delete(
     with open_index(index) as engine:
         named = {id: documents_at(engine, id) for id in ids}
         deleted = engine.delete(chain.from_iterable(named.values()), timeout=timeout)
-    missing = [id for id, found in named.items() if not set(deleted).intersection(found)]
+    missing = [id for id, documents in named.items() if not set(deleted).intersection(documents)]
     if json:
         print_json({"deleted": deleted, "missing": missing})
     else:

@@ -1,4 +1,4 @@
-"""sleuth doctor: is everything as it should be, and what mends it if not?"""
+"""sleuth doctor: checks the index and the environment, and repairs the index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth doctor            environment, optional packages, and that every passage is covered
   sleuth doctor --full     reads every byte and compares checksums
-  sleuth doctor --repair   mends what a full check finds
+  sleuth doctor --repair   repairs what a full check finds
 """
 
 _STYLES = {"ok": "green", "info": "dim", "warning": "yellow", "error": "bold red"}
@@ -31,7 +31,7 @@ def doctor(
         bool,
         typer.Option(
             "--repair",
-            help="Mend what can be mended first: rebuilds segments, removes torn rows, salvages a damaged record.",
+            help="Repair first: rebuild segments, remove torn rows, salvage a damaged record.",
         ),
     ] = False,
     json: JsonOption = False,
@@ -52,7 +52,7 @@ def doctor(
 
 
 def print_finding(finding: Diagnosis) -> None:
-    """One line, and the remedy below it."""
+    """Print one line, and the remedy below it."""
     from rich.text import Text
 
     out = console()

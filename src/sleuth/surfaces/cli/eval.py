@@ -1,4 +1,4 @@
-"""sleuth eval: how good are the answers on a collection with judgements?"""
+"""sleuth eval: measures rankings on a collection with judgements."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def evaluate(
     collection: Annotated[Path, typer.Argument(help="A folder in BEIR layout.")],
     split: Annotated[str | None, typer.Option("--split", help="Judgements to use: test, dev, train.")] = None,
     legs: Annotated[
-        list[str] | None, typer.Option("--leg", help="lexical, dense; both if not given.")
+        list[str] | None, typer.Option("--leg", help="lexical or dense; both by default.")
     ] = None,
-    fusion: Annotated[str | None, typer.Option("--fusion", help="How legs become one.")] = None,
+    fusion: Annotated[str | None, typer.Option("--fusion", help="How the legs are fused.")] = None,
     run: Annotated[
         Path | None, typer.Option("--run", help="Judge this TREC run instead of searching.")
     ] = None,
@@ -50,14 +50,18 @@ def evaluate(
         str | None, typer.Option("--against", help="Compare with a TREC run, a leg or a fusion.")
     ] = None,
     measures: Annotated[
-        str, typer.Option("--measures", help="In ir_measures' spelling, by commas.")
+        str, typer.Option("--measures", help="Names of ir_measures, separated by commas.")
     ] = "nDCG@10,R@100,RR,AP",
     k: Annotated[int, typer.Option("-k", "--limit", min=1, help="Documents ranked per query.")] = 100,
     analyzer: Annotated[str | None, typer.Option("--analyzer", help="english, plain or code.")] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="A line per query, worst first.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the run there, in TREC's format.")] = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", help="Print a line per query, worst first.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write the run to, in TREC's format.")
+    ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the figures there (PNG, SVG, PDF).")
+        Path | None, typer.Option("--plot", help="File to draw the figures to (PNG, SVG, PDF).")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -65,17 +69,20 @@ def evaluate(
     from sleuth.engine import check_legs
     from sleuth.evaluate import compare, open_collection, parse_measures, read_run, score, write_run
 
-    wanted = [name.strip() for name in re.split(r",(?![^()]*\))", measures)]
-    parse_measures(wanted)
+    measure_names = [name.strip() for name in re.split(r",(?![^()]*\))", measures)]
+    parse_measures(measure_names)
     check_paths(run, against, out, plot)
     legs = legs and list(check_legs(legs, LEGS))
     judged = open_collection(collection, split)
     name = str(run) if run else spell(legs, fusion)
-    made = read_run(run) if run else search(judged, legs, fusion, k, analyzer)
-    scores = {name: score(made, judged.qrels, wanted)}
+    ranked = read_run(run) if run else search(judged, legs, fusion, k, analyzer)
+    scores = {name: score(ranked, judged.qrels, measure_names)}
     comparisons = []
     if against is not None:
-        scores = {against: score(other_run(judged, against, k, analyzer), judged.qrels, wanted), **scores}
+        scores = {
+            against: score(other_run(judged, against, k, analyzer), judged.qrels, measure_names),
+            **scores,
+        }
         comparisons = compare(scores[against], scores[name])
     if json:
         print_json(to_json(judged, scores, comparisons, per_query=per_query))
@@ -84,7 +91,7 @@ def evaluate(
         if per_query:
             print_queries(judged, scores[name])
     if out:
-        write_run(made, out)
+        write_run(ranked, out)
     if plot:
         from sleuth.evaluate import plot as draw
 
@@ -92,11 +99,11 @@ def evaluate(
 
 
 def check_paths(run: Path | None, against: str | None, out: Path | None, plot: Path | None) -> None:
-    """Refuse, before any work, what could not be read or written after it.
+    """Refuse paths that cannot be read or written, before any work.
 
     Raises:
         ArgumentError: names the option and its value.
-        MissingPackageError: matplotlib, where something is to be plotted.
+        MissingPackageError: `--plot` was given and matplotlib is not installed.
     """
     from sleuth.engine import as_fusion
 
@@ -120,7 +127,7 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
 
 
 def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
-    """A configuration, as it is named in tables."""
+    """Return the name of a configuration in tables."""
     from sleuth.engine import as_fusion
 
     name = str(as_fusion(fusion))
@@ -128,7 +135,7 @@ def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
 
 
 def other_run(judged: Collection, against: str, k: int, analyzer: str | None) -> Run:
-    """The run to compare with: a file, a leg, or a fusion."""
+    """Return the run to compare with: that of a file, a leg or a fusion."""
     from sleuth.evaluate import read_run
 
     if Path(against).is_file():
@@ -147,7 +154,7 @@ class Configured:
         self.fusion = fusion
 
     def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
-        """As `Engine.retrieve`."""
+        """Rank as `Engine.retrieve` does, with the fixed options."""
         return self.engine.retrieve(query, k, filter=filter, legs=self.legs, fusion=self.fusion)
 
 
@@ -160,7 +167,7 @@ def search(
 
     err = console(stderr=True)
     home = judged.folder / (f".sleuth-eval-{analyzer}" if analyzer else ".sleuth-eval")
-    check_origin(home, f"remove it, and it is made anew: rm -r {home}")
+    check_origin(home, f"remove it to create a new one: rm -r {home}")
     settings = {"analyzer": analyzer} if analyzer else None
     with Engine.open(home, create=True, settings=settings) as engine:
         with err.status(f"indexing {judged.name}") if err.is_terminal else nullcontext():
@@ -170,7 +177,7 @@ def search(
 
 
 def index(engine: Engine, corpus: Iterable[Document]) -> None:
-    """Make the index hold these documents and no others."""
+    """Make the index hold exactly these documents."""
     left = {document.id for document in engine.documents()}
 
     def counted() -> Iterator[Document]:
@@ -185,30 +192,30 @@ def index(engine: Engine, corpus: Iterable[Document]) -> None:
 def to_json(
     judged: Collection, scores: dict[str, Scores], comparisons: list[Comparison], *, per_query: bool
 ) -> dict[str, Any]:
-    """All figures, fit for JSON."""
+    """Return all figures for JSON."""
     from dataclasses import asdict
 
     return {
         "collection": judged.name,
         "queries": len(judged.queries),
         "runs": {
-            name: {"means": found.means, **({"per_query": found.per_query} if per_query else {})}
-            for name, found in scores.items()
+            name: {"means": figures.means, **({"per_query": figures.per_query} if per_query else {})}
+            for name, figures in scores.items()
         },
         "comparisons": [asdict(comparison) for comparison in comparisons],
     }
 
 
 def print_scores(judged: Collection, scores: dict[str, Scores], comparisons: list[Comparison]) -> None:
-    """Means per run, and what the difference is worth."""
+    """Print the means of each run, and the significance of the difference."""
     from rich.table import Table
 
     table = Table(title=f"{judged.name}, {len(judged.queries):,} queries", box=None, padding=(0, 2, 0, 0))
     table.add_column("", overflow="fold")
     for measure in next(iter(scores.values())).per_query:
         table.add_column(measure, justify="right")
-    for name, found in scores.items():
-        table.add_row(name, *(f"{mean:.4f}" for mean in found.means.values()))
+    for name, figures in scores.items():
+        table.add_row(name, *(f"{mean:.4f}" for mean in figures.means.values()))
     if comparisons:
         table.add_row("difference", *(f"{c.second - c.first:+.4f}" for c in comparisons))
         table.add_row("better / worse", *(f"{c.better} / {c.worse}" for c in comparisons))
@@ -217,7 +224,7 @@ def print_scores(judged: Collection, scores: dict[str, Scores], comparisons: lis
 
 
 def print_queries(judged: Collection, scores: Scores) -> None:
-    """A line per query, worst first."""
+    """Print a line per query, worst first."""
     from rich.table import Table
 
     first = next(iter(scores.per_query))

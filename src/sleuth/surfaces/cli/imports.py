@@ -1,4 +1,4 @@
-"""sleuth import: how does what another store holds come into the index?"""
+"""sleuth import: imports the documents and vectors of another store."""
 
 from __future__ import annotations
 
@@ -20,33 +20,37 @@ EXAMPLES = """[bold]Examples[/bold]
 """
 
 imports = typer.Typer(
-    name="import", help="Bring in what another store holds.", no_args_is_help=True, epilog=EXAMPLES
+    name="import",
+    help="Import the documents and vectors of another store.",
+    no_args_is_help=True,
+    epilog=EXAMPLES,
 )
 app.add_typer(imports)
 
 
 @imports.callback()
 def about() -> None:
-    """Bring in what another store holds."""
+    """Import the documents and vectors of another store."""
 
 
 @imports.command("chroma", epilog=EXAMPLES)
 def chroma(
     path: Annotated[Path, typer.Argument(help="Folder of the Chroma.")],
     collection: Annotated[
-        str | None, typer.Option("--collection", "-c", help="Its name; needed where there are several.")
+        str | None,
+        typer.Option("--collection", "-c", help="Name of the collection; needed if there are several."),
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option("--embedder", help="What made the vectors, such as ollama:nomic-embed-text."),
+        typer.Option("--embedder", help="Embedder that made the vectors, such as ollama:nomic-embed-text."),
     ] = None,
     re_embed: Annotated[
-        bool, typer.Option("--re-embed", help="Leave the vectors behind and make new ones.")
+        bool, typer.Option("--re-embed", help="Discard the vectors and make new ones.")
     ] = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Import a collection of an embedded Chroma, with its vectors. The index is made where there is none."""
+    """Import a collection of an embedded Chroma with its vectors; creates the index if there is none."""
     from sleuth.engine import Engine, import_chroma
     from sleuth.vector_store import read_chroma
 

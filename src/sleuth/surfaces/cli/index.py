@@ -50,13 +50,13 @@ EXAMPLES = """[bold]Examples[/bold]
 
 PathsArgument = Annotated[
     list[Path] | None,
-    typer.Argument(help="Files and folders to read. Without any, only vectors that are missing are made."),
+    typer.Argument(help="Files and folders to read. Without any, only missing vectors are made."),
 ]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Delete documents whose file is gone.")]
 IncludeOption = Annotated[
-    list[str] | None, typer.Option("--include", help="Only files that match, as in '*.md'.")
+    list[str] | None, typer.Option("--include", help="Read only files that match, as in '*.md'.")
 ]
-ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", help="No files that match.")]
+ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", help="Skip files that match.")]
 TextFieldOption = Annotated[
     list[str] | None, typer.Option("--text-field", help="Columns or keys of a row that are its text.")
 ]
@@ -64,7 +64,7 @@ MetadataFieldOption = Annotated[
     list[str] | None,
     typer.Option(
         "--metadata-field",
-        help="Columns or keys of a row kept as metadata; in CSV and TSV, numbers where cells are written so.",
+        help="Columns or keys of a row that become metadata; numbers in CSV and TSV become numbers.",
     ),
 ]
 IdFieldOption = Annotated[str | None, typer.Option("--id-field", help="Column or key that names a row.")]
@@ -81,7 +81,7 @@ ChunkSizeOption = Annotated[
 ]
 ShardsOption = Annotated[
     int | None,
-    typer.Option("--shards", help="Divide the documents over so many indexes; for a new index."),
+    typer.Option("--shards", help="Number of indexes to divide the documents over; for a new index."),
 ]
 EmbedderOption = Annotated[
     str | None,
@@ -223,7 +223,7 @@ def read_paths(
     *,
     visible: bool,
 ) -> IndexReport:
-    """Read files with a progress bar; Ctrl-C ends it after the file at hand, and the report says so."""
+    """Read files with a progress bar; Ctrl-C ends it after the current file, and the report says so."""
     from sleuth.ingest import IndexInterrupted
 
     with CtrlC() as ctrl_c, progress_bar(visible=visible) as (progress, embedding):
@@ -249,7 +249,7 @@ def leave(report: IndexReport) -> None:
     if report.interrupted:
         # Embeddings that were just recomputed must not be dropped again.
         command = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
-        say(f"Interrupted. What was committed is kept; go on with: {command}", err=True)
+        say(f"Interrupted. Committed documents are kept; continue with: {command}", err=True)
         raise typer.Exit(130)
     failed = any(skipped.kind != "empty" for skipped in report.skipped)
     if failed and not (report.read or report.unchanged):
@@ -267,7 +267,7 @@ def offer_code(paths: list[Path]) -> None:
 
 
 class CtrlC:
-    """Delays Ctrl-C until the file at hand is done, so that what was read is kept; a second Ctrl-C ends at once.
+    """Delays Ctrl-C until the current file is done, so that what was read is kept; a second Ctrl-C ends at once.
 
     Attributes:
         pressed: whether Ctrl-C was pressed.

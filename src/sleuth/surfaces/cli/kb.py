@@ -1,4 +1,4 @@
-"""sleuth kb: what does a knowledge base hold, at AWS or on this machine?"""
+"""sleuth kb: searches and fills a knowledge base, at AWS or on this machine."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ kb = typer.Typer(name="kb", help="Search and fill knowledge bases.", no_args_is_
 app.add_typer(kb)
 
 AwsOption = Annotated[
-    bool, typer.Option("--aws", help="Ask AWS (AWS_REGION) instead of this machine's index.")
+    bool, typer.Option("--aws", help="Use AWS (AWS_REGION) instead of the index on this machine.")
 ]
 BaseOption = Annotated[str, typer.Option("--kb", help="Id of the knowledge base.")]
 SourceOption = Annotated[str | None, typer.Option("--source-id", help="Id of the data source.")]
 FolderOption = Annotated[
-    Path | None, typer.Option("--folder", help="What the data source reads, on this machine.")
+    Path | None, typer.Option("--folder", help="Folder that the data source reads, on this machine.")
 ]
 Uris = Annotated[list[str] | None, typer.Argument(help="Documents, as s3:// addresses or custom ids.")]
 
@@ -51,7 +51,7 @@ Uris = Annotated[list[str] | None, typer.Argument(help="Documents, as s3:// addr
 def client_of(
     aws: bool, index: Path | None, source: str | None = None, folder: Path | None = None
 ) -> Iterator[Any]:
-    """None for AWS, which makes its own clients; else the index in the place of both."""
+    """Yield None for AWS, whose clients are made later, or else the index as a knowledge base."""
     if aws:
         yield None
         return
@@ -63,7 +63,7 @@ def client_of(
 
 
 def documents_of(path: Path) -> Iterable[Document]:
-    """The documents of a file, by the loaders that indexing uses."""
+    """Yield the documents of a file, read by the loaders of `sleuth index`."""
     from sleuth.ingest import Skipped, read
     from sleuth.types import Document
 
@@ -79,7 +79,7 @@ def search(
     query: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],
     k: Annotated[int, typer.Option("-k", "--limit", min=1, help="How many passages.")] = 5,
     filter: Annotated[
-        str | None, typer.Option("--filter", "-f", help='What is raised, as in "year>=2020".')
+        str | None, typer.Option("--filter", "-f", help='Passages that rank higher, as in "year>=2020".')
     ] = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each slice.")] = 5.0,
     kb: BaseOption = "local",
@@ -88,15 +88,15 @@ def search(
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Ask with and without the filter at once; what matches it is raised."""
+    """Search with and without the filter at once; matches of the filter rank higher."""
     from sleuth.filters import as_filter, to_mongo
     from sleuth.knowledge_base import MultiSliceRetriever
 
     tree = as_filter(filter)
     with client_of(aws, index) as client:
         retriever = MultiSliceRetriever(client, timeout_seconds=timeout)
-        wanted = None if tree is None else to_mongo(tree)
-        results, report = retriever.retrieve_with_report(" ".join(query), kb, source_id, wanted, k)
+        metadata_filter = None if tree is None else to_mongo(tree)
+        results, report = retriever.retrieve_with_report(" ".join(query), kb, source_id, metadata_filter, k)
     if json:
         print_json({"results": results, "report": [part.to_dict() for part in report]})
     else:
@@ -111,7 +111,7 @@ def search(
 
 
 def print_result(number: int, result: Mapping[str, Any]) -> None:
-    """One passage: where it is and its score, and its text below."""
+    """Print one passage: its place and score, and its text below."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -132,18 +132,18 @@ def ingest(
     source_id: SourceOption = None,
     kb: BaseOption = "local",
     folder: FolderOption = None,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds to wait for the end.")] = 3600.0,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Start it, and leave (AWS only).")] = False,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds to wait until it is done.")] = 3600.0,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Start it and exit (AWS only).")] = False,
     aws: AwsOption = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Read a whole data source into a knowledge base, or the documents named, and wait until it is done."""
+    """Read a data source or the named documents into a knowledge base, and wait until it is done."""
     from sleuth import knowledge_base
 
     source = needed(source_id)
     if not aws and folder is None and not uris:
-        raise ArgumentError("--folder must be given: what data source the index is to read")
+        raise ArgumentError("--folder must be given: the folder that the data source reads")
     with client_of(aws, index, source, folder) as client:
         if uris:
             entries = [{"s3": {"uri": uri}} for uri in uris]
@@ -172,13 +172,13 @@ def ingest(
         raise typer.Exit(1)
 
 
-def show_progress(found: dict[str, Any]) -> None:
-    """One line on standard error, where someone looks at it."""
+def show_progress(job: dict[str, Any]) -> None:
+    """Print one line on standard error if it is a terminal."""
     out = console(stderr=True)
     if out.is_terminal:
-        statistics = found.get("statistics") or {}
+        statistics = job.get("statistics") or {}
         count = statistics.get("numberOfDocumentsScanned", "")
-        out.print(f"{found.get('status', len(found))} {count}".rstrip(), markup=False)
+        out.print(f"{job.get('status', len(job))} {count}".rstrip(), markup=False)
 
 
 @kb.command("status", epilog=EXAMPLES)
@@ -190,29 +190,29 @@ def status(
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """How far documents are; without any named, the data sources there are."""
+    """Print the status of the named documents, or of all data sources."""
     from sleuth import knowledge_base
     from sleuth.knowledge_base import default_client
 
     with client_of(aws, index) as client:
         if uris:
             source = needed(source_id)
-            found = knowledge_base.batch_check_document_statuses(kb, source, uris, client=client)
+            statuses = knowledge_base.batch_check_document_statuses(kb, source, uris, client=client)
         else:
             agent = client or default_client("bedrock-agent", 30.0)
             sources = agent.list_data_sources(knowledgeBaseId=kb, maxResults=100)["dataSourceSummaries"]
-            found = {str(one["dataSourceId"]): str(one["status"]) for one in sources}
+            statuses = {str(one["dataSourceId"]): str(one["status"]) for one in sources}
     if json:
-        print_json(found)
+        print_json(statuses)
         return
-    for name, state in found.items():
+    for name, state in statuses.items():
         console().print(f"{state}  {name}", markup=False, soft_wrap=True)
-    if not found:
+    if not statuses:
         console(stderr=True).print("No data sources.")
 
 
 def needed(source_id: str | None) -> str:
-    """The data source, which has to be named."""
+    """Return the id of the data source; raise ArgumentError without one."""
     if not source_id:
         raise ArgumentError("--source-id must be given: the id of the data source")
     return source_id

@@ -1,4 +1,4 @@
-"""sleuth mcp: documents and code for agents, over the Model Context Protocol."""
+"""sleuth mcp: serves documents and code to agents over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth mcp install claude-code --dry-run   show what would be written
 
-  sleuth mcp install cursor                  write it; the old file is kept beside it
+  sleuth mcp install cursor                  write it; a copy of the old file is kept
 
   sleuth mcp uninstall cursor
 """
@@ -72,7 +72,7 @@ ScopeOption = Annotated[
     str | None,
     typer.Option("--scope", help="project (here, the default) or user (the default for codex)."),
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change; write nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before writing.")]
 
 

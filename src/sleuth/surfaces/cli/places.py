@@ -1,4 +1,4 @@
-"""Finds the index that a command is about, and refuses one that came with somebody else's files."""
+"""Finds the index of a command, and refuses one that somebody else may have made."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sleuth.errors import IndexUnsafeError
 
 NAME = ".sleuth"
 _COMPRESSED = 4
-"""From this version on, git's index does not spell every path out."""
+"""First version of git's index that does not contain every path in full."""
 
 
 def index_folder(option: Path | None) -> Path:
-    """The index that a command is about; it need not exist yet.
+    """Return the index folder of a command; it need not exist yet.
 
     Raises:
         IndexUnsafeError: it was not named, and somebody else may have made it.
@@ -25,12 +25,12 @@ def index_folder(option: Path | None) -> Path:
     folder = nearest_index(Path.cwd())
     if folder is None:
         return Path.cwd() / NAME
-    check_origin(folder, f"to open it all the same, name it with --index {folder}")
+    check_origin(folder, f"to open it anyway, name it with --index {folder}")
     return folder
 
 
 def check_origin(folder: Path, mend: str) -> None:
-    """Refuse an index that nobody named, where it may be somebody else's.
+    """Refuse an index that the user did not name and that somebody else may have made.
 
     Args:
         mend: what to do about it, for the error.
@@ -45,12 +45,12 @@ def check_origin(folder: Path, mend: str) -> None:
 
 
 def nearest_index(start: Path) -> Path | None:
-    """The `.sleuth` folder in `start` or the nearest folder above that has one."""
+    """Return the `.sleuth` folder in `start` or in the nearest folder above that has one."""
     return next((above / NAME for above in (start, *start.parents) if (above / NAME).is_dir()), None)
 
 
 def _distrust(folder: Path) -> str:
-    """Why an index is not to be opened unless it is named; "" where nothing speaks against it."""
+    """Return why an index must be named to be opened, or "" if it need not be."""
     if folder.is_symlink():
         return "is a link"
     if not folder.exists():
@@ -62,7 +62,7 @@ def _distrust(folder: Path) -> str:
 
 
 def _is_tracked(folder: Path) -> bool:
-    """Whether git tracks a file in a folder; asks git only where its index names such a folder at all."""
+    """Return whether git tracks a file in a folder; runs git only if git's index has such a name."""
     home = next((above for above in folder.parents if os.path.lexists(above / ".git")), None)
     if home is None:
         return False
@@ -78,7 +78,7 @@ def _is_tracked(folder: Path) -> bool:
 
 
 def _git_lists(home: Path, path: Path) -> bool:
-    """Whether git tracks a path or something below it; taken for so where git cannot be asked."""
+    """Return whether git tracks a path or something below it; True if git fails."""
     from sleuth.code.repository import tracks
     from sleuth.errors import CodeError
 

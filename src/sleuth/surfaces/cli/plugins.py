@@ -1,4 +1,4 @@
-"""sleuth plugins: which plugins are there, and did they load?"""
+"""sleuth plugins: lists plugins, their hooks and their errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth plugins                       installed ones, and those in the folder $SLEUTH_PLUGINS
 
-  sleuth plugins --folder ./plugins    those of a folder, too
+  sleuth plugins --folder ./plugins    also those of a folder
 """
 
 
@@ -28,29 +28,29 @@ EXAMPLES = """[bold]Examples[/bold]
 def plugins(
     folder: Annotated[
         Path | None,
-        typer.Option("--folder", envvar="SLEUTH_PLUGINS", help="A folder of plugins to look into."),
+        typer.Option("--folder", envvar="SLEUTH_PLUGINS", help="Folder of plugins to list, too."),
     ] = None,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """List plugins with their hooks; one that does not load or start is listed with its error."""
+    """List plugins with their hooks, or with their error if they do not load or start."""
     from sleuth.engine import try_plugins
 
-    found = try_plugins(index_folder(index), folder)
+    infos = try_plugins(index_folder(index), folder)
     if json:
-        print_json([info.to_dict() for info in found])
-    elif not found:
+        print_json([info.to_dict() for info in infos])
+    elif not infos:
         where = f" in {os.fspath(folder)}" if folder else ""
         say(f"No plugins are installed{where}. How to write one: docs/plugins.md")
     else:
-        for info in found:
+        for info in infos:
             print_plugin(info)
-    if any(info.status == "failed" for info in found):
+    if any(info.status == "failed" for info in infos):
         raise typer.Exit(1)
 
 
 def print_plugin(info: PluginInfo) -> None:
-    """One plugin: its name and origin, then its hooks or its error."""
+    """Print the name and origin of a plugin, then its hooks or its error."""
     failed = info.status == "failed"
     say(f"{styled(info.name, 'head')}  {styled(info.origin, 'dim')}{'  failed' if failed else ''}")
     if failed:

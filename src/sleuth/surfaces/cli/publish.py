@@ -1,4 +1,4 @@
-"""sleuth publish, versions, fetch: an index in object storage."""
+"""sleuth publish, versions, fetch: indexes in object storage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AddressArgument = Annotated[
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth publish s3://bucket/docs                       a new version of the nearest index
-  sleuth publish --keep 5 s3://bucket/docs              and delete versions beyond the newest five
+  sleuth publish --keep 5 s3://bucket/docs              and delete all but the newest five versions
   sleuth search --index s3://bucket/docs "how do I log in"
   sleuth search --index s3://bucket/docs@7 "how do I log in"      version 7
 """
@@ -29,13 +29,13 @@ EXAMPLES = """[bold]Examples[/bold]
 def publish(
     address: AddressArgument,
     keep: Annotated[
-        int | None, typer.Option("--keep", min=1, help="Delete versions beyond the newest so many.")
+        int | None, typer.Option("--keep", min=1, help="Delete all but this many of the newest versions.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Upload the index as a new version. Bytes that the storage has already are not uploaded again."""
+    """Upload the index as a new version. Bytes that are already stored are not uploaded again."""
     from sleuth.cluster import PublishProgress, prune
     from sleuth.cluster import publish as upload
 
@@ -106,7 +106,7 @@ def fetch(
     folder: Annotated[Path, typer.Argument(help="A new folder for the index.")],
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Copy a published version into a folder, where it can be changed: the other half of a backup."""
+    """Copy a published version into a new folder, where it can be changed, for example to restore a backup."""
     from sleuth.cluster import fetch as download
 
     def show(done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""sleuth search: which passages answer this question?"""
+"""sleuth search: prints the passages that answer a question."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from sleuth.types import Explanation, RetrievedItem
 
 OPEN, CLOSE = "\ue000", "\ue001"
-"""Marks around matches while a text is wrapped: characters of no meaning."""
+"""Marks around matches while a text is wrapped: characters of Unicode's private use area."""
 
 CODE_LINES = 8
-"""Lines of a piece of code that are shown."""
+"""Maximum number of lines of a piece of code in the output."""
 
 _RANKS = 0.04
-"""Scores below this are mostly of ranks, and differ from the third digit on."""
+"""Scores below this come mostly from ranks; they differ only from the third digit on."""
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -54,17 +54,17 @@ def search(
     k: Annotated[int, typer.Option("-k", "--limit", min=0, help="How many passages.")] = 5,
     filter: Annotated[
         str | None,
-        typer.Option("--filter", "-f", help='Which passages may answer, as in "year>=2020 lang:en".'),
+        typer.Option("--filter", "-f", help='Use only passages that match, as in "year>=2020 lang:en".'),
     ] = None,
     legs: Annotated[
         list[str] | None, typer.Option("--leg", help="Search only by words (lexical) or meaning (dense).")
     ] = None,
     fusion: Annotated[
-        str | None, typer.Option("--fusion", help='How legs become one, as in "rrf" or "minmax(dense=1)".')
+        str | None, typer.Option("--fusion", help='How the legs are fused, as in "rrf" or "minmax(dense=1)".')
     ] = None,
     expand: Annotated[
         str | None,
-        typer.Option("--expand", help="Show more of each: 1, 2 … neighbours, section or document."),
+        typer.Option("--expand", help="Show each with its neighbours (1, 2 …), section or document."),
     ] = None,
     min_score: Annotated[
         float,
@@ -72,14 +72,14 @@ def search(
             "--min-score",
             min=0,
             max=1,
-            help="Leave out passages with less in common with the query: from 0, nothing, to 1, all words.",
+            help="Omit passages with less in common with the query, from 0 (nothing) to 1 (all words).",
         ),
     ] = 0.0,
     rerank: Annotated[
-        str | None, typer.Option("--rerank", help="A cross-encoder that scores the best 100 again.")
+        str | None, typer.Option("--rerank", help="Cross-encoder that scores the best 100 again.")
     ] = None,
     sources: InOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each score comes about.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score is computed.")] = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
@@ -99,7 +99,7 @@ def search(
             for name, value in of_docs.items():
                 if value:
                     raise ArgumentError(
-                        f"{name} must be left out with --in, save for docs alone, got {value!r}"
+                        f"{name} must be omitted with --in, except for docs alone, got {value!r}"
                     )
             of_docs = {}
         else:
@@ -137,7 +137,10 @@ def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, A
 
 
 def print_item(engine: Answering, query: str, number: int, item: RetrievedItem) -> None:
-    """One hit: a line that says where, and a snippet below it. Plain codes: importing rich costs more than a search."""
+    """Print a line with the place of a hit, and its snippet below.
+
+    The codes are written without rich, whose import costs more than a search.
+    """
     score = f"  {item.score:.{2 if item.score >= _RANKS else 4}f}" if item.score is not None else ""
     kind = f"  {item.metadata['source_type']}" if item.metadata.get("source_type") else ""
     where = place(engine, item.id, item.metadata)
@@ -159,7 +162,7 @@ def print_item(engine: Answering, query: str, number: int, item: RetrievedItem) 
 
 
 def print_code(text: str) -> None:
-    """The first lines of a piece of code, as they stand."""
+    """Print the first lines of a piece of code unchanged."""
     lines = text.split("\n")
     for line in lines[:CODE_LINES]:
         say(f"   {line}".rstrip())
@@ -168,18 +171,18 @@ def print_code(text: str) -> None:
 
 
 def snippet_lines(engine: Answering, query: str, item: RetrievedItem, width: int) -> list[str]:
-    """The best window of a passage, wrapped, matches marked."""
-    found = engine.snippet(query, item, width=3 * width)
+    """Return the best window of a passage, wrapped, with its matches marked."""
+    snippet = engine.snippet(query, item, width=3 * width)
     text, last = "", 0
-    for start, end in found.spans:
-        text += f"{clean_text(found.text[last:start])}{OPEN}{clean_text(found.text[start:end])}{CLOSE}"
+    for start, end in snippet.spans:
+        text += f"{clean_text(snippet.text[last:start])}{OPEN}{clean_text(snippet.text[start:end])}{CLOSE}"
         last = end
-    text = " ".join((text + clean_text(found.text[last:])).split())
+    text = " ".join((text + clean_text(snippet.text[last:])).split())
     return [styled_spans(line) for line in wrapped(text, width, 4)]
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:
-    """The text in at most so many lines of so many columns, its end left out where it is too long."""
+    """Wrap a text to at most `most` lines of `width` columns, and cut it off if it is longer."""
     if not any(unicodedata.east_asian_width(char) in "WF" for char in text):
         return textwrap.wrap(text, width, max_lines=most, placeholder=" …")
     from rich.text import Text
@@ -193,7 +196,7 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
 
 
 def styled_spans(line: str) -> str:
-    """Marks of matches, replaced by codes for a terminal or left out for a pipe."""
+    """Replace the marks of matches by codes for a terminal, or remove them for a pipe."""
     if line.count(OPEN) > line.count(CLOSE):
         line += CLOSE
     return re.sub(f"{OPEN}([^{CLOSE}]*){CLOSE}", lambda match: styled(match[1], "match"), line).replace(
@@ -202,7 +205,7 @@ def styled_spans(line: str) -> str:
 
 
 def print_explanation(explanation: Explanation) -> None:
-    """An explanation, drawn as a tree."""
+    """Print an explanation as a tree."""
     from rich.padding import Padding
     from rich.text import Text
     from rich.tree import Tree

@@ -24,13 +24,13 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth serve                                        http://127.0.0.1:8321, for this machine
   curl -s localhost:8321/v1/search -H 'content-type: application/json' -d '{"query": "how do I log in"}'
   sleuth serve --in docs --in code --read-only        search documents and code, change nothing
-  sleuth serve keys add alice --keys keys.json        make a key; it is shown once
+  sleuth serve keys add alice --keys keys.json        make a key; it is printed once
   sleuth serve --host 0.0.0.0 --keys keys.json        for others, with keys
 """
 
 serve = typer.Typer(
     name="serve",
-    help="Answer over HTTP.",
+    help="Serve over HTTP.",
     epilog=EXAMPLES,
     invoke_without_command=True,
     rich_markup_mode="rich",
@@ -62,39 +62,40 @@ def run(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", help="Who writes answers, such as llama3.1; the passages are quoted without."
+            "--model", help="Model that writes answers, such as llama3.1. Without one, passages are quoted."
         ),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", help="A name under which clients address the server.")
+        list[str] | None, typer.Option("--allow-host", help="Host name by which clients address the server.")
     ] = None,
     cors: Annotated[
         list[str] | None,
-        typer.Option("--cors", help="A site whose pages may call the server, as https://example.org."),
+        typer.Option("--cors", help="Site whose pages may call the server, as https://example.org."),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")] = 1,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", min=1, help="Requests worked on at a time. Default: one for each core."),
+        typer.Option("--threads", min=1, help="Requests that run at a time. Default: one per core."),
     ] = None,
     queue: Annotated[
-        int | None, typer.Option("--queue", min=0, help="Requests that may wait. Default: 64 for each core.")
+        int | None, typer.Option("--queue", min=0, help="Requests that may wait. Default: 64 per core.")
     ] = None,
     deadline: Annotated[float, typer.Option("--deadline", help="Seconds for a request.")] = 30.0,
     answer_deadline: Annotated[
         float, typer.Option("--answer-deadline", help="Seconds for an answer that a model writes.")
     ] = 300.0,
-    max_body: Annotated[int, typer.Option("--max-body", min=1, help="Bytes of a request at most.")] = 32
-    << 20,
+    max_body: Annotated[
+        int, typer.Option("--max-body", min=1, help="Maximum size of a request in bytes.")
+    ] = 32 << 20,
     log_queries: Annotated[
         bool, typer.Option("--log-queries", help="Write the text of queries into the log.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Log warnings only.")] = False,
-    create: Annotated[bool, typer.Option("--create", help="Make the index where there is none.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Create the index if there is none.")] = False,
     index: IndexOption = None,
     socket_number: Annotated[int | None, typer.Option("--socket", hidden=True)] = None,
 ) -> None:
-    """Answer over HTTP until Ctrl-C."""
+    """Serve over HTTP until Ctrl-C."""
     if context.invoked_subcommand is not None:
         return
     import socket
@@ -107,7 +108,7 @@ def run(
         raise MissingPackageError(error.name or "fastapi", "serve", "`sleuth serve`") from error
     from sleuth.surfaces.http.settings import ServerSettings
 
-    given = {"threads": threads, "queue": queue}
+    limits = {"threads": threads, "queue": queue}
     settings = ServerSettings(
         host=host,
         port=port,
@@ -121,7 +122,7 @@ def run(
         answer_deadline=answer_deadline,
         max_body=max_body,
         log_queries=log_queries,
-        **{name: value for name, value in given.items() if value is not None},
+        **{name: value for name, value in limits.items() if value is not None},
     )
     if socket_number is not None:
         _answer(socket.socket(fileno=socket_number), settings, index, create=create, quiet=quiet)
@@ -138,7 +139,7 @@ def run(
 
 
 def _opened(index: Path | None, *, create: bool) -> Engine:
-    """The engine over an index that exists, or a new one."""
+    """Open an index that exists, or create it."""
     from sleuth.engine import Engine
 
     return Engine.open(index_folder(index), create=True) if create else open_index(index)
@@ -153,7 +154,7 @@ def _answer(
     quiet: bool,
     url: str = "",
 ) -> None:
-    """Answer from this process until it is told to end, then close the index."""
+    """Serve from this process until it is asked to stop, then close the index."""
     from sleuth.surfaces.http.server import build_server, log_lines
 
     log_lines(quiet=quiet)
@@ -166,7 +167,7 @@ def _answer(
 
 
 def extensions() -> list[Extension]:
-    """Further surfaces on the same server: the page, and agents where the SDK is installed."""
+    """Return further surfaces of the server: the page, and agents if the SDK is installed."""
     from importlib.util import find_spec
 
     from sleuth.surfaces.page import page_extension
@@ -183,14 +184,14 @@ def add(
     name: Annotated[str, typer.Argument(help="Names the client in the log.")],
     keys: KeysOption,
     scope: Annotated[
-        list[str] | None, typer.Option("--scope", help="read or write; both where none is named.")
+        list[str] | None, typer.Option("--scope", help="read or write; both by default.")
     ] = None,
     filter: Annotated[
         str | None,
-        typer.Option("--filter", "-f", help="Limit the key to what matches, as in tenant:acme."),
+        typer.Option("--filter", "-f", help="Limit the key to documents that match, as in tenant:acme."),
     ] = None,
 ) -> None:
-    """Make a key and print it: it is stored nowhere."""
+    """Make a key and print it; only its hash is stored."""
     from sleuth.surfaces.http.keys import SCOPES, add_key
 
     say(add_key(keys, name, tuple(scope or SCOPES), filter))
@@ -198,7 +199,7 @@ def add(
 
 @keys.command("list")
 def list_keys(keys: KeysOption) -> None:
-    """The names, scopes and filters of all keys."""
+    """Print the names, scopes and filters of all keys."""
     from sleuth.surfaces.http.keys import read_entries
 
     for entry in read_entries(keys):
@@ -206,8 +207,8 @@ def list_keys(keys: KeysOption) -> None:
 
 
 @keys.command("remove")
-def remove(name: Annotated[str, typer.Argument(help="Its name.")], keys: KeysOption) -> None:
-    """Take a key out: a running server refuses it within a second."""
+def remove(name: Annotated[str, typer.Argument(help="Name of the key.")], keys: KeysOption) -> None:
+    """Remove a key; a running server refuses it within a second."""
     from sleuth.surfaces.http.keys import remove_key
 
     remove_key(keys, name)

@@ -1,4 +1,4 @@
-"""sleuth show: what does this id hold?"""
+"""sleuth show: prints a document or a passage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of files that were skipped, one line for each kind and reason."""
+"""Groups skipped files by kind and reason, one line each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from sleuth.ingest import SkipKind, Skipped
 
 _WORDS: dict[SkipKind, str] = {"row": "rows", "link": "links", "empty": "empty"}
-"""What a group of a kind is called; others are named by the extensions of their files."""
+"""Names of groups by kind; groups of other kinds are named by the extensions of their files."""
 _varying = re.compile(r"\d[\d,.]*|'[^']*'|(?<= to ).*")
 
 
 def grouped(skipped: Iterable[Skipped]) -> list[str]:
     """Return a line for each kind and reason, the largest groups first: `54 .xlsx, 49 .pptx: binary`.
 
-    Reasons that differ in numbers and names only are one. A group of a single file names it.
+    Reasons that differ only in numbers and names are one group. A group of a single file names it.
     """
     groups: dict[tuple[SkipKind, str], list[Skipped]] = defaultdict(list)
     for each in skipped:

@@ -1,4 +1,4 @@
-"""Which repository and snapshot a `sleuth code` command is about, and whether it is what the worktree holds."""
+"""Opens the repository and snapshot of a `sleuth code` command, and compares it with the worktree."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Opened:
     """An open index and the snapshot to answer from.
 
     Attributes:
-        stale: files of the worktree that the snapshot does not have as they are.
+        stale: number of files of the worktree that differ from the snapshot.
     """
 
     storage: CodeStorage
@@ -61,11 +61,11 @@ def opened(
     *,
     no_refresh: bool = False,
 ) -> Iterator[Opened]:
-    """Open the snapshot that a command is about, taken anew where few files changed.
+    """Open the snapshot of a command; index it again first if few files changed.
 
     Args:
-        at: a snapshot by name; None for what the worktree holds.
-        most: changed files that are indexed first.
+        at: name of a snapshot; None for the current files of the worktree.
+        most: maximum number of changed files to index first.
     """
     from sleuth.code import Current, current_snapshot, snapshot_at
     from sleuth.engine import open_code
@@ -100,21 +100,21 @@ def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
     """
     if repo is not None:
         return storage.repository(repo)
-    known = storage.repositories()
+    repositories = storage.repositories()
     here = Path.cwd().resolve()
-    around = [r for r in known if here.is_relative_to(r.path)]
+    around = [r for r in repositories if here.is_relative_to(r.path)]
     nearest = max(around, key=lambda r: len(r.path)) if around else None
     if nearest is None or here != Path(nearest.path):
-        _check_worktree(here, nearest, known)
+        _check_worktree(here, nearest, repositories)
     if nearest is not None:
         return nearest
-    if len(known) == 1:
-        return known[0]
-    listed = "; ".join(r.path for r in known) or "none yet: `sleuth code index PATH` adds one"
+    if len(repositories) == 1:
+        return repositories[0]
+    listed = "; ".join(r.path for r in repositories) or "none yet: `sleuth code index PATH` adds one"
     raise ArgumentError(f"--repo must name one of the repositories: {listed}")
 
 
-def _check_worktree(here: Path, nearest: Repository | None, known: list[Repository]) -> None:
+def _check_worktree(here: Path, nearest: Repository | None, repositories: list[Repository]) -> None:
     from sleuth.code.repository import common_folder, worktree_of
 
     top = worktree_of(here)
@@ -124,7 +124,7 @@ def _check_worktree(here: Path, nearest: Repository | None, known: list[Reposito
         misled = top != Path(nearest.path) and top.is_relative_to(nearest.path)
     else:
         own = common_folder(top)
-        misled = own is not None and any(common_folder(Path(r.path)) == own for r in known)
+        misled = own is not None and any(common_folder(Path(r.path)) == own for r in repositories)
     if misled:
         raise ArgumentError(
             f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"

@@ -1,4 +1,4 @@
-"""sleuth status: what does the index hold?"""
+"""sleuth status: prints counts, sizes and versions of the index."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def status(json: JsonOption = False, index: IndexOption = None) -> None:
         if code is None:
             raise
     if json:
-        print_json({**(found or {"path": str(folder)}), **({"code": code} if code else {})})
+        print_json({**(documents or {"path": str(folder)}), **({"code": code} if code else {})})
         return
     if found:
         print_status(found)
@@ -65,7 +65,7 @@ def _spelled(value: Any) -> str:
 
 
 def print_code(folder: Path, code: dict[str, int]) -> None:
-    """The status of a code index as a small table."""
+    """Print the status of a code index as a small table."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -77,21 +77,21 @@ def print_code(folder: Path, code: dict[str, int]) -> None:
     console().print(facts)
 
 
-def print_status(found: dict[str, Any]) -> None:
-    """The status as two small tables."""
+def print_status(index: dict[str, Any]) -> None:
+    """Print the status as two small tables."""
     from rich.markup import escape
     from rich.table import Table
 
     facts = Table.grid(padding=(0, 2))
-    facts.add_row("index", escape(str(found["path"])))
-    facts.add_row("documents", f"{found['documents']:,}")
-    if "shards" in found:
-        facts.add_row("shards", f"{found['shards']:,}")
-    facts.add_row("passages", f"{found['passages']:,}")
-    facts.add_row("record", human_bytes(found["record_bytes"]))
-    facts.add_row("version", f"{found['version']} (format {found['format']})")
+    facts.add_row("index", escape(str(index["path"])))
+    facts.add_row("documents", f"{index['documents']:,}")
+    if "shards" in index:
+        facts.add_row("shards", f"{index['shards']:,}")
+    facts.add_row("passages", f"{index['passages']:,}")
+    facts.add_row("record", human_bytes(index["record_bytes"]))
+    facts.add_row("version", f"{index['version']} (format {index['format']})")
     facts.add_row(
-        "settings", escape(", ".join(f"{name} {value}" for name, value in found["settings"].items()))
+        "settings", escape(", ".join(f"{name} {value}" for name, value in index["settings"].items()))
     )
     if found["words_only"]:
         facts.add_row("words only", escape(found["words_only"]))
@@ -100,7 +100,7 @@ def print_status(found: dict[str, Any]) -> None:
     legs = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("leg", "passages", "segments", "size"):
         legs.add_column(column, justify="left" if column == "leg" else "right")
-    for name, leg in found["legs"].items():
+    for name, leg in index["legs"].items():
         legs.add_row(name, f"{leg['passages']:,}", str(leg["segments"]), human_bytes(leg["bytes"]))
     console().print(facts)
     say()

@@ -1,4 +1,4 @@
-"""Writes what commands print: colours are ours, everything else is escaped."""
+"""Prints the output of commands: adds colours and escapes everything else."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 _CODES = {"head": "1;36", "dim": "2", "italic": "3", "match": "1;33"}
 _MARKS = {name: chr(0xFDD0 + i) for i, name in enumerate(_CODES)}
-"""What stands for a code until a text is printed: characters that Unicode keeps for use inside a program."""
+"""Placeholders for codes until a text is printed: characters that Unicode reserves for use inside a program."""
 _END = "\ufdef"
 
 
 def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = False) -> None:
-    """Print a text. Characters that could steer a terminal are escaped, whoever wrote them and wherever they go.
+    """Print a text, with all characters escaped that could control a terminal.
 
     Args:
         err: print on standard error.
@@ -38,12 +38,12 @@ def say_row(*cells: object) -> None:
 
 
 def styled(text: str, style: str) -> str:
-    """The text in a style ("head", "dim", "italic", "match") for `say`; plain in a pipe, or where NO_COLOR is set."""
+    """Mark a text with a style ("head", "dim", "italic", "match"), which `say` omits in a pipe or with NO_COLOR."""
     return f"{_MARKS[style]}{text}{_END}"
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A rich console that escapes as `say` does, wraps at the terminal's width and highlights nothing by itself."""
+    """Return a rich console that escapes as `say` does, wraps at the terminal's width and highlights nothing."""
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 

@@ -1,4 +1,4 @@
-"""sleuth web: what does the web say to this question?"""
+"""sleuth web: prints pages of the web that answer a question."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ The key of the service, TAVILY_API_KEY, is read from the environment or from .en
 @app.command("web", epilog=EXAMPLES)
 def web(
     query: Annotated[list[str] | None, typer.Argument(help="The question; quotes are optional.")] = None,
-    k: Annotated[int, typer.Option("-k", "--limit", min=1, help="How many pages; 20 at most.")] = 3,
+    k: Annotated[int, typer.Option("-k", "--limit", min=1, help="Number of pages; 20 at most.")] = 3,
     domain: Annotated[list[str] | None, typer.Option("--domain", help="Only pages of this domain.")] = None,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for all of it.")] = 30.0,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep old answers.")] = False,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for the whole search.")] = 30.0,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the cache.")] = False,
     read: Annotated[bool, typer.Option("--read", help="Fetch each page and show its text.")] = False,
     batch: Annotated[Path | None, typer.Option("--batch", help="Answer the queries of a JSON file.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Where the answers of --batch go.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="File for the answers of --batch.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Find pages of the web that answer a question."""
@@ -58,23 +58,23 @@ def web(
     if not question.strip():
         raise ArgumentError('query must be given, as in: sleuth web "climate change policy"')
     check_search(question, k)
-    found = WebSearch(**options).search(question, k)
-    if found.error is not None:
-        console(stderr=True).print(f"sleuth: there might be more, but {found.error}", markup=False)
+    answer = WebSearch(**options).search(question, k)
+    if answer.error is not None:
+        console(stderr=True).print(f"sleuth: results may be incomplete: {answer.error}", markup=False)
     if json:
-        print_json(web_docs(found))
+        print_json(web_docs(answer))
     else:
-        for number, hit in enumerate(found.hits, 1):
+        for number, hit in enumerate(answer.hits, 1):
             print_hit(number, hit, read=read)
-        if found.stale:
-            console(stderr=True).print("sleuth: the service is down; these are old answers")
-    if not found.hits:
+        if answer.stale:
+            console(stderr=True).print("sleuth: the service is down; these answers are from the cache")
+    if not answer.hits:
         console(stderr=True).print("Nothing found.")
         raise typer.Exit(1)
 
 
 def print_hit(number: int, hit: Hit, *, read: bool) -> None:
-    """One page: title and address, and its text below."""
+    """Print the title and address of a page, and its text below."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -96,7 +96,7 @@ def print_hit(number: int, hit: Hit, *, read: bool) -> None:
 
 
 def run_batch(path: Path, out: Path | None, k: int, options: dict[str, Any]) -> None:
-    """Answers the queries of a file into another."""
+    """Answer the queries of a file into another file."""
     from sleuth.web import search_web_batch
 
     if out is None:
@@ -107,7 +107,7 @@ def run_batch(path: Path, out: Path | None, k: int, options: dict[str, Any]) -> 
         raise LoadError(str(path), f"not a JSON file of queries: {error}") from error
     entries = search_web_batch(queries, out, k, **options)
     empty = sum(not entry["web_docs"]["results"] for entry in entries)
-    told = f", {empty} of them without results: run it again to ask for those" if empty else ""
-    console(stderr=True).print(f"{len(entries)} queries in {out}{told}", markup=False)
+    note = f", {empty} of them without results: run it again for those" if empty else ""
+    console(stderr=True).print(f"{len(entries)} queries in {out}{note}", markup=False)
     if empty == len(entries):
         raise typer.Exit(1)

@@ -12,7 +12,7 @@ from sleuth.surfaces.http.problems import MEDIA_TYPE, Problem
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """An answer in JSON; numbers that JSON does not have become null."""
+    """Return a JSON response; infinite numbers and NaN become null."""
     return Response(to_json(value, inf_nan_mode="null", fallback=str), status, media_type="application/json")
 
 

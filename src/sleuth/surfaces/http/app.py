@@ -75,7 +75,7 @@ class _Application(FastAPI):
 
 
 def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence[Extension] = ()) -> FastAPI:
-    """The application over an open engine, which stays open when the application ends."""
+    """Return the application over an open engine, which stays open when the application ends."""
     import sleuth
 
     service = Service(engine, settings)
@@ -134,6 +134,6 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:
-    """An error of a handler, in the dialect of its path."""
+    """Return the response to an error of a handler, in the dialect of its path."""
     write = DIALECTS.get(request.url.path, problem)
     return write(refusal_of(error), request.scope["sleuth.call"].id)

@@ -109,7 +109,7 @@ class Writing:
             return self._stream.result
 
     async def next(self) -> str | None:
-        """The next piece; None after the last.
+        """Return the next piece, or None after the last.
 
         Raises:
             Refusal: too many wait, or the deadline passed.
@@ -128,11 +128,11 @@ class Writing:
         return piece
 
     async def result(self) -> SearchResult:
-        """What the answer is, after its last piece."""
+        """Return the answer after its last piece."""
         return await self._task
 
     async def whole(self, request: Request) -> SearchResult:
-        """The answer; given up where its client leaves."""
+        """Return the answer, or stop writing it if its client leaves."""
         gone = asyncio.create_task(_disconnected(request))
         try:
             await asyncio.wait(
@@ -159,7 +159,7 @@ async def _disconnected(request: Request) -> None:
 
 
 async def _events(writing: Writing, piece: str | None) -> AsyncIterator[bytes]:
-    """The events of an answer whose first piece is there."""
+    """Yield the events of an answer whose first piece is there."""
     try:
         while piece is not None:
             yield _event("text", {"text": piece})
@@ -178,7 +178,7 @@ def _event(name: str, value: dict[str, Any]) -> bytes:
 
 
 def answer_values(result: SearchResult) -> dict[str, Any]:
-    """A result as plain values."""
+    """Return a result as plain values."""
     values = result.to_dict()
     extra = values.pop("extra")
     return {

@@ -46,14 +46,14 @@ def _allowed(call: Call) -> None:
 
 
 def _snapshot(service: Service, repository: str | None, at: str | None) -> Snapshot:
-    """A snapshot of a repository that the server offers."""
+    """Return a snapshot of a repository that the server offers."""
     storage = service.code()
     if repository is None:
-        known = [entry for entry in storage.repositories() if service.offers_repository(entry)]
-        if len(known) != 1:
-            listed = ", ".join(entry.path for entry in known) or "none"
+        repositories = [entry for entry in storage.repositories() if service.offers_repository(entry)]
+        if len(repositories) != 1:
+            listed = ", ".join(entry.path for entry in repositories) or "none"
             raise ArgumentError(f"repository must name one of {listed}")
-        chosen = known[0]
+        chosen = repositories[0]
     else:
         chosen = storage.repository(repository)
         if not service.offers_repository(chosen):
@@ -64,7 +64,7 @@ def _snapshot(service: Service, repository: str | None, at: str | None) -> Snaps
 async def _at_snapshot(
     call: Call, repository: str | None, at: str | None, read: Callable[[Snapshot], dict[str, Any]]
 ) -> Response:
-    """What `read` says about a snapshot, with the snapshot's names."""
+    """Return what `read` returns for a snapshot, with the snapshot's names."""
     _allowed(call)
 
     def work() -> dict[str, Any]:
@@ -158,7 +158,7 @@ class NamesResponse(AtSnapshot):
 async def definitions(
     call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
 ) -> Response:
-    """Where a name is defined."""
+    """Return where a name is defined."""
 
     def read(snapshot: Snapshot) -> dict[str, Any]:
         from sleuth.code import Navigator
@@ -172,7 +172,7 @@ async def definitions(
 async def references(
     call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
 ) -> Response:
-    """Where a name is defined, and every use of it."""
+    """Return where a name is defined, and every use of it."""
 
     def read(snapshot: Snapshot) -> dict[str, Any]:
         from sleuth.code import Navigator
@@ -214,7 +214,7 @@ async def history(
     repository: RepositoryParam = None,
     at: AtParam = None,
 ) -> Response:
-    """The commits that touched a file, or some lines of it."""
+    """Return the commits that touched a file, or some lines of it."""
 
     def read(snapshot: Snapshot) -> dict[str, Any]:
         from sleuth.code import commits_of
@@ -288,13 +288,13 @@ async def repositories(call: CurrentCall) -> Response:
     def work() -> list[dict[str, Any]]:
         storage = call.service.code()
         entries = []
-        for known in filter(call.service.offers_repository, storage.repositories()):
-            completed = [s for s in storage.snapshots(known.id) if s.status == "completed"]
+        for repository in filter(call.service.offers_repository, storage.repositories()):
+            completed = [s for s in storage.snapshots(repository.id) if s.status == "completed"]
             entries.append(
                 {
-                    "id": known.id,
-                    "path": known.path,
-                    "url": known.url,
+                    "id": repository.id,
+                    "path": repository.path,
+                    "url": repository.url,
                     "snapshot": completed[0].id if completed else None,
                     "names": list(completed[0].names) if completed else [],
                 }

@@ -41,25 +41,25 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """A request begins: its head is counted anew."""
+        """Reset the counts at the beginning of a request."""
         self._head_size = self._head_count = 0
         if self._head_timer is None:
             self._start_timer()
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """A piece of the request line arrived."""
+        """Count a piece of the request line."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header arrived."""
+        """Count a header."""
         self._head_count += 1
         self._count(len(name) + len(value))
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The head is there."""
+        """Begin the request once its head is complete."""
         self._stop_timer()
         super().on_headers_complete()
 

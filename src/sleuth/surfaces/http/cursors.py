@@ -16,12 +16,12 @@ MOST_DEPTH = 10_000
 
 
 def cursor_of(offset: int, stated: Mapping[str, Any]) -> str:
-    """The cursor of the page that begins at `offset` of what a request stated."""
+    """Return the cursor of the page that begins at `offset` of the results of a request."""
     return base64.urlsafe_b64encode(json.dumps([offset, _mark(stated)]).encode()).decode()
 
 
 def offset_of(cursor: str, stated: Mapping[str, Any]) -> int:
-    """Where the page begins.
+    """Return the offset at which the page of a cursor begins.
 
     Raises:
         ArgumentError: a cursor that no answer held, or one of another request.
@@ -38,7 +38,7 @@ def offset_of(cursor: str, stated: Mapping[str, Any]) -> int:
 
 
 def depth(legs: Sequence[str] | None, fusion: str | None) -> int:
-    """How many hits the pages of a search hold: those that its fusion fuses, since rankings agree that far."""
+    """Return how many hits the pages of a search hold: those that its fusion fuses, since rankings agree that far."""
     if legs is not None and len(set(legs)) == 1:
         return MOST_DEPTH
     return min(MOST_DEPTH, (Fusion.parse(fusion) if fusion else Fusion()).pool)

@@ -43,7 +43,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 def error(refusal: Refusal, _: str) -> Response:
-    """A refusal as Dify reads it: 403 for all that its keys and names of knowledge bases cause."""
+    """Return an error in Dify's form, with 403 for every problem of keys and names of knowledge bases."""
     code = _CODES.get(refusal.code)
     status = refusal.status_code if code is None else 403
     body = to_json({"error_code": code or refusal.status_code, "error_msg": str(refusal.detail)})
@@ -148,7 +148,7 @@ _OPPOSITES: dict[str, Comparison] = {
 
 
 def _comparison(name: str, condition: Condition, call: Call) -> Filter:
-    """One comparison.
+    """Return one comparison as a filter.
 
     Raises:
         ArgumentError: a value that the operator cannot compare with.
@@ -182,7 +182,7 @@ def _with_one_value(name: str, operator: Comparison, value: str | int | float | 
 
 
 def _forms(value: Any) -> list[Any]:
-    """The values that one of Dify's may mean: it sends numbers as text."""
+    """Return the values that a value of Dify's may mean, since it sends numbers as text."""
     if isinstance(value, str):
         for read in (int, float):
             try:

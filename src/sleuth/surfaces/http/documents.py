@@ -99,7 +99,7 @@ class Upload(NamedTuple):
 
 
 def _file_name(name: str | None) -> str:
-    """The last part of a file's name, as clients of all systems write it.
+    """Return the last part of a file's name, as clients of all systems write it.
 
     Raises:
         ArgumentError: nothing is left that could name a file.
@@ -128,7 +128,7 @@ def _add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dic
 def _read_file(
     upload: Upload, folder: Path, values: dict[str, Any], skipped: list[dict[str, str]]
 ) -> Iterator[Any]:
-    """The documents of one file, named as it was sent and not as it lies here."""
+    """Yield the documents of one file, with the name that the client sent."""
     import shutil
 
     from sleuth.ingest import ReadOptions, Skipped, read

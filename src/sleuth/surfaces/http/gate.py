@@ -221,6 +221,6 @@ def _late(body: _Body) -> Refusal:
 
 
 def route_of(scope: Scope) -> str:
-    """The template of the path that was matched, such as `/v1/documents/{id}`; no text of a client."""
+    """Return the template of the matched path, such as `/v1/documents/{id}`, which contains no text of a client."""
     route: Any = scope.get("route")
     return getattr(route, "path_format", None) or getattr(route, "path", "") or "(none)"

@@ -65,8 +65,8 @@ class KeyFile:
             self._refresh()
         digest = sha256(token.encode("utf-8", "replace")).digest()
         match = None
-        for known, key in self._entries:
-            if hmac.compare_digest(known, digest):
+        for key_digest, key in self._entries:
+            if hmac.compare_digest(key_digest, digest):
                 match = key
         return match
 
@@ -92,7 +92,7 @@ def _key(entry: Mapping[str, Any]) -> Key:
 
 
 def read_entries(path: Path) -> list[dict[str, Any]]:
-    """The entries of a keys file, checked.
+    """Read and check the entries of a keys file.
 
     Raises:
         ArgumentError: a file that is none; says what is wrong.

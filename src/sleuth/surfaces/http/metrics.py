@@ -73,7 +73,7 @@ class Metrics:
             self.legs.labels(kind, part.status).observe(part.seconds)
 
     def render(self) -> bytes:
-        """All counts, as Prometheus reads them."""
+        """Return all counts in the format of Prometheus."""
         registry = self.registry
         if WORKERS_VARIABLE in os.environ:
             registry = CollectorRegistry()

@@ -35,7 +35,7 @@ class ComparisonFilter(BaseModel):
     value: str | int | float | bool | list[str | int | float | bool]
 
     def tree(self, _: int = 0) -> Filter:
-        """The same as a filter of ours."""
+        """Return the comparison as a filter of Sleuth's."""
         value = tuple(self.value) if isinstance(self.value, list) else self.value
         return Compare(self.key, self.type, value)
 
@@ -47,7 +47,7 @@ class CompoundFilter(BaseModel):
     filters: list[ComparisonFilter | CompoundFilter] = Field(min_length=1, max_length=1000)
 
     def tree(self, depth: int = 0) -> Filter:
-        """The same as a filter of ours."""
+        """Return the compound filter as a filter of Sleuth's."""
         if depth >= MAX_DEPTH:
             raise ArgumentError(f"filters must be nested at most {MAX_DEPTH} deep")
         parts = tuple(part.tree(depth + 1) for part in self.filters)

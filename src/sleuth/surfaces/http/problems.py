@@ -106,7 +106,7 @@ RETRY_SECONDS = 1
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """The refusal that an exception becomes.
+    """Convert an exception to a refusal.
 
     Only errors of Sleuth's tree and of the protocol tell what happened; others may hold what is not for clients.
     """
@@ -128,7 +128,7 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 def _invalid(error: RequestValidationError) -> Refusal:
-    """The refusal of a request that breaks the schema; it repeats nothing of the request."""
+    """Return the refusal of a request that breaks the schema, without repeating any text of the request."""
     places = [
         {"where": ".".join(map(str, entry["loc"])), "rule": entry["msg"], "kind": entry["type"]}
         for entry in error.errors()[:20]
@@ -140,7 +140,7 @@ def _invalid(error: RequestValidationError) -> Refusal:
 
 
 def problem(refusal: Refusal, request_id: str) -> Response:
-    """The answer that tells of a refusal."""
+    """Return the response for a refusal."""
     document = Problem(
         type=f"urn:sleuth:error:{refusal.code}",
         title=_TITLES.get(refusal.status_code, "Error"),

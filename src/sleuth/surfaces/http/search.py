@@ -114,7 +114,7 @@ async def search(body: SearchRequest, call: CurrentCall) -> Response:
 
 
 def search_page(body: SearchRequest, call: Call) -> bytes:
-    """One page of a ranking, as JSON. Rankings of more hits begin alike, so a page is a piece of a longer one."""
+    """Return one page of a ranking as JSON. A longer ranking begins with a shorter one, so a page is a part of it."""
     stated = body.model_dump(exclude={"cursor", "k", "snippets"})
     first = cursors.offset_of(body.cursor, stated) if body.cursor else 0
     ranking = retrieve(body, call, first + body.k + 1)
@@ -134,7 +134,7 @@ def search_page(body: SearchRequest, call: Call) -> bytes:
 
 
 def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None = None) -> Ranking:
-    """The best hits of the engine, or of the sources that were asked for, before the call's deadline.
+    """Return the best hits of the engine, or of the requested sources, before the call's deadline.
 
     Args:
         filter: besides that of the request.
@@ -167,7 +167,7 @@ def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None =
 
 
 def plain_item(item: RetrievedItem, body: SearchRequest, call: Call) -> dict[str, Any]:
-    """An item as plain values."""
+    """Return an item as plain values."""
     values: dict[str, Any] = {
         "id": item.id,
         "text": item.text,

@@ -69,13 +69,13 @@ def bind(settings: ServerSettings, *, open_to_all: bool = False) -> socket.socke
 
 
 def address_of(listener: socket.socket) -> str:
-    """The address of a listening socket, as a URL."""
+    """Return the address of a listening socket as a URL."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def build_server(engine: Engine, settings: ServerSettings, *, extensions: Sequence[Extension] = ()) -> Server:
-    """The server over an open engine, not yet running."""
+    """Return the server over an open engine, not yet running."""
     from sleuth.surfaces.http.app import create_app
 
     class Protocol(LimitedProtocol):
@@ -180,7 +180,7 @@ def log_lines(*, quiet: bool = False) -> None:
 
 
 def log_formatter() -> logging.Formatter:
-    """What writes a record as one line of JSON."""
+    """Return the formatter that writes a record as one line of JSON."""
     return _Lines()
 
 

@@ -68,7 +68,7 @@ class Service:
         return self.engine.path.name.lstrip(".") or "sleuth"
 
     def view(self, key: Key) -> Engine:
-        """The engine as the owner of a key sees it."""
+        """Return the engine as the owner of a key sees it."""
         if key.filter is None:
             return self.engine
         view = self._views.get(key)
@@ -77,7 +77,7 @@ class Service:
         return view
 
     def code(self) -> CodeStorage:
-        """The code of the index, opened when it is first asked for.
+        """Return the code of the index, opened at the first call.
 
         Raises:
             UnknownRepositoryError: the server does not offer code, or the index holds none.
@@ -97,7 +97,7 @@ class Service:
             return self._code
 
     def offers_repository(self, repository: Repository) -> bool:
-        """Whether the sources of the server include a repository."""
+        """Return whether the sources of the server include a repository."""
         names = {source.partition(":")[2] for source in self.settings.sources if source.startswith("code")}
         return bool(names & {"", repository.id, repository.path, repository.url})
 
@@ -173,7 +173,7 @@ class Call:
         return self.service.view(self.key)
 
     def retriever(self, sources: Sequence[str] | None = None) -> Engine | Sources:
-        """What searches some of the sources for this call."""
+        """Return the retriever over the requested sources for this call."""
         return self.service.retriever(self.key, sources)
 
     async def read(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -188,7 +188,7 @@ class Call:
 
 
 def call_of(request: Request) -> Call:
-    """The call that a request is."""
+    """Return the call of a request."""
     call: Call = request.scope["sleuth.call"]
     return call
 

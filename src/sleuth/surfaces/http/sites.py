@@ -47,7 +47,7 @@ def check_origin(headers: dict[bytes, bytes], host: str, origins: Collection[str
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without its port, in lower case."""
+    """Return the name in a Host header in lower case, without its port."""
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].rstrip(".").lower()

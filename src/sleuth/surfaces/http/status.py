@@ -41,7 +41,7 @@ class StatusResponse(BaseModel):
 
 @router.get("/livez", response_model=Health)
 async def livez() -> Response:
-    """The process answers."""
+    """Answer that the process is alive."""
     return json_response({"status": "ok"})
 
 
@@ -73,7 +73,7 @@ async def metrics(call: CurrentCall) -> Response:
 
 @router.get("/v1/status", response_model=StatusResponse, responses=PROBLEMS)
 async def status(call: CurrentCall) -> Response:
-    """What the index holds. A key with a filter does not see it, since it counts everybody's documents."""
+    """Return what the index holds. A key with a filter has no access, since the counts are of all documents."""
     if call.key.filter is not None:
         raise Refusal(403, "ScopeError", f"the key {call.key.name!r} is limited to a part of the index")
     import sleuth

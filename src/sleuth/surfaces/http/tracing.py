@@ -37,7 +37,7 @@ class RequestSpan:
 
 @contextmanager
 def request_span(scope: Scope, request_id: str) -> Iterator[RequestSpan]:
-    """The server span of a request, below that of its caller where it sends one."""
+    """Open the server span of a request, below that of its caller if it sent one."""
     if trace is None or not _is_recording():
         yield RequestSpan()
         return
@@ -55,7 +55,7 @@ def request_span(scope: Scope, request_id: str) -> Iterator[RequestSpan]:
 
 @contextmanager
 def retrieval_span(source: str, query: str | None, attributes: Mapping[str, Any]) -> Iterator[Any]:
-    """The span of a search, by OpenTelemetry's conventions for retrieval.
+    """Open the span of a search, by OpenTelemetry's conventions for retrieval.
 
     Args:
         source: names the index.
@@ -75,5 +75,5 @@ def retrieval_span(source: str, query: str | None, attributes: Mapping[str, Any]
 
 
 def _is_recording() -> bool:
-    """Whether a tracer provider was set: making spans that nobody takes costs a tenth of a small request."""
+    """Return whether a tracer provider is set: spans that nobody records cost a tenth of a small request."""
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)

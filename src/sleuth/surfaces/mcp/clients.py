@@ -39,11 +39,11 @@ class Client:
     extra: tuple[tuple[str, Any], ...] = ()
 
     def path(self, scope: Scope, folder: Path) -> Path:
-        """The settings file; a link is followed."""
+        """Return the settings file, with links resolved."""
         return (folder / self.project if scope == "project" else Path.home() / self.user).resolve()
 
     def entry(self, index: Path | None) -> dict[str, Any]:
-        """What starts the server."""
+        """Return the entry that starts the server."""
         program = shutil.which(NAME)
         command = [program] if program else [sys.executable, "-m", NAME]
         arguments = [*command[1:], "mcp", *self.arguments]
@@ -128,10 +128,10 @@ def install(client: str, scope: Scope, folder: Path, *, index: Path | None = Non
     Raises:
         ArgumentError: an unknown client, or settings that cannot be read.
     """
-    known = client_named(client)
-    path = known.path(scope, folder)
+    agent = client_named(client)
+    path = agent.path(scope, folder)
     before = _read(path)
-    keys, entry = (*known.keys, NAME), known.entry(index)
+    keys, entry = (*agent.keys, NAME), agent.entry(index)
     if path.suffix == ".toml":
         return Edit(path, before, edits.set_toml(before or "", ".".join(keys), entry))
     return Edit(path, before, edits.set_json(before or "", keys, entry))
@@ -143,17 +143,17 @@ def uninstall(client: str, scope: Scope, folder: Path) -> Edit:
     Raises:
         ArgumentError: an unknown client, or settings that cannot be read.
     """
-    known = client_named(client)
-    path = known.path(scope, folder)
+    agent = client_named(client)
+    path = agent.path(scope, folder)
     before = _read(path)
-    keys: Sequence[str] = (*known.keys, NAME)
+    keys: Sequence[str] = (*agent.keys, NAME)
     if path.suffix == ".toml":
         return Edit(path, before, edits.remove_toml(before or "", ".".join(keys)))
     return Edit(path, before, edits.remove_json(before or "", keys))
 
 
 def client_named(name: str) -> Client:
-    """The client of that name.
+    """Return the client with that name.
 
     Raises:
         ArgumentError: an unknown one; lists those there are.

@@ -128,8 +128,8 @@ def set_json(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:
             return f"{text[:last]}{line},{text[last:]}"
         return f"{text[:last]},{line}{text[last:]}"
     rest = text[node.start + 1 : node.end - 1].strip()
-    kept = f"\n{indent * (depth + 1)}{rest}" if rest else ""  # a comment
-    return f"{text[: node.start]}{{{kept}{line}\n{indent * depth}}}{text[node.end :]}"
+    comment = f"\n{indent * (depth + 1)}{rest}" if rest else ""
+    return f"{text[: node.start]}{{{comment}{line}\n{indent * depth}}}{text[node.end :]}"
 
 
 def remove_json(text: str, path: Sequence[str]) -> str:
@@ -174,14 +174,14 @@ def remove_toml(text: str, table: str) -> str:
         ArgumentError: not TOML, or the table is written in a form that is not a header.
     """
     _load_toml(text)
-    lines, kept, inside = text.splitlines(keepends=True), [], False
+    lines, remaining, inside = text.splitlines(keepends=True), [], False
     for line in lines:
         if line.lstrip().startswith("["):
             name = line.strip().split("#", 1)[0].strip().strip("[] ")
             inside = name == table or name.startswith(f"{table}.")
         if not inside:
-            kept.append(line)
-    without = "".join(kept)
+            remaining.append(line)
+    without = "".join(remaining)
     value: Any = _load_toml(without)
     for key in table.split("."):
         value = value.get(key) if isinstance(value, dict) else None

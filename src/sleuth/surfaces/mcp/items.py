@@ -46,8 +46,8 @@ def title_of(id: str, metadata: Mapping[str, Any]) -> str:
     """Return what a reader calls a passage: its symbol, title or heading, and its file."""
     source = str(metadata.get("source") or id)
     name = source if "://" in source else Path(source).name
-    told = metadata.get("symbol") or metadata.get("heading") or metadata.get("title")
-    return f"{told} ({name})" if told and str(told) != name else name
+    title = metadata.get("symbol") or metadata.get("heading") or metadata.get("title")
+    return f"{title} ({name})" if title and str(title) != name else name
 
 
 def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) -> Graded:
@@ -58,8 +58,18 @@ def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) 
         "title": title_of(item.id, metadata),
         "url": url_of(item.id, metadata),
     }
-    kept = ("source_type", "path", "symbol", "kind", "heading", "start_line", "end_line", "page", "modified")
-    facts = {key: metadata[key] for key in kept if metadata.get(key) not in (None, "")}
+    fields = (
+        "source_type",
+        "path",
+        "symbol",
+        "kind",
+        "heading",
+        "start_line",
+        "end_line",
+        "page",
+        "modified",
+    )
+    facts = {key: metadata[key] for key in fields if metadata.get(key) not in (None, "")}
     outline = metadata.get("signature") or sources.snippet(query, item, width=OUTLINE).text
     return Graded(
         whole={**name, **facts, "text": item.text},
@@ -68,13 +78,13 @@ def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) 
     )
 
 
-def definition(found: Mapping[str, Any], root: str, text: str, url_of: UrlOf) -> Graded:
+def definition(entry: Mapping[str, Any], root: str, text: str, url_of: UrlOf) -> Graded:
     """Return a definition, as `Navigator.find_definition` describes it."""
-    place = _place(root, found["file_path"], found["line"], found["end_line"], url_of)
-    name = {"name": found["name"], "kind": found["type"], **place}
-    outline = {**name, "signature": found["signature"], "doc": found["doc"].split("\n", 1)[0]}
+    place = _place(root, entry["file_path"], entry["line"], entry["end_line"], url_of)
+    name = {"name": entry["name"], "kind": entry["type"], **place}
+    outline = {**name, "signature": entry["signature"], "doc": entry["doc"].split("\n", 1)[0]}
     return Graded(
-        whole={**name, "signature": found["signature"], "labels": found["labels"], "text": text},
+        whole={**name, "signature": entry["signature"], "labels": entry["labels"], "text": text},
         outline={key: value for key, value in outline.items() if value},
         name=name,
     )
@@ -96,12 +106,12 @@ def reference(use: Mapping[str, Any], root: str, line: str, url_of: UrlOf) -> Gr
     )
 
 
-def commit(found: Commit) -> Graded:
+def commit(entry: Commit) -> Graded:
     """Return a commit."""
-    name = {"id": found.id, "title": found.subject}
-    outline = {**name, "date": found.date, "author": found.author}
+    name = {"id": entry.id, "title": entry.subject}
+    outline = {**name, "date": entry.date, "author": entry.author}
     return Graded(
-        whole={**outline, "message": found.body.strip()} if found.body.strip() else outline,
+        whole={**outline, "message": entry.body.strip()} if entry.body.strip() else outline,
         outline=outline,
         name=name,
     )

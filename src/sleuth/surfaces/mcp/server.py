@@ -131,7 +131,7 @@ def _tools() -> list[types.Tool]:
 
 
 def _documents(tools: Tools, cursor: str | None) -> tuple[list[types.Resource], str | None]:
-    """One page of the documents, and the cursor of the next."""
+    """Return one page of the documents, and the cursor of the next page."""
     first = int(cursor) if cursor and cursor.isdecimal() else 0
     documents = tools.documents()
     resources = [

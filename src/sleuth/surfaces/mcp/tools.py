@@ -79,10 +79,12 @@ class Tools:
         }  # fmt: skip
         if name not in tools:
             raise ArgumentError(f"tool must be one of {', '.join(tools)}, got {name!r}")
-        known = signature(tools[name]).parameters
-        if unknown := [key for key in arguments if key not in known]:
-            raise ArgumentError(f"arguments of {name} must be among {', '.join(known)}, got {unknown[0]!r}")
-        required = [key for key, parameter in known.items() if parameter.default is parameter.empty]
+        parameters = signature(tools[name]).parameters
+        if unknown := [key for key in arguments if key not in parameters]:
+            raise ArgumentError(
+                f"arguments of {name} must be among {', '.join(parameters)}, got {unknown[0]!r}"
+            )
+        required = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
         if missing := [key for key in required if key not in arguments]:
             raise ArgumentError(f"{missing[0]} must be given to {name}")
         return write(tools[name](**arguments))
@@ -128,7 +130,7 @@ class Tools:
         max_tokens: int = MAX_TOKENS,
         cursor: str | None = None,
     ) -> dict[str, Any]:
-        """The text of a passage, a document, a file or some lines of it."""
+        """Return the text of a passage, a document, a file or some lines of it."""
         request = {"id": id, "at": at}
         offset = read_cursor(cursor, request)
         head = self._head()
@@ -159,23 +161,23 @@ class Tools:
     def definitions(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
     ) -> dict[str, Any]:
-        """Where a name is defined, with the code."""
+        """Return where a name is defined, with the code."""
         from sleuth.code import Navigator
 
         request = {"definitions": name, "at": at}
         head = self._head()
         graded = []
         for snapshot in self._workspace.snapshots_at(at):
-            for found in Navigator(snapshot).find_definition(_text(name, "name")):
-                if self._sees(snapshot, row := snapshot.file(found["file_path"])):
-                    text = snapshot.lines(row, found["line"], found["end_line"])
-                    graded.append(items.definition(found, snapshot.repository.path, text, self._url_of))
+            for entry in Navigator(snapshot).find_definition(_text(name, "name")):
+                if self._sees(snapshot, row := snapshot.file(entry["file_path"])):
+                    text = snapshot.lines(row, entry["line"], entry["end_line"])
+                    graded.append(items.definition(entry, snapshot.repository.path, text, self._url_of))
         return self._rest(head, graded, max_tokens, request, cursor)
 
     def references(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
     ) -> dict[str, Any]:
-        """Every use of a name, with its role and the definition that is meant."""
+        """Return every use of a name, with its role and the definition that it refers to."""
         from sleuth.code import Navigator
 
         request = {"references": name, "at": at}
@@ -191,7 +193,7 @@ class Tools:
     def history(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
     ) -> dict[str, Any]:
-        """The commits that touched a file, some lines of it, or a definition, newest first."""
+        """Return the commits that touched a file, some lines of it, or a definition, newest first."""
         from sleuth.code import commits_of
 
         request = {"history": name, "at": at}
@@ -201,13 +203,13 @@ class Tools:
         revision = snapshot.info.base or "HEAD"
         root = Path(snapshot.repository.path)
         commits = commits_of(root, row.path, revision=revision, lines=lines, most=offset + MOST_RESULTS + 1)
-        graded = [items.commit(found) for found in commits[offset : offset + MOST_RESULTS]]
+        graded = [items.commit(entry) for entry in commits[offset : offset + MOST_RESULTS]]
         head |= {"path": row.path, **({"lines": list(lines)} if lines else {})}
         more = len(commits) > offset + MOST_RESULTS
         return self._page(head, graded, max_tokens, request, offset, more=more)
 
     def status(self) -> dict[str, Any]:
-        """What is indexed, and whether files changed since."""
+        """Return what is indexed, and whether files changed since."""
         import sleuth
 
         head = self._head()
@@ -217,8 +219,8 @@ class Tools:
             return answer
         answer["index"] = str(self._workspace.index)
         if engine is not None:
-            told = engine.status()
-            answer["documents"] = {key: told[key] for key in ("documents", "passages", "version")}
+            facts = engine.status()
+            answer["documents"] = {key: facts[key] for key in ("documents", "passages", "version")}
         answer["code"] = [
             {
                 "repository": snapshot.repository.path,
@@ -232,13 +234,13 @@ class Tools:
         return answer
 
     def documents(self) -> list[StoredDocument]:
-        """The documents that this client may see, in the order in which they were added."""
+        """List the documents that this client may see, in the order in which they were added."""
         engine = self._workspace.documents()
         listed = engine.documents() if engine is not None else []
         return [document for document in listed if self._may_see(document.metadata)]
 
     def read(self, id: str) -> str:
-        """The whole text of what an id or a path names.
+        """Return the whole text of an id or a path.
 
         Raises:
             ArgumentError: nothing that is indexed and may be seen.
@@ -246,7 +248,7 @@ class Tools:
         return self._text(id, None).text
 
     def _head(self) -> dict[str, Any]:
-        """What every answer says about the index."""
+        """Return the facts about the index that every answer contains."""
         stale = self._workspace.stale()
         return {
             "indexed_root": self._workspace.indexed_root,
@@ -280,7 +282,7 @@ class Tools:
         return os.path.normpath(os.path.join(self._workspace.indexed_root, path))  # noqa: PTH118 - as text
 
     def _text(self, id: str, at: str | None) -> _Text:
-        """What an id, or a path with lines, names.
+        """Return the text of an id, or of a path with lines.
 
         Raises:
             ArgumentError: nothing that is indexed and may be seen.
@@ -302,10 +304,10 @@ class Tools:
                 f"id must be one that search gave, or a path below {self._workspace.indexed_root} "
                 f"that is indexed, got {id!r}"
             )
-        return found
+        return document
 
     def _document(self, id: str, first: int | None, last: int | None) -> _Text | None:
-        """A passage or a document, or some lines of it."""
+        """Return a passage or a document, or some lines of it."""
         from sleuth.answer import join_overlapping
 
         engine = self._workspace.documents()
@@ -327,7 +329,7 @@ class Tools:
         return _Text(id, text, metadata, begin)
 
     def _code(self, id: str, path: str, first: int | None, last: int | None, at: str | None) -> _Text | None:
-        """A file of a repository, or some lines of it."""
+        """Return a file of a repository, or some lines of it."""
         from sleuth.code import file_metadata, piece_id
 
         if at is None and not self._workspace.repositories():
@@ -345,13 +347,13 @@ class Tools:
             if start > row.lines:
                 raise ArgumentError(f"id must have lines up to {row.lines}, got {id!r}")
             text = snapshot.lines(row, start, end)
-            kept = {key: metadata[key] for key in ("source", "path", "language", "snapshot", "source_type")}
+            fields = {key: metadata[key] for key in ("source", "path", "language", "snapshot", "source_type")}
             changed = "@" in id and id != piece_id(metadata["source"], start, end, text)
-            return _Text(id, text, {**kept, "start_line": start, "end_line": end}, start, changed)
+            return _Text(id, text, {**fields, "start_line": start, "end_line": end}, start, changed)
         return None
 
     def _touched(self, name: str, at: str | None) -> tuple[Snapshot, FileRow, tuple[int, int] | None]:
-        """The file that a path, a path with lines or the name of a definition means, and the lines."""
+        """Return the file and lines of a path, a path with lines or the name of a definition."""
         place = _PLACE.fullmatch(name)
         path = self._absolute(place["path"] if place else name)
         for snapshot in self._workspace.snapshots_at(at):
@@ -362,9 +364,9 @@ class Tools:
                     return snapshot, row, None
                 first = int(place["first"])
                 return snapshot, row, (first, int(place["last"] or first))
-            for found in snapshot.definitions(name):
-                if self._sees(snapshot, found.file):
-                    return snapshot, found.file, (found.symbol.line, found.symbol.end)
+            for definition in snapshot.definitions(name):
+                if self._sees(snapshot, definition.file):
+                    return snapshot, definition.file, (definition.symbol.line, definition.symbol.end)
         raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
 
     def _sees(self, snapshot: Snapshot, row: FileRow) -> bool:
@@ -398,7 +400,10 @@ class Tools:
         *,
         more: bool,
     ) -> dict[str, Any]:
-        """An answer with as many results as fit; `omitted` did not, and the cursor goes on after the last one."""
+        """Return an answer with as many results as fit; the cursor continues after the last one.
+
+        `omitted` counts the results that did not fit.
+        """
         frame = {"results": [], **head, "omitted": len(graded), "cursor": write_cursor(offset + 1, request)}
         results, omitted = fit(graded, self._room(frame, max_tokens))
         cursor = write_cursor(offset + len(results), request) if omitted or more else None
@@ -417,7 +422,7 @@ def _text(value: Any, argument: str) -> str:
 
 
 def _lines(passages: Sequence[RetrievedItem], first: int, last: int) -> list[str]:
-    """The lines between two, of passages that may overlap."""
+    """Return the lines between two numbers, from passages that may overlap."""
     lines: dict[int, str] = {}
     for item in passages:
         start = item.metadata.get("start_line")

@@ -38,7 +38,7 @@ class Workspace:
         documents: bool = True,
         offers: Callable[[Repository], bool] | None = None,
     ) -> None:
-        """A workspace over an index that need not exist yet.
+        """Open nothing yet: the index need not exist.
 
         Args:
             refresh: index files that changed, in the background.
@@ -66,7 +66,7 @@ class Workspace:
         return str(self.root or self.index.parent)
 
     def documents(self) -> Engine | None:
-        """The engine over the documents; None where the index has none."""
+        """Return the engine over the documents, or None if the index has none."""
         from sleuth.engine import Engine
 
         with self._guard:
@@ -77,7 +77,7 @@ class Workspace:
             return self._engine
 
     def code(self) -> CodeStorage | None:
-        """The storage of code; None where the index has none."""
+        """Return the storage of code, or None if the index has none."""
         from sleuth.engine import has_code, open_code
 
         with self._guard:
@@ -87,18 +87,18 @@ class Workspace:
             return self._storage
 
     def repositories(self) -> list[Repository]:
-        """The repositories that may answer: that of the root, and those below it; all where no root is set."""
+        """Return the repositories that may answer: that of the root and those below it, or all if no root is set."""
         storage = self.code()
-        known = [] if storage is None else storage.repositories()
+        repositories = [] if storage is None else storage.repositories()
         if self._offers is not None:
-            known = [repository for repository in known if self._offers(repository)]
+            repositories = [repository for repository in repositories if self._offers(repository)]
         if self.root is None:
-            return known
+            return repositories
         top = self._top(self.root)
-        return [r for r in known if r.path == str(top) or Path(r.path).is_relative_to(self.root)]
+        return [r for r in repositories if r.path == str(top) or Path(r.path).is_relative_to(self.root)]
 
     def snapshots(self) -> list[Snapshot]:
-        """The newest snapshot of each repository that may answer and has one."""
+        """Return the newest snapshot of each repository that may answer and has one."""
         storage = self.code()
         if storage is None:
             return []
@@ -106,7 +106,7 @@ class Workspace:
         return [storage.open_snapshot(r, storage.snapshot(r)) for r in completed]
 
     def snapshots_at(self, at: str | None = None) -> list[Snapshot]:
-        """The snapshots that answer about code: those of `at`, a commit, branch or tag, else the newest ones.
+        """Return the snapshots that answer about code: those of `at`, a commit, branch or tag, or else the newest ones.
 
         Raises:
             UnknownRepositoryError: no code of this root; says how to index it.
@@ -121,7 +121,7 @@ class Workspace:
         return [storage.open_snapshot(r, storage.snapshot(r, at)) for r in served]
 
     def sources(self, at: str | None = None) -> Sources:
-        """All that may answer, as one retriever: the documents and the code; with `at`, the code at that commit.
+        """Return one retriever over the documents and the code; with `at`, the code at that commit.
 
         Raises:
             IndexNotFoundError: there is nothing yet; says how to index.
@@ -149,7 +149,7 @@ class Workspace:
         return Sources(retrievers, engine=engine)
 
     def stale(self, wait: float = WAIT) -> Stale:
-        """What changed since it was indexed, as far as it is known after some seconds."""
+        """Return how many files changed since they were indexed, as of some seconds ago."""
         return self.refresher.check(wait)
 
     def close(self) -> None:

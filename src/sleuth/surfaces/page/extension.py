@@ -18,7 +18,7 @@ PATHS = ("/", "/source", "/symbol", "/original", "/answer", "/sign-in", "/sign-o
 
 
 def page_extension() -> Extension:
-    """The page at `/`. Its requests need no `Authorization`; readers sign in with their key."""
+    """Return the page at `/`. Its requests need no `Authorization`; readers sign in with their key."""
     return Extension(_install, public=(*PATHS, *files.PATHS))
 
 

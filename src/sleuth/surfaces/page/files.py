@@ -20,7 +20,7 @@ _BY_PATH = dict(zip(PATHS, _NAMES, strict=True))
 
 
 def address(name: str) -> str:
-    """The address of a file of the page."""
+    """Return the address of a file of the page."""
     return f"/static/{_VERSION}/{name}"
 
 

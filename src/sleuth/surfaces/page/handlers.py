@@ -47,24 +47,24 @@ class Page:
             self._render("results.html", state, milliseconds=0.0, **lookup.results(call, state))
 
     async def results(self, request: Request) -> Response:
-        """The question field, and what is found."""
+        """Answer with the question field and the results."""
         state = State.of(request.query_params, self._offered)
         return await self._page(request, "results.html", state, lookup.results)
 
     async def source(self, request: Request) -> Response:
-        """A document or file at the lines that are cited."""
+        """Answer with a document or file at the cited lines."""
         id = request.query_params.get("id", "")
         state = State.of(request.query_params, self._offered)
         return await self._page(request, "source.html", state, lookup.source, id)
 
     async def symbol(self, request: Request) -> Response:
-        """The definitions and the uses of a name."""
+        """Answer with the definitions and the uses of a name."""
         name = request.query_params.get("name", "")
         state = State.of(request.query_params, self._offered)
         return await self._page(request, "symbol.html", state, lookup.symbol, name)
 
     async def original(self, request: Request) -> Response:
-        """The PDF that a document came from."""
+        """Answer with the PDF that a document came from."""
         call = call_of(request)
         if not admit(request, call):
             return await self._page(request, "results.html", State(), lookup.results)
@@ -79,7 +79,7 @@ class Page:
         )
 
     async def answer(self, request: Request) -> Response:
-        """An answer as a stream of events."""
+        """Answer with a stream of events."""
         from sleuth.surfaces.http.ask import AskRequest, ask
 
         call = call_of(request)
@@ -116,7 +116,7 @@ class Page:
         find: Callable[..., dict[str, Any]],
         *arguments: Any,
     ) -> Response:
-        """A page whose values are found in the queue of searches."""
+        """Answer with a page whose values are computed in the queue of searches."""
         call = call_of(request)
         if not admit(request, call):
             target = request.url.path + (f"?{request.url.query}" if request.url.query else "")

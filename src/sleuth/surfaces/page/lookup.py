@@ -30,7 +30,7 @@ _NOT_FACETS = frozenset({
 
 
 def results(call: Call, state: State) -> dict[str, Any]:
-    """The hits of a question, and their facets; with no question, what there is."""
+    """Return the hits of a question and their facets, or an overview without a question."""
     if not state.query:
         return {
             "hits": [],
@@ -60,7 +60,7 @@ def results(call: Call, state: State) -> dict[str, Any]:
 
 
 def filter_of(state: State) -> Filter | None:
-    """The filter that a page's address holds.
+    """Return the filter in a page's address.
 
     Raises:
         FilterError: a text that is no filter; says where.
@@ -74,7 +74,7 @@ def _counts(call: Call) -> Mapping[str, int]:
 
 
 def _facets(call: Call, state: State) -> list[views.FacetGroup]:
-    """The values of metadata among the documents that match, and those that are chosen."""
+    """Return the values of metadata among the matching documents, and which ones are selected."""
     groups: list[views.FacetGroup] = []
     shown: set[str] = set()
     if "docs" in state.sources:
@@ -120,7 +120,7 @@ def _answer(call: Call, state: State) -> dict[str, Any]:
 
 
 def source(call: Call, state: State, id: str) -> dict[str, Any]:
-    """A document or file at the lines that an id names.
+    """Return a document or file at the lines of an id.
 
     Raises:
         ArgumentError: nothing that is indexed and may be seen.
@@ -143,26 +143,26 @@ def _document(call: Call, state: State, id: str) -> views.SourceView | None:
 
 
 def document_id(id: str) -> str:
-    """The id of the document that a passage belongs to."""
+    """Return the id of the document of a passage."""
     document, mark, number = id.rpartition("#")
     return document if mark and number.isdigit() else id
 
 
 def original(call: Call, id: str) -> Path | None:
-    """The PDF that a document came from, where it is as it was read."""
+    """Return the PDF of a document if it is unchanged since it was read."""
     for item in call.engine.get(id)[:1]:
         source = str(item.metadata.get("source", ""))
         path = Path(call.engine.files.path_of(source))
         known = call.engine.documents(under=source)
         if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file() and known:
             status = path.stat()
-            if (status.st_size, status.st_mtime_ns) == (known[0].size, known[0].modified_ns):
+            if (status.st_size, status.st_mtime_ns) == (documents[0].size, documents[0].modified_ns):
                 return path
     return None
 
 
 def _file(call: Call, state: State, id: str) -> views.SourceView:
-    """A file of a repository that the server offers."""
+    """Return a file of a repository that the server offers."""
     from sleuth.types import RetrievedItem
 
     place, _, _ = id.rpartition("@") if "@" in id else (id, "", "")
@@ -187,7 +187,7 @@ def _file(call: Call, state: State, id: str) -> views.SourceView:
 
 
 def symbol(call: Call, state: State, name: str) -> dict[str, Any]:
-    """The definitions and the uses of a name in the code that the server offers."""
+    """Return the definitions and the uses of a name in the code that the server offers."""
     from sleuth.code import Navigator
 
     definitions: list[dict[str, Any]] = []
@@ -195,14 +195,16 @@ def symbol(call: Call, state: State, name: str) -> dict[str, Any]:
     for snapshot in _snapshots(call):
         root = snapshot.repository.path
         navigator = Navigator(snapshot)
-        for found in navigator.find_definition(name):
-            position = snapshot.by_path[found["file_path"]]
+        for definition in navigator.find_definition(name):
+            position = snapshot.by_path[definition["file_path"]]
             if _may_see(call, _file_metadata(snapshot, position)):
-                text = snapshot.lines(snapshot.files[position], found["line"], found["end_line"])
+                text = snapshot.lines(snapshot.files[position], definition["line"], definition["end_line"])
                 shown = "\n".join(text.split("\n")[: views.CODE_LINES * 2])
                 language = snapshot.files[position].language
                 lines = lines_of(shown, language=language)
-                definitions.append({**_place(root, found, found["end_line"]), "lines": lines, "what": found})
+                definitions.append(
+                    {**_place(root, definition, definition["end_line"]), "lines": lines, "what": definition}
+                )
         for use in navigator.find_references(name):
             position = snapshot.by_path[use["file_path"]]
             if len(uses) < MOST_USES and _may_see(call, _file_metadata(snapshot, position)):
@@ -214,17 +216,17 @@ def symbol(call: Call, state: State, name: str) -> dict[str, Any]:
     return {"name": escape_text(name), "definitions": definitions, "uses": uses, "status": status}
 
 
-def _place(root: str, found: Mapping[str, Any], last: int) -> dict[str, Any]:
-    first = found["line"]
-    id = f"{root}/{found['file_path']}:{first}-{last}"
+def _place(root: str, entry: Mapping[str, Any], last: int) -> dict[str, Any]:
+    first = entry["line"]
+    id = f"{root}/{entry['file_path']}:{first}-{last}"
     return {
-        "place": views.Place(escape_text(found["file_path"]), str(first)),
+        "place": views.Place(escape_text(entry["file_path"]), str(first)),
         "url": f"/source?{urlencode({'id': id})}#L{first}",
     }
 
 
 def _snapshots(call: Call) -> Iterator[Snapshot]:
-    """The newest snapshot of every repository that the server offers; none where it offers no code."""
+    """Return the newest snapshot of every repository that the server offers."""
     if not any(name.partition(":")[0] == "code" for name in call.service.settings.sources):
         return
     storage = call.service.code()

@@ -66,7 +66,7 @@ def _cut(tokens: Iterable[tuple[str, str]], spans: Sequence[Span]) -> Iterator[t
 
 
 def _tokens(text: str, language: str) -> Iterator[tuple[str, str]]:
-    """The tokens of a text and their classes, which join to the text."""
+    """Yield the tokens of a text and their classes; the tokens join to the text."""
     lexer = _lexer(language) if language and len(text) <= MOST_COLOURED else None
     if lexer is None:
         yield text, ""

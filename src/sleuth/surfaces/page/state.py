@@ -48,7 +48,7 @@ class State:
         )
 
     def address(self, path: str = "/", **more: str) -> str:
-        """The address of this state."""
+        """Return the address of this state."""
         pairs = [("q", self.query), *(("f", text) for text in self.filters)]
         pairs += [("in", name) for name in self.sources]
         if self.page > 1:
@@ -58,19 +58,19 @@ class State:
         return f"{path}?{urlencode([*pairs, *more.items()])}"
 
     def toggled(self, text: str) -> State:
-        """This state with a filter added, or without it where it is there."""
+        """Return this state with a filter added, or removed if it is there."""
         rest = tuple(other for other in self.filters if other != text)
         filters = rest if text in self.filters else (*self.filters, text)
         return replace(self, filters=filters, page=1)
 
     def at_page(self, page: int) -> State:
-        """This state at another page of results."""
+        """Return this state at another page of results."""
         return replace(self, page=page)
 
     def answered(self) -> State:
-        """This state with the answer written into the page."""
+        """Return this state with the answer written into the page."""
         return replace(self, with_answer=True)
 
     def of_sources(self, names: Sequence[str]) -> State:
-        """This state over other sources."""
+        """Return this state over other sources."""
         return replace(self, sources=tuple(names), page=1)

@@ -122,7 +122,7 @@ class SourceView:
 
 
 def place_of(id: str, metadata: Mapping[str, Any]) -> Place:
-    """Where an item stands."""
+    """Return the place of an item."""
     source = str(metadata.get("source") or id)
     path = source if "://" in source else str(metadata.get("path") or source)
     first, last = metadata.get("start_line"), metadata.get("end_line")
@@ -166,7 +166,7 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
 def _shown(
     item: RetrievedItem, query: str, sources: Answering, *, is_code: bool
 ) -> tuple[list[list[Piece]], int]:
-    """What a hit shows of its text, and how many lines it leaves out."""
+    """Return the lines of its text that a hit shows, and the number of lines that it omits."""
     if not is_code:
         window = sources.snippet(query, item, width=SNIPPET)
         text = window.text.replace("\n", " ")
@@ -228,7 +228,7 @@ def _facts(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def language(metadata: Mapping[str, Any]) -> str:
-    """The syntax of an item's text, as Pygments names it."""
+    """Return Pygments' name of the syntax of an item's text."""
     name = str(metadata.get("language") or metadata.get("type") or "")
     if not name:
         name = PurePath(str(metadata.get("source") or "")).suffix.removeprefix(".")
@@ -236,7 +236,7 @@ def language(metadata: Mapping[str, Any]) -> str:
 
 
 def numbered_lines(passages: Sequence[RetrievedItem]) -> dict[int, str]:
-    """The lines of a document by number, from its passages, which may overlap."""
+    """Return the lines of a document by number, from its passages, which may overlap."""
     from sleuth.answer import join_overlapping
 
     lines: dict[int, str] = {}
@@ -244,10 +244,10 @@ def numbered_lines(passages: Sequence[RetrievedItem]) -> dict[int, str]:
     for item in passages:
         start = int(item.metadata.get("start_line") or following)
         for number, line in enumerate(item.text.split("\n"), start):
-            known = lines.get(number)
-            if known is None or known in line:
+            previous = lines.get(number)
+            if previous is None or previous in line:
                 lines[number] = line
-            elif line not in known:
-                lines[number] = join_overlapping(known, line).replace("\n", " ")
+            elif line not in previous:
+                lines[number] = join_overlapping(previous, line).replace("\n", " ")
             following = number + 1
     return lines
