@@ -81,8 +81,9 @@ def test_a_full_queue_refuses_at_once(index: Path, monkeypatch: pytest.MonkeyPat
         release.wait(600)
         return retrieve(engine, *arguments, **options)
 
-    monkeypatch.setattr(Engine, "retrieve", slow_retrieve)
     with serving(index, threads=1, queue=0, deadline=600) as started, ThreadPoolExecutor(8) as pool:
+        started.client.post("/v1/search", json={"query": "tokens"})
+        monkeypatch.setattr(Engine, "retrieve", slow_retrieve)
 
         def search(_: int) -> httpx.Response:
             return httpx.post(f"{started.url}/v1/search", json={"query": "tokens"}, timeout=600)
