@@ -34,4 +34,4 @@ def test_kill_while_adding(tmp_path: Path) -> None:
         total += len(new)
         added &= present  # the last commit, though not acknowledged, may have deleted one
         first += -first % 4  # so that no batch deletes one of an earlier run
-    assert total >= RUNS
+    assert total > RUNS
