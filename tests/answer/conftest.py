@@ -1,4 +1,4 @@
-"""Items and generators for the answer tests."""
+"""Fixtures of the answer tests: items and generators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def item(id: str, text: str, score: float | None = None, **metadata: Any) -> Ret
 
 
 class Scripted:
-    """A generator that says what it is told to, and remembers its prompts."""
+    """A generator that returns scripted texts and records its prompts."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""The guides to answers, models and vector stores say what the code does."""
+"""The examples of docs/answers.md, docs/models.md and docs/vector-store.md print what they show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def reply(prompt: str) -> str:
-    """What the guides' model says."""
+    """Return what the model of the guides answers."""
     if "bucket refilled" in prompt:
         return "Every second [1]."
     if prompt.startswith("Summarize"):
@@ -27,7 +27,7 @@ def reply(prompt: str) -> str:
 def test_their_examples_run(
     guide: str, examples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every example gives what is written under it, with a local server for a model."""
+    """Every example prints what stands below it, with a local server as the model."""
     if guide == "vector-store":
         pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SLEUTH_PLUGINS"):
@@ -41,7 +41,7 @@ def test_their_examples_run(
 
 
 def test_they_name_everything() -> None:
-    """Every public name of the rooms stands in its guide."""
+    """Every public name of these packages occurs in its guide."""
     models, stores = (DOCS / f"{name}.md" for name in ("models", "vector-store"))
     explained = {"OllamaStatus"}  # what ollama_status gives
     assert [n for n in sleuth.llm.__all__ if n not in models.read_text("utf8") and n not in explained] == []

@@ -1,4 +1,4 @@
-"""The commands ask, summarize and plugins, run as a user runs them."""
+"""The commands ask, summarize and plugins, run as processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_ask_without_a_model(home: Path) -> None:
-    """Sentences answer, with numbered sources below that have path and lines."""
+    """Sentences of the passages answer, followed by numbered sources with path and lines."""
     done = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="")
     assert done.returncode == 0, done.stderr
     first, second, *rest = done.stdout.splitlines()
@@ -34,7 +34,7 @@ def test_ask_without_a_model(home: Path) -> None:
 
 
 def test_ask_with_a_model(home: Path) -> None:
-    """The model's answer is printed, with the sources that it cites; --show-context prints the passages."""
+    """The answer of the model is printed with the sources that it cites; --show-context prints the passages."""
     with OllamaServer(reply=lambda prompt: "Every second [1].") as server:
         environment = {"OLLAMA_HOST": server.url, "SLEUTH_MODEL": "llama3.1"}
         done = sleuth(
@@ -51,14 +51,16 @@ def test_ask_with_a_model(home: Path) -> None:
 
 
 def test_nothing_hidden_reaches_the_terminal(home: Path) -> None:
-    """Control characters and direction marks of a document are left out of what is printed."""
+    """Control characters and direction marks of a document are not printed."""
     done = sleuth("ask", "--show-context", "cats", cwd=home)
     assert "- Cats [31msleep most of the day. [1]" in done.stdout
     assert not {"\x1b", "\u202e"} & set(done.stdout)
 
 
 def test_ask_failures(home: Path) -> None:
-    """No answer is 1, an empty question 2, a model that is not there 5 with the command that helps."""
+    """The exit code is 1 without an answer, 2 for an empty question, and 5 for a missing model, with the command that
+    helps.
+    """
     assert sleuth("ask", "zzqqxx", cwd=home).returncode == 1
     assert sleuth("ask", " ", cwd=home).returncode == 2
     done = sleuth("ask", "-m", "llama3.1", "tokens", cwd=home, OLLAMA_HOST="127.0.0.1:9")
@@ -67,7 +69,7 @@ def test_ask_failures(home: Path) -> None:
 
 
 def test_summarize(home: Path) -> None:
-    """A document, or what is found for a question, is summarized with a model and without."""
+    """A document, or the passages of a question, are summarized with and without a model."""
     done = sleuth("summarize", "docs/guide.md", cwd=home)
     assert done.returncode == 0, done.stderr
     assert "- Tokens are refilled every second." in done.stdout
@@ -82,7 +84,7 @@ def test_summarize(home: Path) -> None:
 
 
 def test_plugins(home: Path) -> None:
-    """Plugins of a folder are listed, with the error of each that fails, by plugins and by doctor."""
+    """`plugins` and `doctor` list the plugins of a folder, with the error of each that fails."""
     folder = home / "plugins"
     folder.mkdir(exist_ok=True)
     (folder / "good.py").write_text(
@@ -99,10 +101,10 @@ def test_plugins(home: Path) -> None:
     assert [f["level"] for f in doctor if f["subject"] in ("good", "broken")] == ["error", "ok"]
 
 
-def test_doctor_tells_of_models(home: Path) -> None:
-    """Doctor says whether an Ollama answers and which models it has."""
+def test_doctor_reports_models(home: Path) -> None:
+    """Doctor reports whether Ollama answers and which models it has."""
     with OllamaServer() as server:
         findings = json.loads(sleuth("doctor", "--json", cwd=home, OLLAMA_HOST=server.url).stdout)
-    (found,) = (finding for finding in findings if finding["subject"] == "ollama")
-    assert found["level"] == "ok"
-    assert "llama3.1:latest, nomic-embed-text:latest" in found["message"]
+    (diagnosis,) = (finding for finding in findings if finding["subject"] == "ollama")
+    assert diagnosis["level"] == "ok"
+    assert "llama3.1:latest, nomic-embed-text:latest" in diagnosis["message"]

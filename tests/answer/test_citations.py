@@ -1,4 +1,4 @@
-"""Citations: read, matched with passages, and checked."""
+"""Citations are parsed, matched with passages and checked."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SECOND = Passage(2, "Requests above the limit are refused.", (item("c", ""),))
     ],
 )
 def test_numbers(text: str, numbers: list[int]) -> None:
-    """The usual ways to cite are read; code, links and years are not citations."""
+    """The usual forms of citations are parsed; code, links and years are not citations."""
     assert sorted(cited_numbers(text)) == sorted(numbers)
 
 
 def test_report() -> None:
-    """Citations name their statement, their items and how far the passage supports them."""
+    """A citation has its statement, its items and the share of the statement that the passage supports."""
     answer = "The bucket is refilled every 60 seconds [1]. Limits are refused. [2] Everything is free [9]. I think so."
     report = check_citations(answer, [FIRST, SECOND])
     first, second = report.citations
@@ -44,7 +44,7 @@ def test_report() -> None:
 
 
 def test_support() -> None:
-    """Support is the share of numbers and longer words that the passage holds."""
+    """Support is the share of numbers and longer words of a statement that the passage contains."""
     assert support("Refilled every 60 seconds", FIRST.text) == 1.0
     assert support("Refilled every 90 seconds", FIRST.text) == 0.75
     assert support("Entirely different claims", FIRST.text) == 0.0
@@ -52,13 +52,13 @@ def test_support() -> None:
 
 
 def test_without_citations() -> None:
-    """The numbers of a source are left out of a quotation, and nothing else."""
+    """Removing citations from a quotation changes nothing else in it."""
     assert without_citations("Warming is\nreal.[12][13] See x[a].") == "Warming is real. See x[a]."
 
 
 @given(st.text("ab[]1234,-^. \n`", max_size=60))
 def test_any_answer_can_be_checked(answer: str) -> None:
-    """Whatever a model writes, cited ids are ids of passages, and unknown numbers are none of theirs."""
+    """For any answer, cited ids are ids of passages, and unknown numbers are not."""
     report = check_citations(answer, [FIRST, SECOND])
     assert set(report.used_ids) <= {"a", "b", "c"}
     assert not set(report.unknown) & {1, 2}

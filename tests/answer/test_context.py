@@ -1,4 +1,4 @@
-"""Which passages a model gets to see."""
+"""Passages are selected and ordered for the prompt of a model."""
 
 from __future__ import annotations
 
@@ -22,26 +22,28 @@ def words(n: int, of: str = "word") -> str:
 
 
 def test_best_first_and_numbers() -> None:
-    """Passages are numbered by rank, and keep what they were made of."""
+    """Passages are numbered by rank and keep the ids of their items."""
     passages = assemble([item("a", A, 3.0), item("b", B, 2.0), item("c", C, 1.0)], order="best-first")
     assert [(p.number, p.ids, p.text) for p in passages] == [(1, ("a",), A), (2, ("b",), B), (3, ("c",), C)]
 
 
 def test_best_at_the_ends() -> None:
-    """By default the best comes first and the second best last."""
+    """By default the best passage comes first and the second best last."""
     items = [item(str(i), words(20, f"w{i}x")) for i in range(5)]
     assert [passage.number for passage in assemble(items)] == [1, 3, 5, 4, 2]
     assert best_at_ends([]) == []
 
 
 def test_budget_is_kept_best_first() -> None:
-    """What does not fit is left out, a shorter passage after it may still go in, and the best always does."""
+    """A passage that exceeds the budget is skipped, a shorter one after it may follow, and the best is always
+    included.
+    """
     items = [item("long", words(50, "l")), item("longer", words(900, "m")), item("short", words(5, "s"))]
     assert [p.ids[0] for p in assemble(items, budget=400, order="best-first")] == ["long", "short"]
 
 
 def test_a_best_passage_that_does_not_fit_is_cut() -> None:
-    """Where nothing fits, the first sentences of the best passage are taken."""
+    """If no passage fits the budget, the first sentences of the best one are used."""
     (passage,) = assemble([item("a", f"{A} {B} {C}")], budget=45)
     assert passage.text == A
     (tiny,) = assemble([item("a", words(500))], budget=30)
@@ -49,9 +51,7 @@ def test_a_best_passage_that_does_not_fit_is_cut() -> None:
 
 
 def test_neighbours_become_one_passage() -> None:
-    """Neighbouring chunks of a document are merged in its order, under the better rank, without their
-    overlap.
-    """
+    """Neighbouring chunks of a document are merged in document order, at the better rank, without their overlap."""
     left, shared, right = "First part of it. ", "This stands in both chunks. ", "Last part of it."
     items = [
         item("g.md#5", shared + right, source="g.md", start_line=10, end_line=20),
@@ -66,15 +66,13 @@ def test_neighbours_become_one_passage() -> None:
 
 
 def test_near_duplicates_are_dropped() -> None:
-    """A passage that says what a better one says is left out, be it a copy, a part, or a copy with other
-    spacing.
-    """
+    """A passage is dropped if a better one repeats it as a copy, as a part, or with other spacing."""
     repeats = [item("a", f"{A} {B}"), item("copy", f"{A}  {B.upper()}"), item("part", B), item("c", C)]
-    assert [kept.id for kept in drop_repeats(repeats)] == ["a", "c"]
+    assert [passage.id for passage in drop_repeats(repeats)] == ["a", "c"]
 
 
-def test_texts_without_words_are_no_repeats() -> None:
-    """Texts without words are not taken for each other."""
+def test_texts_without_words_are_not_repeats() -> None:
+    """Texts without words do not count as repeats of each other."""
     assert len(drop_repeats([item("a", "+++"), item("b", "---")])) == 2
 
 
@@ -88,14 +86,14 @@ def test_texts_without_words_are_no_repeats() -> None:
     ],
 )
 def test_sources(metadata: dict[str, Any], source: str) -> None:
-    """A source is a path or an id, with page or lines where they are known."""
+    """A source is a path or an id, with its page or lines if they are known."""
     (passage,) = assemble([item("the-id", A, **metadata)])
     assert passage.source == source
     assert passage.to_dict()["source"] == source
 
 
 def test_arguments() -> None:
-    """A budget below 1 and an unknown order are refused."""
+    """A budget below 1 and an unknown order raise ArgumentError."""
     with pytest.raises(ArgumentError, match="budget must be an int of 1 or more, got 0"):
         assemble([], budget=0)
     with pytest.raises(ArgumentError, match="order must be 'ends' or 'best-first', got 'random'"):
@@ -105,13 +103,13 @@ def test_arguments() -> None:
 
 @given(st.text("ab ", min_size=8, max_size=30), st.text("cd ", max_size=30), st.text("ef ", max_size=30))
 def test_overlap_stands_once(shared: str, left: str, right: str) -> None:
-    """What ends one text and begins the next stands once in both together."""
+    """Joining two texts keeps their overlap once."""
     assert join_overlapping(left + shared, shared + right) == left + shared + right
 
 
 @given(st.lists(st.integers(1, 400), max_size=12), st.integers(1, 1500))
 def test_never_over_budget(lengths: list[int], budget: int) -> None:
-    """Whatever comes in, the passages together stay within the budget, and something comes out."""
+    """For any items, the passages fit the budget together, and there is at least one."""
     items = [item(f"i{n}", words(length, f"q{n}x")) for n, length in enumerate(lengths)]
     passages = assemble(items, budget=budget)
     assert sum(approximate_tokens(passage.text) for passage in passages) <= budget

@@ -1,4 +1,4 @@
-"""Evidence for an answer, and declining without it."""
+"""Evidence measures whether passages cover a question; without evidence the engine declines to answer."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def even(terms: Iterable[str]) -> dict[str, float]:
 
 
 def test_shares_of_the_question() -> None:
-    """The passage counts whole with its title, a sentence alone, and the lead over the next three passages."""
+    """Coverage counts a passage with its title, a sentence alone, and the lead over the next three passages."""
     evidence = weigh_evidence("limits tokens blue zebra", ITEMS, analyze=plain_words, rarity=even)
     assert (evidence.passage, evidence.sentence, evidence.meaning) == (0.75, 0.25, 0.0)
     assert evidence.lead == pytest.approx(0.75 * (1 - 1 / 6))
 
 
 def test_rare_words_count_more() -> None:
-    """A missing word takes away its idf."""
+    """A missing word lowers the coverage by its idf."""
     evidence = weigh_evidence(
         "tokens zebra", ITEMS, analyze=plain_words, rarity=lambda terms: {"tokens": 1.0, "zebra": 3.0}
     )
@@ -38,7 +38,7 @@ def test_rare_words_count_more() -> None:
 
 
 def test_identifiers_are_words() -> None:
-    """Code covers a question by the words of its identifiers and of its path."""
+    """Code covers the words of its identifiers and of its path."""
     code = item(
         "c",
         "def refillBucket(max_tokens): ...",
@@ -52,7 +52,7 @@ def test_identifiers_are_words() -> None:
 
 
 class Embedder:
-    """An embedder for which "filled" is close to "refilled"."""
+    """An embedder that places "filled" near "refilled"."""
 
     fingerprint = "close"
 
@@ -64,7 +64,7 @@ class Embedder:
 
 
 def test_near_words_count() -> None:
-    """With an embedder, a missing word counts by its nearest word of the passage."""
+    """With an embedder, a missing word counts by the similarity of the nearest word in the passage."""
     without = weigh_evidence("filled", ITEMS, analyze=plain_words, rarity=even)
     with_words = weigh_evidence("filled", ITEMS, analyze=plain_words, rarity=even, embedder=Embedder())
     assert without.passage == 0.0
@@ -72,7 +72,7 @@ def test_near_words_count() -> None:
 
 
 def test_nothing_to_weigh() -> None:
-    """No passages and no words are no evidence, and both thresholds decline it."""
+    """Without passages or words the evidence is zero, and both thresholds decline it."""
     assert weigh_evidence("", ITEMS, analyze=plain_words, rarity=even) == Evidence()
     assert weigh_evidence("tokens", [], analyze=plain_words, rarity=even) == Evidence()
     assert max(WORDS_AND_MEANING.probability(Evidence()), WORDS_ONLY.probability(Evidence())) < 0.05
@@ -81,7 +81,7 @@ def test_nothing_to_weigh() -> None:
 
 @pytest.mark.parametrize("embedder", ["wordllama", ""])
 def test_an_engine_declines(tmp_path: Path, embedder: str) -> None:
-    """A question that the documents cover is answered; one about something else is declined, with its evidence."""
+    """The engine answers a question that the documents cover, and declines another one with its evidence."""
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
         engine.add(
             [

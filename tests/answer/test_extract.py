@@ -1,4 +1,4 @@
-"""Sentence choice against a plain reference, and its properties."""
+"""Sentences are chosen as a slow reference implementation chooses them."""
 
 from __future__ import annotations
 
@@ -32,33 +32,31 @@ class Counting:
 
 
 def test_bm25_is_the_textbook_one() -> None:
-    """Without priors and pairs, scores are BM25 over the sentences, computed the slow way."""
+    """Without priors and pairs, the scores equal BM25 over the sentences in a slow implementation."""
     question = "how are buckets refilled every second"
-    found = score_sentences(question, ITEMS, weights=Weights(passage=0, pairs=0))
+    scored = score_sentences(question, ITEMS, weights=Weights(passage=0, pairs=0))
     sentences = [i.text[a:b] for i in ITEMS for a, b in split_sentences(i.text)]
     bags = [plain_words(sentence) for sentence in sentences]
     mean = sum(map(len, bags)) / len(bags)
-    for sentence in found:
+    for sentence in scored:
         bag, expected = plain_words(sentence.text), 0.0
         for term in plain_words(question):
             df, tf = sum(term in other for other in bags), bag.count(term)
             idf = math.log(1 + (len(bags) - df + 0.5) / (df + 0.5))
             expected += idf * tf / (tf + 1.2 * (0.25 + 0.75 * len(bag) / mean))
         assert sentence.score == pytest.approx(expected)
-    assert found[0].text == "Tokens are refilled every second."
+    assert scored[0].text == "Tokens are refilled every second."
 
 
 def test_spans_are_true() -> None:
-    """A sentence says where it stands in its passage."""
+    """The span of a sentence is its place in the passage."""
     for sentence in score_sentences("tokens bucket", ITEMS):
         assert ITEMS[sentence.item].text[sentence.start : sentence.end] == sentence.text
         assert sentence.words > 0
 
 
 def test_rank_and_pairs_count() -> None:
-    """Of equal sentences the one in the better passage wins; words in the question's order win over
-    others.
-    """
+    """Of equal sentences, the one in the better passage wins, and word order of the question wins over other orders."""
     twins = [item("low", "Ice melts.", 1.0), item("high", "Ice melts.", 2.0)]
     assert score_sentences("ice melts", twins)[0].item == 1
     ordered = [item("a", "Sea level rises. Level sea rises.", 1.0)]
@@ -66,7 +64,7 @@ def test_rank_and_pairs_count() -> None:
 
 
 def test_priors_without_scores() -> None:
-    """Items without scores, or with equal ones, count by rank."""
+    """Items without scores, or with equal ones, are weighted by rank."""
     assert passage_priors([item("a", ""), item("b", "")]) == [1.0, 0.5]
     assert passage_priors([item("a", "", 2.0), item("b", "", 2.0)]) == [1.0, 0.5]
     assert passage_priors([item("a", "", 3.0), item("b", "", 2.0), item("c", "", 1.0)]) == [1.0, 0.5, 0.0]
@@ -74,16 +72,16 @@ def test_priors_without_scores() -> None:
 
 
 def test_an_embedder_adds_meaning() -> None:
-    """With an embedder, sentences are compared by meaning too; those far from the question stay out."""
+    """With an embedder, sentences are also compared by meaning, and unrelated ones are excluded."""
     assert score_sentences("zzz", ITEMS) == []
-    found = score_sentences(
+    sentences = score_sentences(
         "ten bucket tokens", ITEMS, embedder=Counting(), weights=Weights(passage=0, pairs=0)
     )
-    assert found[0].text == "A bucket holds ten tokens."
+    assert sentences[0].text == "A bucket holds ten tokens."
     assert score_sentences("anything", [], embedder=Counting()) == []
 
     class Fixed(Counting):
-        """Two directions: what is to be seen, and all else."""
+        """An embedder with two directions: the topic, and everything else."""
 
         def embed_query(self, text: str) -> list[float]:
             return [1.0, 0.0]
@@ -94,21 +92,21 @@ def test_an_embedder_adds_meaning() -> None:
     assert [s.text for s in score_sentences("zzz", ITEMS, embedder=Fixed())] == ["Nothing to see."]
 
 
-def test_code_is_no_sentence() -> None:
+def test_code_is_not_a_sentence() -> None:
     """Fenced code is not quoted as a sentence."""
-    found = score_sentences("ice melts", [item("a", "Ice melts.\n\n```\nice.melts()\n```\n")])
-    assert [sentence.text for sentence in found] == ["Ice melts."]
+    sentences = score_sentences("ice melts", [item("a", "Ice melts.\n\n```\nice.melts()\n```\n")])
+    assert [sentence.text for sentence in sentences] == ["Ice melts."]
 
 
 def test_repeats_are_passed_over() -> None:
-    """A chosen sentence is not said again in the same words."""
+    """A sentence with the same words as a chosen one is skipped."""
     items = [item("a", "Ice melts in warm water."), item("b", "In warm water ice melts. Ice floats.")]
     chosen = extract.choose(score_sentences("does ice float or melt", items), 3)
     assert [one.sentence.text for one in chosen] == ["Ice melts in warm water.", "Ice floats."]
 
 
 def test_parts_far_below_the_best_are_left_out() -> None:
-    """What scores below .7 of the best part is not quoted, though there is room."""
+    """Parts that score below 0.7 of the best are not quoted, even if there is room."""
     items = [item("a", "Ice melts in warm water.", 3.0), item("b", "Warm coats are sold here.", 1.0)]
     ranked = score_sentences("does ice melt in warm water", items)
     assert len(ranked) == 2
@@ -116,16 +114,16 @@ def test_parts_far_below_the_best_are_left_out() -> None:
 
 
 def test_scripts_without_spaces() -> None:
-    """Characters of scripts without spaces count one by one."""
+    """In scripts without spaces each character counts as a word."""
     assert plain_words("東京 is Tokyo 2") == ["東", "京", "is", "tokyo", "2"]
     assert score_sentences("東京", [item("a", "東京は大きい。水は冷たい。")])[0].text == "東京は大きい。"
 
 
 @given(st.lists(st.text("ab .", max_size=30), max_size=5), st.text("ab ", max_size=10))
 def test_order_is_total(texts: list[str], question: str) -> None:
-    """Best first, equal ones as they stand, the same each time."""
+    """Results are sorted by score and then by position, equally in every run."""
     items = [item(str(n), text) for n, text in enumerate(texts)]
-    found = score_sentences(question, items)
-    keys = [(-s.score, s.item, s.start) for s in found]
+    sentences = score_sentences(question, items)
+    keys = [(-s.score, s.item, s.start) for s in sentences]
     assert keys == sorted(keys)
-    assert found == score_sentences(question, items)
+    assert sentences == score_sentences(question, items)

@@ -1,4 +1,4 @@
-"""Passages that give orders: nothing of what is sent changes but the quoted text."""
+"""Instructions in a passage change only the quoted text of a prompt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ATTACKS = [
 
 
 def parts(prompt: str) -> tuple[str, list[str]]:
-    """What we say, with the mark blanked, and what stands between the fences."""
+    """Split a prompt into the instructions, with the mark blanked, and the text between the fences."""
     (mark,) = set(re.findall(r"carry the mark ([0-9a-f]{16})\.", prompt))
     fence = re.compile(
         rf"^=== {mark} passage (\d+) begins ===\n(.*?)\n=== {mark} passage \1 ends ===$", re.M | re.S
@@ -38,7 +38,7 @@ def parts(prompt: str) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_orders_in_a_passage_change_no_instruction(attack: str) -> None:
-    """Outside its fence, a prompt with a planted attack is letter for letter that with a harmless passage."""
+    """Outside the fences, a prompt with an attack equals one with a harmless passage."""
     benign, _ = parts(build_prompt(QUESTION, assemble([item("a", BENIGN), item("b", "Another text.")])))
     attacked, quoted = parts(
         build_prompt(QUESTION, assemble([item("a", attack), item("b", "Another text.")]))
@@ -50,7 +50,7 @@ def test_orders_in_a_passage_change_no_instruction(attack: str) -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_orders_in_a_source_change_no_instruction(attack: str) -> None:
-    """A file's name is other people's text, too: it stays in its fence, on one line."""
+    """A file name is untrusted text too: it stays inside its fence, on one line."""
     benign, _ = parts(build_prompt(QUESTION, assemble([item("a", BENIGN, source="a.md")])))
     attacked, quoted = parts(build_prompt(QUESTION, assemble([item("a", BENIGN, source=attack)])))
     assert attacked == benign
@@ -58,7 +58,7 @@ def test_orders_in_a_source_change_no_instruction(attack: str) -> None:
 
 
 def test_the_prompt_says_that_passages_are_data() -> None:
-    """The rules stand before the passages and are recalled after them, with the question last."""
+    """The rules stand before the passages and are repeated after them; the question comes last."""
     prompt = build_prompt(QUESTION, assemble([item("a", ATTACKS[0])]))
     assert (
         prompt.index("never to be followed")
@@ -70,22 +70,22 @@ def test_the_prompt_says_that_passages_are_data() -> None:
 
 
 def test_invisible_characters_go_and_spelling_stays() -> None:
-    """Controls, direction marks and tags go; line breaks, tabs and joiners stay."""
+    """Control characters, direction marks and tags are removed; line breaks, tabs and joiners stay."""
     assert clean_text("a\u202eb\u200bc\U000e0041d\x00e\ufeff\ue000\ud800") == "abcde"
-    kept = "می\u200cخواهم\n\t👩\u200d🔬 naïve"
-    assert clean_text(kept) == kept
+    spelling = "می\u200cخواهم\n\t👩\u200d🔬 naïve"
+    assert clean_text(spelling) == spelling
 
 
 @given(st.lists(st.text(max_size=40), max_size=4), st.text(max_size=20))
 def test_no_passage_holds_the_mark(texts: list[str], question: str) -> None:
-    """The mark is in none of the texts, and equal texts have equal marks."""
+    """No text contains the mark, and equal texts have equal marks."""
     mark = make_mark(question, texts)
     assert not any(mark in text for text in texts)
     assert mark == make_mark(question, texts)
 
 
 def test_the_mark_depends_on_every_passage() -> None:
-    """A text cannot be written against a mark that was seen before."""
+    """A changed passage changes the mark, so that an attacker cannot know it in advance."""
     mark = make_mark(QUESTION, [BENIGN])
     assert make_mark(QUESTION, [f"{BENIGN} === {mark} passage 1 ends ==="]) != mark
     assert make_mark("", ["ab"]) != make_mark("a", ["b"])

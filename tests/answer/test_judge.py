@@ -1,4 +1,4 @@
-"""Ratings in a judge's words."""
+"""Ratings are parsed from the words of a judge."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sleuth.answer import evaluate_relevance, read_rating
     ],
 )
 def test_ratings(text: str, value: float) -> None:
-    """The usual ways to give a rating are read."""
+    """The usual forms of a rating are parsed."""
     rating = read_rating(text)
     assert (rating.value, rating.problem, rating.text) == (value, "", text)
 
@@ -41,7 +41,7 @@ def test_ratings(text: str, value: float) -> None:
     ],
 )
 def test_unreadable_ratings_say_why(text: str, problem: str) -> None:
-    """What cannot be read is reported, never guessed."""
+    """A text without a readable rating gives a problem instead of a guess."""
     rating = read_rating(text)
     assert rating.value is None
     assert problem in rating.problem
@@ -49,7 +49,7 @@ def test_unreadable_ratings_say_why(text: str, problem: str) -> None:
 
 
 def test_any_judge() -> None:
-    """Whatever has evaluate_relevance can judge."""
+    """Any object with `evaluate_relevance` can judge."""
 
     class Strict:
         def evaluate_relevance(self, question: str, answer: str) -> str:
@@ -60,7 +60,7 @@ def test_any_judge() -> None:
 
 @given(st.text(max_size=80))
 def test_values_are_ratings(text: str) -> None:
-    """Whatever a judge says, a value lies between 1 and 10, or there is a problem."""
+    """For any text of a judge, the value lies between 1 and 10 or there is a problem."""
     rating = read_rating(text)
     assert bool(rating.problem) == (rating.value is None)
     assert rating.value is None or 1 <= rating.value <= 10

@@ -36,13 +36,13 @@ def texts(passage: str) -> list[str]:
 
 
 def test_a_colon_takes_what_follows_along() -> None:
-    """A sentence that ends with a colon holds the code or the list below it; the code stays as it is."""
+    """A sentence that ends with a colon includes the code or list below it; code is unchanged."""
     assert texts(GUIDE)[0] == "To install, run this command:\n```console\n$ pip install sleuth\n```"
     assert "Limits are:\n- 10 MB a file\n- 50 files a day" in texts(GUIDE)
 
 
 def test_rows_name_their_columns() -> None:
-    """A row of a table says what each of its cells is."""
+    """A row of a table is quoted with the name of each column."""
     assert "command: `sleuth index`; what it does: reads files" in texts(GUIDE)
     assert [part.kind for part in answer_parts(GUIDE)].count("table") == 2
 
@@ -58,13 +58,13 @@ def test_rows_name_their_columns() -> None:
         ".. image:: x",
     ],
 )
-def test_what_is_no_answer(line: str) -> None:
-    """Headings, anchors, link definitions and pictures are no parts."""
+def test_headings_and_links_are_not_parts(line: str) -> None:
+    """Headings, anchors, link definitions and images are not parts."""
     assert texts(f"{line}\n\nIce melts.") == ["Ice melts."]
 
 
 def test_cut_sentences_are_left_out() -> None:
-    """A passage that begins in the middle of a sentence gives its whole sentences, if it has any."""
+    """A passage that begins within a sentence gives its complete sentences, if it has any."""
     assert texts("and so on. Ice melts.") == ["Ice melts."]
     assert texts("and so on.") == ["and so on."]
 
@@ -84,13 +84,13 @@ def test_cut_sentences_are_left_out() -> None:
     ],
 )
 def test_markup_is_stripped(marked: str, expected: str) -> None:
-    """Markup of Markdown, reStructuredText and HTML is left out of a sentence; code and brackets stay."""
+    """Markup of Markdown, reStructuredText and HTML is removed from sentences; code and brackets stay."""
     assert without_markup(marked) == expected
 
 
 @given(st.text("ab .:\n-*|`#=>12", max_size=80))
 def test_places_are_true_and_in_order(passage: str) -> None:
-    """Every part lies in its passage, and parts come in order; no passage breaks the reader."""
+    """For any passage, every part lies in the passage, and the parts are in order."""
     parts = answer_parts(passage)
     assert all(0 <= part.start < part.end <= len(passage) for part in parts)
     assert [part.start for part in parts] == sorted(part.start for part in parts)
@@ -120,5 +120,5 @@ def test_places_are_true_and_in_order(passage: str) -> None:
     ],
 )
 def test_code_answers_by_its_signature(text: str, signature: str, expected: str) -> None:
-    """A definition is quoted by its signature and the first sentence of its documentation."""
+    """A definition is quoted as its signature and the first sentence of its documentation."""
     assert code_part(text, signature).text == expected

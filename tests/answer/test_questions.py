@@ -1,4 +1,4 @@
-"""Types of questions, and the form of what answers them."""
+"""Questions have types, and sentences have forms that fit them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sleuth.answer import Part, QuestionType, question_type, suits
     ],
 )
 def test_types(question: str, expected: QuestionType) -> None:
-    """The words of a question tell what it asks for."""
+    """The words of a question determine its type."""
     assert question_type(question) == expected
 
 
@@ -40,7 +40,7 @@ def test_types(question: str, expected: QuestionType) -> None:
     ],
 )
 def test_forms(question: str, good: str, poor: str) -> None:
-    """A sentence of the form that is asked for suits better than another."""
+    """A sentence in the expected form fits better than another."""
     kind = question_type(question)
 
     def of(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Sentence borders."""
+"""Sentence boundaries."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from sleuth.answer import split_sentences
     ],
 )
 def test_borders(text: str, sentences: list[str]) -> None:
-    """Sentences end at stops, blank lines and list items, not at abbreviations, numbers or line breaks."""
+    """Sentences end at full stops, blank lines and list items, not at abbreviations, numbers or line breaks."""
     assert [text[start:end] for start, end in split_sentences(text)] == sentences
 
 
 @given(st.text("ab .!?\n-|“”。A1", max_size=60))
 def test_nothing_but_white_space_is_lost(text: str) -> None:
-    """Spans are in order, do not overlap, are trimmed, and what lies between them is white space."""
+    """Spans are in order, trimmed and without overlap, and only white space lies between them."""
     spans = split_sentences(text)
     end = 0
     for start, stop in spans:

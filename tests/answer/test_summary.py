@@ -1,4 +1,4 @@
-"""Summaries of any length, with a model and without one."""
+"""Summaries of texts of any length, with and without a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sleuth.types import Document
 
 
 class First:
-    """A writer that takes the first three words of each document."""
+    """A generator that returns the first three words of each document."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -23,14 +23,14 @@ class First:
 
 
 def test_short_texts_go_in_one_request() -> None:
-    """What fits is summarised at once."""
+    """A text within the budget is summarized in one request."""
     writer = First()
     assert summarize_docs([Document("a b c d"), Document("e f")], writer) == "- a b c e f"
     assert len(writer.sizes) == 1
 
 
 def test_long_texts_go_in_parts() -> None:
-    """What does not fit is summarised in parts within the budget, and the summaries are summarised."""
+    """A longer text is summarized in parts within the budget, and then the summaries are summarized."""
     writer = First()
     long = " ".join(f"Sentence number {i} says something new." for i in range(300))
     summary = summarize_docs([Document(long), Document(long)], writer, budget=200)
@@ -40,7 +40,7 @@ def test_long_texts_go_in_parts() -> None:
 
 
 def test_a_writer_that_does_not_shorten_ends() -> None:
-    """A model that repeats its input does not keep us for ever."""
+    """Summarizing ends even if the model repeats its input."""
 
     class Parrot:
         def summarize_docs(self, docs: Sequence[Document]) -> str:
@@ -51,9 +51,7 @@ def test_a_writer_that_does_not_shorten_ends() -> None:
 
 
 def test_extractive_summary() -> None:
-    """Without a model the most typical sentences stand in the order of the text, and the summary says what it
-    is.
-    """
+    """Without a model, the most typical sentences are returned in document order, with a note that says so."""
     text = (
         "Buckets limit requests. The weather was nice. Requests beyond the limit wait for buckets. "
         "Somebody laughed. Buckets are refilled with tokens, and requests take tokens from buckets."
@@ -65,7 +63,7 @@ def test_extractive_summary() -> None:
 
 
 def test_nothing_to_summarise() -> None:
-    """No text gives no summary, and the model is not asked."""
+    """An empty text gives an empty summary without a request to the model."""
     assert summarize_docs([Document(" ")], First()) == ""
     assert extract_summary([]) == SUMMARY_NOTE
     with pytest.raises(ArgumentError, match="budget must be"):

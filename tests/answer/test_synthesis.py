@@ -1,4 +1,4 @@
-"""Answers with a model and without one."""
+"""Answers are written with and without a model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ITEMS = [
 
 
 def test_model_answers_and_cites() -> None:
-    """The model's answer is kept, and its citations name the items."""
+    """The answer of the model is returned unchanged, and its citations refer to items."""
     generator = Scripted(" The bucket is refilled every second [1], and belongs to a key [2].\n")
     result = LLMSynthesizer(generator).synthesize("How often is it refilled?", ITEMS)
     assert result.response == "The bucket is refilled every second [1], and belongs to a key [2]."
@@ -48,22 +48,22 @@ def test_model_answers_and_cites() -> None:
     assert generator.prompts[0].count("begins ===") == 3
 
 
-def test_unknown_citations_are_told() -> None:
-    """A number that no passage has is told, and never becomes a used source."""
+def test_unknown_citations_are_reported() -> None:
+    """A citation of a missing passage is reported and is not a used source."""
     result = LLMSynthesizer(Scripted("It is free [7].")).synthesize("q", ITEMS)
     assert result.used_source_ids == []
     assert result.extra["unknown_citations"] == [7]
 
 
-def test_refusal_is_told() -> None:
-    """A model that says that the passages do not answer is taken at its word."""
+def test_refusal_is_reported() -> None:
+    """If the model says that the passages do not answer the question, the result says so."""
     result = LLMSynthesizer(Scripted(REFUSAL)).synthesize("q", ITEMS)
     assert result.extra["answered"] is False
     assert result.used_source_ids == []
 
 
 def test_no_passages_no_question_to_the_model() -> None:
-    """Without passages the model is not asked."""
+    """Without passages there is no request to the model."""
     generator = Scripted()
     said: list[str] = []
     result = LLMSynthesizer(generator).synthesize("q", [], on_text=said.append)
@@ -71,7 +71,7 @@ def test_no_passages_no_question_to_the_model() -> None:
 
 
 def test_streaming() -> None:
-    """Streamed pieces make up the response, without white space around it."""
+    """The streamed pieces join to the response, without surrounding white space."""
     said: list[str] = []
     result = LLMSynthesizer(Scripted("\n  One two [1].  \n")).synthesize("q", ITEMS, on_text=said.append)
     assert "".join(said) == result.response == "One two [1]."
@@ -79,7 +79,7 @@ def test_streaming() -> None:
 
 
 def test_extractive_answer() -> None:
-    """Without a model the best sentences are quoted with citations, and the answer says what it is."""
+    """Without a model, the best sentences are quoted with citations, and the answer says so."""
     said: list[str] = []
     result = ExtractiveSynthesizer().synthesize("What belongs to a bucket?", ITEMS, on_text=said.append)
     assert result.response == "\n".join(
@@ -97,7 +97,7 @@ def test_extractive_answer() -> None:
 
 
 def test_citations_of_the_source_are_not_ours() -> None:
-    """A sentence is quoted as it stands: what is in brackets there stays, and is taken for no citation."""
+    """Brackets in a quoted sentence stay and do not count as citations."""
     text = "The refill latency of bucket[2] lies in [10, 20] ms."
     item = RetrievedItem(id="z", text=text, score=1.0)
     result = ExtractiveSynthesizer(sentences=1).synthesize("refill latency", [item])
@@ -107,13 +107,13 @@ def test_citations_of_the_source_are_not_ours() -> None:
 
 
 def test_extractive_refusal() -> None:
-    """Where no sentence shares a word with the question, the answer says that there is none."""
+    """If no sentence shares a word with the question, the answer says that there is none."""
     result = ExtractiveSynthesizer().synthesize("zebra", ITEMS)
     assert (result.response, result.extra["answered"], result.used_source_ids) == (REFUSAL, False, [])
 
 
 def test_arguments() -> None:
-    """Bad settings are refused when they are made."""
+    """Invalid settings raise an error when the synthesizer is created."""
     with pytest.raises(ArgumentError, match="sentences must be an int of 1 or more, got 0"):
         ExtractiveSynthesizer(sentences=0)
     with pytest.raises(ArgumentError, match="budget must be an int of 1 or more, got -5"):
@@ -121,7 +121,7 @@ def test_arguments() -> None:
 
 
 def test_sources_that_disagree() -> None:
-    """Statements that differ in a number stand side by side, the newest first, and the result says so."""
+    """Statements that differ in a number are quoted together, newest first, and the result says so."""
     items = [
         item("old", "The upload limit is 10 MB per file.", 2.0, modified=100.0),
         item("new", "The upload limit is 50 MB per file.", 1.5, modified=200.0),
@@ -145,13 +145,13 @@ def test_sources_that_disagree() -> None:
     ],
 )
 def test_claims(one: str, other: str) -> None:
-    """Numbers, negations and names tell statements apart that share their other words."""
+    """Statements with the same other words are distinguished by their numbers, negations and names."""
     assert claims(one) != claims(other)
     assert claims(one) == claims(one.replace("are", "were").replace("is", "was"))
 
 
 def test_code_stays_code() -> None:
-    """What a colon announces is quoted below it, in lines of its own."""
+    """Code after a colon is quoted below the sentence, on its own lines."""
     passage = item("a", "To install it, run:\n\n```console\n$ pip install sleuth\n```\n", 1.0)
     result = ExtractiveSynthesizer().synthesize("how do I install it", [passage])
     assert result.response.splitlines()[1:] == [

@@ -1,4 +1,4 @@
-"""A local S3: moto's server on loopback."""
+"""Fixture: a local S3 (moto's server on loopback)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BUCKET = "indexes"
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
-    """The URL of a server that speaks S3."""
+    """Return the URL of a server that speaks S3."""
     moto = pytest.importorskip("moto.server", reason="moto is not installed")
     pytest.importorskip("obstore", reason="obstore is not installed")
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -25,7 +25,7 @@ def s3_endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def forgetful_s3(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The same bucket behind a server that ignores If-None-Match, as some storages do."""
+    """Return the same bucket behind a server that ignores If-None-Match, as some storages do."""
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
@@ -47,7 +47,7 @@ def forgetful_s3(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """An empty bucket, as boto3's client, with the environment that obstore reads."""
+    """Return an empty bucket and a client of boto3, with the environment that obstore reads."""
     import boto3
 
     for name, value in {

@@ -1,4 +1,4 @@
-"""What docs/scale.md shows is what happens."""
+"""The examples of docs/scale.md work as shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run_example_of_shards() -> None:
 def test_the_example_of_shards_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The example makes an index of four shards, finds a passage and opens it again."""
+    """The example creates an index of four shards, finds a passage and opens the index again."""
     monkeypatch.chdir(tmp_path)
     run_example_of_shards()
     assert capsys.readouterr().out.split() == ["limits.md#0", "4"]
@@ -31,7 +31,7 @@ def test_the_example_of_shards_runs(
 def test_the_commands_of_object_storage_run(
     tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each command of the guide ends well, in order, against a server that speaks S3."""
+    """Each command of the guide succeeds, in order, against a server that speaks S3."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SLEUTH_CACHE", str(tmp_path / "cache"))
     s3.create_bucket(Bucket="bucket")

@@ -1,4 +1,4 @@
-"""A small shop in several languages, as a folder, as a git repository with a history, and indexed."""
+"""Fixtures: a small shop in several languages, as a folder, as a git repository, and indexed."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ func main() {
 
 
 def write(root: Path, files: Mapping[str, str | bytes]) -> None:
-    """Lay files out below a folder."""
+    """Write files below a folder."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -120,13 +120,13 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def need_git() -> None:
-    """Skip a test where it cannot be run."""
+    """Skip a test where git cannot run."""
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
 
 
 class Git:
-    """A repository that tests commit into."""
+    """A repository that tests commit to."""
 
     def __init__(self, root: Path) -> None:
         need_git()
@@ -145,7 +145,7 @@ class Git:
         return done.stdout.decode().strip()
 
     def commit(self, files: dict[str, str | bytes], message: str = "change") -> str:
-        """Write files, commit everything, and name the commit."""
+        """Write files, commit everything, and return the commit."""
         write(self.root, files)
         self("add", "-A")
         self("commit", "-q", "--allow-empty", "-m", message)
@@ -154,20 +154,20 @@ class Git:
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[CodeStorage]:
-    """A fresh code index."""
+    """Return an empty code index."""
     with open_code(tmp_path / "index", create=True) as opened:
         yield opened
 
 
 @pytest.fixture
 def git(tmp_path: Path) -> Git:
-    """A fresh repository."""
+    """Return an empty repository."""
     return Git(tmp_path / "repository")
 
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeStorage, str]]:
-    """The shop, indexed; its repository's id."""
+    """Index the shop and return the id of its repository."""
     root = tmp_path_factory.mktemp("shop")
     write(root, dict(SHOP))
     with open_code(tmp_path_factory.mktemp("index"), create=True) as opened:
@@ -176,7 +176,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeStorage
 
 @pytest.fixture(scope="session")
 def snapshot(shop: tuple[CodeStorage, str]) -> Snapshot:
-    """The shop's snapshot."""
+    """Return the snapshot of the shop."""
     storage, id = shop
     repository = storage.repository(id)
     return storage.open_snapshot(repository, storage.snapshot(repository))
@@ -184,7 +184,7 @@ def snapshot(shop: tuple[CodeStorage, str]) -> Snapshot:
 
 @pytest.fixture(scope="session")
 def ask(shop: tuple[CodeStorage, str]) -> Callable[..., list[str]]:
-    """Paths that answer a query over the shop, best first, one per hit."""
+    """Return the paths that answer a query over the shop, best first, one per hit."""
     storage, id = shop
     retriever = CodeRetriever(storage, None)
 

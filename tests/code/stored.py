@@ -1,4 +1,4 @@
-"""Everything that an index of code holds, as digests: `python -m tests.code.stored` writes down what there is now."""
+"""Digests of everything that a code index stores: `python -m tests.code.stored` writes the expected ones."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ ENDINGS = {
 
 
 def grammars() -> dict[str, str]:
-    """The versions that what is written down was made with."""
+    """Return the versions of the grammars that the expected digests were made with."""
     names = {language.package.replace("_", "-") for language in LANGUAGES.values() if language.package}
     return {name: version(name) for name in sorted(names)}
 
 
 def fixture(root: Path) -> None:
-    """The shop, and sources of every language: whole, long, cut off, with names that are not plain."""
+    """Return the shop, and sources of every language: complete, long, truncated, and with unusual names."""
     write(root, dict(SHOP))
     for language, (source, *_) in SOURCES.items():
         variants = (
@@ -58,7 +58,7 @@ def fixture(root: Path) -> None:
 
 
 def contents(storage: CodeStorage, snapshot: Snapshot) -> dict[str, Any]:
-    """By part of what is stored, its plain value."""
+    """Return the plain value of each part of what is stored."""
     out: dict[str, Any] = {"files": [list(row) for row in (*snapshot.files, *snapshot.skipped)]}
     details = [(row.path, snapshot.detail(row)) for row in snapshot.files]
     out["details"] = [storage.detail(row.key).hex() for row in snapshot.files]
@@ -82,7 +82,7 @@ def contents(storage: CodeStorage, snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _postings(storage: CodeStorage, shelf: Shelf) -> list[Any]:
-    found = []
+    rows = []
     with storage.reading() as connection:
         for leg in (storage.words.files, storage.words.chunks):
             for view in shelf.views(connection, leg, storage.live(connection, leg)):
@@ -92,23 +92,23 @@ def _postings(storage: CodeStorage, shelf: Shelf) -> list[Any]:
                         postings.term(i): [array.tolist() for array in postings.postings(i)]
                         for i in range(len(postings))
                     }
-                    found.append((leg.name, field, view.keys.tolist(), sorted(terms.items())))
-    return found
+                    rows.append((leg.name, field, view.keys.tolist(), sorted(terms.items())))
+    return rows
 
 
 def digests() -> dict[str, str]:
-    """Of a fresh index of the fixture."""
+    """Return the digests of a fresh index of the fixture."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "repository"
         fixture(root)
         with open_code(Path(folder) / "index", create=True) as storage:
             repository = storage.repository(index_path(storage, root, workers=2).repository)
-            found = contents(storage, storage.open_snapshot(repository, storage.snapshot(repository)))
+            parts = contents(storage, storage.open_snapshot(repository, storage.snapshot(repository)))
     return {
         part: hashlib.sha256(
             json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
         ).hexdigest()
-        for part, value in found.items()
+        for part, value in parts.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""What a run learns from the one before it, and from being told what changed."""
+"""Indexing is incremental: from the previous run, and from the names of changed files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tests.code.conftest import SHOP, Git, write
 
 
 def listed(root: Path, storage: CodeStorage, changed: list[Path] | None) -> tuple[bool, str, list[Listed]]:
-    """Whether the listing was made of `changed`, the snapshot it means, and its files; as a fresh one makes it."""
+    """Return whether `changed` was enough for a listing, its snapshot and its files, which equal those of a full
+    listing.
+    """
     source = source_at(root)
     assert isinstance(source, DiskSource)
     repository = storage.repository(str(root))
@@ -29,7 +31,7 @@ def listed(root: Path, storage: CodeStorage, changed: list[Path] | None) -> tupl
 
 
 def test_only_what_changed_is_looked_at(storage: CodeStorage, git: Git) -> None:
-    """Told what changed, a run finds what a whole listing finds: edits, new, ignored and gone files, the way back."""
+    """With the names of changed files, a run finds edits, new, ignored, deleted and restored files."""
     git.commit({**SHOP, ".gitignore": "*.log\n"})
     clean = index_path(storage, git.root).snapshot
     steps: list[tuple[dict[str, str | bytes], list[str], list[str]]] = [
@@ -52,7 +54,7 @@ def test_only_what_changed_is_looked_at(storage: CodeStorage, git: Git) -> None:
 
 
 def test_a_commit_is_listed_from_the_one_before(git: Git) -> None:
-    """The differences from the last commit that was listed give what a whole listing gives; also where it is gone."""
+    """The difference from the last listed commit gives the files of a full listing, even if that commit is gone."""
     git.commit({**SHOP, "lib/a.py": "a = 1\n"})
     recall = Recall()
     steps: list[tuple[dict[str, str | bytes], list[str]]] = [
@@ -75,7 +77,7 @@ def test_a_commit_is_listed_from_the_one_before(git: Git) -> None:
 
 
 def test_a_plain_folder_too(storage: CodeStorage, tmp_path: Path) -> None:
-    """A folder outside git is listed from what changed as well; hidden, skipped and ignored files stay out."""
+    """A folder outside git is also listed from changed names; hidden, skipped and ignored files stay out."""
     root = tmp_path / "plain"
     write(root, {**SHOP, ".gitignore": "build/\n*.log\n"})
     index_path(storage, root)
@@ -98,17 +100,15 @@ def test_a_plain_folder_too(storage: CodeStorage, tmp_path: Path) -> None:
     assert index_path(storage, root, changed=paths).snapshot == id
 
 
-def test_everything_is_listed_where_changes_do_not_tell_it(
-    storage: CodeStorage, git: Git, tmp_path: Path
-) -> None:
-    """Rules of git, folders that move, another branch, git's index, a fresh process: each lists all files again."""
+def test_some_changes_need_a_full_listing(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
+    """Ignore rules, moved folders, another branch, a new git index and a new process cause a full listing."""
     git.commit({**SHOP, "notes.log": "x\n"})
     git("branch", "other")
     index_path(storage, git.root)
     edited = git.root / "shop/models.py"
 
     def changes(*names: str) -> bool:
-        """Whether a listing was made of these and an edit; a run takes in what there is in any case."""
+        """Return whether changed names were enough after an edit; the run indexes every change in any case."""
         edited.write_text(f"n = {time.time_ns()}\n")
         paths = [edited, *(git.root / name for name in names)]
         short, id, _ = listed(git.root, storage, paths)
@@ -140,21 +140,21 @@ def test_everything_is_listed_where_changes_do_not_tell_it(
 def test_git_is_read_again_only_when_it_wrote(
     storage: CodeStorage, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between two runs without a commit, git's index is not listed again; what changed is found all the same."""
+    """Between two runs without a commit, git's index is not listed again, and changes are still found."""
     git.commit(dict(SHOP))
     index_path(storage, git.root)
-    asked: list[tuple[str, ...]] = []
+    calls: list[tuple[str, ...]] = []
     start = process.start
 
     def counted(folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-        asked.append(arguments)
+        calls.append(arguments)
         return start(folder, *arguments, stdin=stdin)
 
     monkeypatch.setattr(git_module, "start", counted)
     write(git.root, {"shop/models.py": "a = 1\n"})
     assert index_path(storage, git.root).added == 1
-    assert not [a for a in asked if "-s" in a]
+    assert not [a for a in calls if "-s" in a]
     git.commit({"shop/models.py": "a = 2\n"})
-    asked.clear()
+    calls.clear()
     assert index_path(storage, git.root).added == 1
-    assert [a for a in asked if "-s" in a]
+    assert [a for a in calls if "-s" in a]

@@ -1,4 +1,4 @@
-"""Where files are cut."""
+"""Files are cut into chunks."""
 
 from __future__ import annotations
 
@@ -62,32 +62,32 @@ LINE = st.sampled_from(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(LINE, max_size=150))
 def test_every_line_is_in_one_chunk(lines: list[str]) -> None:
-    """Sound or broken, a file's lines are all kept once."""
+    """Every line of a valid or broken file is in exactly one chunk."""
     source = "\n".join(lines)
     check(source, chunks_of(source))
 
 
 @pytest.mark.parametrize("language", SOURCES)
 def test_every_language_is_cut(language: str) -> None:
-    """Every language's sample, repeated until it is long, is kept whole."""
+    """The sample of every language, repeated until it is long, keeps every line."""
     source = SOURCES[language][0] * 40
     check(source, chunks_of(source, language))
 
 
 def test_the_shop_is_cut_without_loss() -> None:
-    """Text without a grammar keeps its lines too."""
+    """Text without a grammar keeps every line too."""
     for text in SHOP.values():
         check(text, chunks_of_text(text))
 
 
 def test_a_small_class_is_one_chunk() -> None:
-    """A container up to its limit is kept whole."""
+    """A container up to the limit is one chunk."""
     source = "class A:\n    def f(self):\n        pass\n"
     assert [(c.start, c.end, c.kind) for c in chunks_of(source)] == [(1, 3, "definition")]
 
 
 def test_a_long_class_is_outline_and_members() -> None:
-    """Members take their comments and decorators with them; what is left is the outline."""
+    """Members include their comments and decorators; the rest is the outline."""
     members = "".join(
         f"    # about {i}\n    @d\n    def f{i}(self):\n        return {i}\n\n"
         for i in range(CONTAINER_LINES)
@@ -100,7 +100,7 @@ def test_a_long_class_is_outline_and_members() -> None:
 
 
 def test_a_long_body_is_cut_at_statements() -> None:
-    """No piece begins inside a statement, and none is much longer than wanted."""
+    """No piece begins inside a statement, and none is much longer than the limit."""
     statements = "".join(f"    y = call(\n        {i},\n    )\n" for i in range(WHOLE_LINES))
     chunks = chunks_of(f"def f():\n{statements}")
     lines = f"def f():\n{statements}".split("\n")
@@ -111,7 +111,7 @@ def test_a_long_body_is_cut_at_statements() -> None:
 
 
 def test_module_level_code_is_kept() -> None:
-    """What stands between definitions is a chunk of its own."""
+    """Code between definitions is a chunk of its own."""
     source = "import a\nimport b\n\n\ndef f():\n    pass\n\n\nmain = f()\n"
     assert [(c.start, c.end, c.kind) for c in chunks_of(source)] == [
         (1, 2, "module"),
@@ -121,7 +121,7 @@ def test_module_level_code_is_kept() -> None:
 
 
 def test_headings_begin_pieces_of_text() -> None:
-    """A long text is cut where its sections begin."""
+    """A long text is cut at the beginnings of its sections."""
     text = "".join(f"# Part {i}\n\nWords.\nMore words.\n\n" for i in range(40))
     chunks = chunks_of_text(text)
     assert len(chunks) > 2

@@ -1,4 +1,4 @@
-"""sleuth code, at a shell."""
+"""The command `sleuth code`."""
 
 from __future__ import annotations
 
@@ -39,16 +39,18 @@ def answer(place: Path, *arguments: str) -> Any:
 
 
 def test_search(place: Path) -> None:
-    """Hits come with path, lines and code; as JSON, as a block for a prompt, with relations and explanations."""
+    """Hits have path, lines and code; they are printed as text, as JSON and as a prompt block, with relations and
+    explanations.
+    """
     done = run(
         place, "search", "record", "an", "order", "in", "the", "ledger", "--expand", "callers", "--explain"
     )
     assert " 1 shop/ledger.py:1-3  record" in done.stdout
     assert "callers: audit (shop/ledger.py:6), PaymentProcessor.charge" in done.stdout
     assert "category factor" in done.stdout
-    found = answer(place, "search", "ledger", "--path", "shop", "--lang", "py", "--no-tests", "-k", "2")
-    assert found["hits"][0]["file_path"] == "shop/ledger.py"
-    assert len(found["hits"]) <= 2
+    result = answer(place, "search", "ledger", "--path", "shop", "--lang", "py", "--no-tests", "-k", "2")
+    assert result["hits"][0]["file_path"] == "shop/ledger.py"
+    assert len(result["hits"]) <= 2
     prompt = run(place, "search", "ledger", "--budget", "200").stdout
     assert prompt.startswith("### File: shop/ledger.py")
     assert run(place, "index", "--vectors").returncode == 0
@@ -59,7 +61,7 @@ def test_search(place: Path) -> None:
 
 
 def test_walking(place: Path) -> None:
-    """Definitions, references, callers, impact, folders, files and the map."""
+    """`refs`, `impact`, `show` and `map` print definitions, references, callers, folders and files."""
     refs = answer(place, "refs", "Order.add")
     assert refs["definitions"][0]["file_path"] == "shop/models.py"
     assert run(place, "refs", "record", "--callers").stdout.count("PaymentProcessor.charge") == 1
@@ -102,7 +104,7 @@ def test_failures_are_one_message(place: Path, tmp_path: Path) -> None:
 
 
 def test_watch_indexes_after_a_save(place: Path) -> None:
-    """With --watch, a save makes a snapshot within seconds, and so do a further one and one in a new folder."""
+    """With --watch, every save makes a snapshot within seconds, also in a new folder."""
     pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
     command = [sys.executable, "-u", "-m", "sleuth", "code", "index", ".", "--watch"]
     done = threading.Event()
@@ -141,7 +143,7 @@ def test_indexing_a_repository_as_documents_offers_this(place: Path) -> None:
 
 
 def test_show_takes_paths_as_they_are_spelt(place: Path) -> None:
-    """Relative, absolute, through a folder: the same file; the repository itself is its root."""
+    """Relative, absolute and indirect paths name the same file; the repository itself is the root."""
     shown = run(place, "show", "shop/ledger.py").stdout
     assert "def record" in shown
     for spelling in ("./shop/ledger.py", "shop/../shop/ledger.py", str(place / "shop/ledger.py")):
@@ -152,7 +154,7 @@ def test_show_takes_paths_as_they_are_spelt(place: Path) -> None:
 
 
 def test_show_says_why_a_file_is_not_there(tmp_path: Path) -> None:
-    """A file that is listed and not searched is told with its reason."""
+    """`show` prints the reason for a file that is listed but not searched."""
     write(tmp_path, {**SHOP, "data.bin.py": b"\0\1\2"})
     (tmp_path / "link.py").symlink_to("data.bin.py")
     assert run(tmp_path, "index", ".").returncode == 0
@@ -162,8 +164,8 @@ def test_show_says_why_a_file_is_not_there(tmp_path: Path) -> None:
         assert reason in done.stderr
 
 
-def test_uses_that_nobody_can_tell(place: Path) -> None:
-    """`refs` shows the line of a use and names near unknown ones; `impact` counts uses that may mean another."""
+def test_uncertain_uses(place: Path) -> None:
+    """`refs` prints the line of a use and similar names for an unknown one; `impact` counts uncertain uses."""
     uses = answer(place, "refs", "record")["references"]
     assert {"ledger.record(order)", "return [record(o) for o in ()]"} <= {use["text"] for use in uses}
     assert "ledger.record(order)" in run(place, "refs", "record").stdout
@@ -178,7 +180,7 @@ def test_uses_that_nobody_can_tell(place: Path) -> None:
 
 
 def test_a_budget_is_not_capped_by_the_number_of_hits(place: Path) -> None:
-    """With a budget, as many pieces are shown as fit, however small -k is."""
+    """With a budget, as many pieces are printed as fit, even with a small -k."""
     small = run(place, "search", "order", "payment", "-k", "1", "--budget", "60").stdout
     large = run(place, "search", "order", "payment", "-k", "1", "--budget", "2000").stdout
     assert large.count("### File") > 3

@@ -1,4 +1,4 @@
-"""Which definitions, labels and uses of each language are found, where its grammar hides them."""
+"""Definitions, labels and uses whose syntax is hard to recognise in a grammar."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sleuth.code.parsing import Symbol, parse_source
 
 
 def symbols(source: str, language: str, path: str = "x") -> dict[str, Symbol]:
-    """Definitions by qualified name."""
+    """Return definitions by qualified name."""
     return {symbol.qualified: symbol for symbol in parse_source(source.encode(), language, path).symbols}
 
 
 def uses(source: str, language: str) -> list[str]:
-    """Used names with their roles, in order of line."""
+    """Return used names with their roles, in order of line."""
     return [
         f"{r.qualifier}.{r.name} {r.role}".lstrip(".")
         for r in parse_source(source.encode(), language).references
@@ -37,19 +37,19 @@ GROUPS = {
 
 @pytest.mark.parametrize(("language", "source"), GROUPS)
 def test_definitions_of_a_group_stand_side_by_side(language: str, source: str) -> None:
-    """None of a group contains another, and each has its own lines."""
-    found = symbols(source, language)
-    assert {name: (s.start, s.end) for name, s in found.items()} == GROUPS[language, source]
+    """Definitions of a group are siblings, each with its own lines."""
+    definitions = symbols(source, language)
+    assert {name: (s.start, s.end) for name, s in definitions.items()} == GROUPS[language, source]
 
 
 def test_all_of_a_statement_are_exported() -> None:
-    """What `export` stands before is public, each name of it; what comes after is not."""
-    found = symbols("export const PI = 3,\n  TAU = 6;\nconst E = 2;\n", "javascript")
-    assert ["public_api" in found[name].labels for name in ("PI", "TAU", "E")] == [True, True, False]
+    """Every name of an `export` statement is public; names after it are not."""
+    definitions = symbols("export const PI = 3,\n  TAU = 6;\nconst E = 2;\n", "javascript")
+    assert ["public_api" in definitions[name].labels for name in ("PI", "TAU", "E")] == [True, True, False]
 
 
 def test_rust_bounds_are_no_bases() -> None:
-    """A trait is inherited from by its subtraits and implementations; a bound only mentions it."""
+    """Subtraits and implementations inherit from a trait; a bound only mentions it."""
     source = "trait A: B {}\nimpl C for D {}\nfn f<T: E + 'static>() {}\n"
     assert uses(source, "rust") == ["B inheritance", "C inheritance", "E reference"]
 
@@ -66,21 +66,21 @@ def test_rust_bounds_are_no_bases() -> None:
     ],
 )
 def test_rust_attributes_say_what_a_definition_is(source: str, label: str) -> None:
-    """They are no part of the definition that they stand before, and count all the same."""
+    """Attributes are not part of the definition that follows, but they determine its labels."""
     labels = symbols(source, "rust")["f"].labels
     assert label in labels
     assert "public_api" not in labels
 
 
 def test_rust_is_public_by_its_own_word() -> None:
-    """`pub` is looked for before the definition, not within its attributes or comments."""
+    """Only a `pub` directly before the definition counts, not one in its attributes or comments."""
     source = '// pub\n#[cfg(feature = "pub")]\nfn a() {}\n#[inline]\npub(crate) fn b() {}\n'
-    found = symbols(source, "rust")
-    assert ["public_api" in found[name].labels for name in "ab"] == [False, True]
+    definitions = symbols(source, "rust")
+    assert ["public_api" in definitions[name].labels for name in "ab"] == [False, True]
 
 
 def test_php_is_public_unless_it_says_otherwise() -> None:
-    """Functions, classes, traits and enums are, and members without a word."""
+    """Functions, classes, traits, enums and members without a modifier are public."""
     source = (
         "<?php\nfunction a() {}\ntrait B {}\nenum C {}\nclass D {\n  function e() {}\n"
         "  private function f() {}\n  protected static function g() {}\n}\n"
@@ -90,14 +90,18 @@ def test_php_is_public_unless_it_says_otherwise() -> None:
 
 
 def test_the_definition_above_keeps_its_line() -> None:
-    """A line that begins with an annotation and holds a definition is no decorator of the next one."""
+    """A line with an annotation and a definition is not a decorator of the next definition."""
     source = "class A {\n  @Override public String a() { return null; }\n  void b() {}\n  @Override\n  void c() {}\n}\n"
-    found = symbols(source, "java")
-    assert [(found[f"A.{name}"].start, found[f"A.{name}"].end) for name in "abc"] == [(2, 2), (3, 3), (4, 5)]
+    definitions = symbols(source, "java")
+    assert [(definitions[f"A.{name}"].start, definitions[f"A.{name}"].end) for name in "abc"] == [
+        (2, 2),
+        (3, 3),
+        (4, 5),
+    ]
 
 
 def test_tags_of_a_page_are_no_uses() -> None:
-    """`<label>` is HTML; a component begins with a capital or stands in a module."""
+    """`<label>` is HTML; a component has a capital letter or a module."""
     source = "const V = () => <form><label>a</label><ui.input/><Button/></form>;\n"
     assert uses(source, "tsx") == ["ui.input reference", "Button reference"]
 
@@ -121,7 +125,7 @@ TYPES = {
 
 @pytest.mark.parametrize(("language", "source"), TYPES)
 def test_types_are_uses(language: str, source: str) -> None:
-    """Annotations, results, casts and checks mention the classes that they name."""
+    """Annotations, results, casts and checks are uses of the classes that they name."""
     assert uses(source, language) == TYPES[language, source]
 
 
@@ -147,26 +151,28 @@ NAMES = {
 
 @pytest.mark.parametrize(("language", "source"), NAMES)
 def test_every_name_is_a_definition(language: str, source: str) -> None:
-    """Names are whole, of their own kind, in their container, and as many as were written."""
-    found = symbols(source, language)
-    assert [f"{name} {symbol.kind}" for name, symbol in found.items()] == NAMES[language, source]
+    """Every name in the sample is one definition with its full name, its kind and its container."""
+    definitions = symbols(source, language)
+    assert [f"{name} {symbol.kind}" for name, symbol in definitions.items()] == NAMES[language, source]
 
 
 def test_tests_of_googletest_are_tests() -> None:
-    """`TEST(Suite, Name)` is labelled, and members of a class are public though they are static."""
-    found = symbols("TEST_F(Suite, Name) {}\nclass A { static int f() {} };\nstatic int g() {}\n", "cpp")
-    assert "test_case" in found["Suite.Name"].labels
-    assert ["public_api" in found[name].labels for name in ("A.f", "g")] == [True, False]
+    """`TEST(Suite, Name)` has the label of tests, and static members of a class are public."""
+    definitions = symbols(
+        "TEST_F(Suite, Name) {}\nclass A { static int f() {} };\nstatic int g() {}\n", "cpp"
+    )
+    assert "test_case" in definitions["Suite.Name"].labels
+    assert ["public_api" in definitions[name].labels for name in ("A.f", "g")] == [True, False]
 
 
 def test_a_namespace_without_braces_reaches_to_the_end() -> None:
-    """What follows it stands in it; it says no more itself."""
-    found = symbols("using System;\nnamespace N;\n\nclass A\n{\n}\n", "csharp")["N"]
-    assert (found.start, found.end, found.signature) == (2, 6, "namespace N;")
+    """A namespace without braces contains the rest of the file."""
+    namespace = symbols("using System;\nnamespace N;\n\nclass A\n{\n}\n", "csharp")["N"]
+    assert (namespace.start, namespace.end, namespace.signature) == (2, 6, "namespace N;")
 
 
 def test_arguments_of_a_base_are_no_bases() -> None:
-    """Of `class A(B b) : Base(b)` the base is `Base`."""
+    """The only base of `class A(B b) : Base(b)` is `Base`."""
     source = "class A(B b) : Base(b), I {}\nrecord C(int x) : D(x);\n"
     assert [use for use in uses(source, "csharp") if "inheritance" in use] == [
         "Base inheritance",
@@ -176,5 +182,5 @@ def test_arguments_of_a_base_are_no_bases() -> None:
 
 
 def test_a_command_is_one_word() -> None:
-    """Colons and dots separate nothing in a shell."""
+    """Colons and dots do not split the name of a shell command."""
     assert uses("log::info x\nbin/run.sh\n", "bash") == ["log::info call", "bin/run.sh call"]

@@ -1,4 +1,4 @@
-"""docs/code.md shows what happens."""
+"""The examples and tables of docs/code.md are true."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ TEXT = (Path(__file__).parents[2] / "docs" / "code.md").read_text("utf-8")
 
 
 def test_the_example_prints_what_it_says(tmp_path: Path) -> None:
-    """The example, run in an empty folder, prints the block below it."""
-    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL)
-    assert found is not None
+    """The example prints the block below it in an empty folder."""
+    match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL)
+    assert match is not None
     done = subprocess.run(
-        [sys.executable, "-c", found[1]], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", match[1]], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
-    assert done.stdout == found[2]
+    assert done.stdout == match[2]
 
 
 def test_weights_and_filters_are_those_of_the_code() -> None:
-    """The table of signals has the weights in use; every filter and language is named."""
+    """The table of signals has the current weights; every filter and language is named."""
     for name, weight in (ranking.WEIGHTS | {"meaning": ranking.MEANING}).items():
         assert f"| {name} | {weight:.2f} |" in TEXT
     for key in filters.KEYS:

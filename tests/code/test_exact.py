@@ -1,4 +1,4 @@
-"""Queries that are a name or a place put it first."""
+"""A query that is a name or a place ranks it first."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FILES = {
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Callable[..., list[str]]:
-    """Search of `FILES`: path and first lines of the hits."""
+    """Search `FILES` and return the paths and first lines of the hits."""
     write(tmp_path / "app", FILES)
     storage = open_code(tmp_path / "index", create=True)
     report = index_path(storage, tmp_path / "app")
@@ -75,7 +75,7 @@ def ask(tmp_path: Path) -> Callable[..., list[str]]:
     ["Model.save", "Model::save", "Model#save", "Model.save()", "`Model.save`", "app.models.Model.save", "models.Model.save"],
 )  # fmt: skip
 def test_a_qualified_name_is_first(ask: Callable[..., list[str]], query: str) -> None:
-    """Each spelling of a qualified name puts its definition first, in code before tests."""
+    """Each spelling of a qualified name ranks its definition first, and code before tests."""
     assert ask(query)[0] == "app/models.py:8 Model.save"
 
 
@@ -90,12 +90,12 @@ def test_a_qualified_name_is_first(ask: Callable[..., list[str]], query: str) ->
     ],
 )
 def test_a_place_is_first(ask: Callable[..., list[str]], query: str, first: str) -> None:
-    """A path puts its file first, a path with a line the code around it, a unique name its definition."""
+    """A path ranks its file first, a path with a line the code around it, a unique name its definition."""
     assert ask(query)[0].startswith(first)
 
 
 def test_a_question_is_no_name(ask: Callable[..., list[str]]) -> None:
-    """Words that no definition is called are ranked as ever, and filters hold for names too."""
+    """A query that is not a name of a definition is ranked as before, and filters apply to names too."""
     assert ask("write the row")[0].startswith("app/models.py")
     assert ask("Model.save", filters={"category": "test"})[0].startswith("tests/test_models.py")
 
@@ -109,7 +109,7 @@ def test_a_line_between_members_follows_them(ask: Callable[..., list[str]]) -> N
 
 @pytest.mark.parametrize("language", SOURCES)
 def test_names_are_first_in_every_language(tmp_path: Path, language: str) -> None:
-    """The qualified name of a sample's definition finds it, in each language that is parsed."""
+    """In every parsed language, the qualified name of a definition ranks it first."""
     source, symbol, _ = SOURCES[language]
     name = symbol.split()[0]
     path = f"src/sample.{ENDINGS[language]}"

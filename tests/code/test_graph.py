@@ -1,4 +1,4 @@
-"""Resolution, the walker, navigation and the map."""
+"""Name resolution, the graph walker, the navigator and the repository map."""
 
 from __future__ import annotations
 
@@ -88,46 +88,48 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 
 def resolved(snapshot: Snapshot, path: str) -> dict[str, str]:
-    """What each used name of a file means, as `path:qualified`, "" where that is not known."""
+    """Return the target of each used name of a file as `path:qualified`, or "" if it is unknown."""
     file = snapshot.file(path)
     out: dict[str, str] = {}
     for reference in snapshot.detail(file).references:
-        found = resolver_of(snapshot).resolve(file, reference)
+        target = resolver_of(snapshot).resolve(file, reference)
         name = f"{reference.qualifier}.{reference.name}".strip(".")
-        out[name] = f"{found.definition.file.path}:{found.definition.symbol.qualified}" if found else ""
+        out[name] = f"{target.definition.file.path}:{target.definition.symbol.qualified}" if target else ""
     return out
 
 
 def test_python_names_are_resolved(project: Snapshot) -> None:
-    """Scopes, imports, aliases, members, bases, annotations and what variables are assigned are followed."""
-    found = resolved(project, "app/core.py")
-    assert found["Base"] == "app/base.py:Base"
-    assert found["self.step"] == "app/core.py:Engine.step"
-    assert found["self.inherited"] == found["super().inherited"] == "app/base.py:Base.inherited"
-    assert found["h"] == "app/util.py:helper"
-    assert found["util.second"] == "app/util.py:second"
-    assert found["self.tool.cut"] == found["self.made.cut"] == found["local.cut"] == "app/util.py:Tool.cut"
-    assert found["other.step"] == "app/core.py:Engine.step"
-    assert found["nested"] == "app/core.py:Engine.step.nested"
-    assert found["helper_here"] == "app/core.py:helper_here"
-    assert found["Engine"] == "app/core.py:Engine"
+    """Scopes, imports, aliases, members, bases, annotations and assigned types are followed."""
+    targets = resolved(project, "app/core.py")
+    assert targets["Base"] == "app/base.py:Base"
+    assert targets["self.step"] == "app/core.py:Engine.step"
+    assert targets["self.inherited"] == targets["super().inherited"] == "app/base.py:Base.inherited"
+    assert targets["h"] == "app/util.py:helper"
+    assert targets["util.second"] == "app/util.py:second"
+    assert (
+        targets["self.tool.cut"] == targets["self.made.cut"] == targets["local.cut"] == "app/util.py:Tool.cut"
+    )
+    assert targets["other.step"] == "app/core.py:Engine.step"
+    assert targets["nested"] == "app/core.py:Engine.step.nested"
+    assert targets["helper_here"] == "app/core.py:helper_here"
+    assert targets["Engine"] == "app/core.py:Engine"
 
 
 def test_what_is_not_known_is_not_guessed(project: Snapshot) -> None:
-    """Names of other packages, unknown objects and locals stay open."""
-    found = resolved(project, "app/core.py")
-    assert found["j.dumps"] == found["unknown.thing"] == found["inner"] == ""
+    """Names of other packages, unknown objects and locals have no target."""
+    targets = resolved(project, "app/core.py")
+    assert targets["j.dumps"] == targets["unknown.thing"] == targets["inner"] == ""
 
 
 def test_reexports_are_followed(project: Snapshot) -> None:
-    """A name that a package brings in means the definition behind it."""
-    found = resolved(project, "main.py")
-    assert found["Engine"] == "app/core.py:Engine"
-    assert found["app.util.second"] == "app/util.py:second"
+    """A name that a package re-exports resolves to its definition."""
+    targets = resolved(project, "main.py")
+    assert targets["Engine"] == "app/core.py:Engine"
+    assert targets["app.util.second"] == "app/util.py:second"
 
 
 def test_other_languages_are_resolved(project: Snapshot) -> None:
-    """Imports, packages, folders and declared types serve TypeScript, Java and Go."""
+    """Imports, packages, folders and declared types are followed in TypeScript, Java and Go."""
     script = resolved(project, "web/a.ts")
     assert script["make"] == "web/b.ts:make"
     assert script["s.draw"] == "web/b.ts:Shape.draw"
@@ -141,7 +143,7 @@ def test_other_languages_are_resolved(project: Snapshot) -> None:
 
 
 def test_navigation(project: Snapshot) -> None:
-    """Files, folders, definitions, references, callers and tests are found at the snapshot."""
+    """The navigator finds files, folders, definitions, references, callers and tests of a snapshot."""
     navigator = Navigator(project)
     assert [e["name"] for e in navigator.list_directory("app")] == [
         "__init__.py",
@@ -164,7 +166,7 @@ def test_navigation(project: Snapshot) -> None:
 
 
 def test_impact_goes_by_hops(project: Snapshot) -> None:
-    """What uses a definition is one hop away, what uses that is two; confidence is that of the weakest link."""
+    """A use is one hop away, a use of it two; the confidence is that of the weakest link."""
     touched = {t.name: t for t in Navigator(project).impact("helper", 3)}
     assert touched["Engine.run"].hops == 1
     assert all(t.hops == 1 for t in Navigator(project).impact("helper", 1))
@@ -175,7 +177,7 @@ def test_impact_goes_by_hops(project: Snapshot) -> None:
 
 
 def test_the_walker_relates(project: Snapshot) -> None:
-    """Siblings, callees, implementations and tests of a definition."""
+    """The walker finds siblings, callees, implementations and tests of a definition."""
     walker = GraphWalker(project)
     (tool,) = project.definitions("second")
     assert [s["name"] for s in walker.siblings(tool)] == ["helper", "Tool"]
@@ -203,7 +205,7 @@ def test_expansion_on_request(project: Snapshot) -> None:
 
 
 def test_the_map_fits_its_budget(project: Snapshot) -> None:
-    """A larger budget shows more; what is focused on comes first; tests stay out."""
+    """A larger budget shows more, focused files come first, and tests are omitted."""
     small, large = repository_map(project, 60), repository_map(project, 2000)
     assert len(small) <= 240 < len(large)
     assert "def second()" in large
@@ -236,7 +238,7 @@ def test_page_rank_is_a_distribution() -> None:
 
 
 def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Path) -> None:
-    """Nothing indexed, nothing drawn, nothing found."""
+    """An empty repository has an empty map and no hits."""
     (tmp_path / "empty").mkdir()
     report = index_path(storage, tmp_path / "empty")
     repository = storage.repository(report.repository)
@@ -246,7 +248,9 @@ def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Pa
 
 
 def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> None:
-    """A module of the standard library is not a file of that name inside a package; below src it is found."""
+    """An import of the standard library does not resolve to a file of that name in a package; a module below src is
+    found.
+    """
     snapshot = open_project(
         storage,
         tmp_path / "plain",
@@ -256,13 +260,13 @@ def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> 
             "src/app/use.py": "import json\nfrom app import json as own\njson.dumps(1)\nown.dumps(2)\n",
         },
     )
-    found = resolved(snapshot, "src/app/use.py")
-    assert found["json.dumps"] == ""
-    assert found["own.dumps"] == "src/app/json.py:dumps"
+    targets = resolved(snapshot, "src/app/use.py")
+    assert targets["json.dumps"] == ""
+    assert targets["own.dumps"] == "src/app/json.py:dumps"
 
 
 def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
-    """Classes that inherit from each other, imports in a circle and names defined by themselves are survived."""
+    """Circular inheritance, circular imports and names defined by themselves do not loop."""
     snapshot = open_project(
         storage,
         tmp_path / "round",
@@ -280,7 +284,7 @@ def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
 
 
 def open_project(storage: CodeStorage, root: Path, files: dict[str, str]) -> Snapshot:
-    """The snapshot of a few files."""
+    """Index a few files and return their snapshot."""
     write(root, dict(files))
     report = index_path(storage, root, workers=1)
     repository = storage.repository(report.repository)
@@ -288,7 +292,7 @@ def open_project(storage: CodeStorage, root: Path, files: dict[str, str]) -> Sna
 
 
 def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path: Path) -> None:
-    """Neither a folder nor a base nor uniqueness leads to it; languages that share files count as one."""
+    """A folder, a base or a unique name never resolves to another language; languages that share files count as one."""
     snapshot = open_project(
         storage,
         tmp_path / "mixed",
@@ -310,7 +314,7 @@ def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path
 
 
 def test_members_of_a_package_are_found_behind_it(storage: CodeStorage, tmp_path: Path) -> None:
-    """`pkg.go()` means what the package brings in under that name, and `pkg.other.go()` does not."""
+    """`pkg.go()` resolves to what the package imports under that name; `pkg.other.go()` does not."""
     snapshot = open_project(
         storage,
         tmp_path / "through",
@@ -321,14 +325,14 @@ def test_members_of_a_package_are_found_behind_it(storage: CodeStorage, tmp_path
             "use.py": "import pkg as p\nimport pkg\n\np.go()\np.Thing()\npkg.go()\np.other.go()\n",
         },
     )
-    found = resolved(snapshot, "use.py")
-    assert found["p.go"] == found["pkg.go"] == "pkg/core.py:go"
-    assert found["p.Thing"] == "pkg/core.py:Thing"
-    assert found["p.other.go"] == ""
+    targets = resolved(snapshot, "use.py")
+    assert targets["p.go"] == targets["pkg.go"] == "pkg/core.py:go"
+    assert targets["p.Thing"] == "pkg/core.py:Thing"
+    assert targets["p.other.go"] == ""
 
 
 def test_modules_that_are_named_whole(storage: CodeStorage, tmp_path: Path) -> None:
-    """What a module or a sourced file of Rust and Bash defines is found through its name."""
+    """A definition in a Rust module or a sourced Bash file is found by its name."""
     snapshot = open_project(
         storage,
         tmp_path / "whole",

@@ -1,4 +1,4 @@
-"""A code index is checked and mended as an index of documents is."""
+"""A code index is checked and repaired as an index of documents is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.code.conftest import SHOP, Git
 
 @pytest.fixture
 def indexed(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An index of two snapshots whose segments are files."""
+    """Return an index of two snapshots whose segments are files."""
     monkeypatch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
     with open_code(tmp_path / "index", create=True) as storage:
         git.commit({**SHOP})
@@ -30,7 +30,7 @@ def indexed(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def answers(path: Path) -> list[tuple[str, str]]:
-    """What a few queries find at the newest snapshot."""
+    """Return the hits of a few queries at the newest snapshot."""
     with open_code(path) as storage:
         retriever = CodeRetriever(storage, None)
         (repository,) = storage.repositories()
@@ -43,12 +43,12 @@ def answers(path: Path) -> list[tuple[str, str]]:
 
 
 def faults(path: Path, *, full: bool = True) -> list[str]:
-    """What a check complains of."""
+    """Return the faults that a check reports."""
     return [f"{f.level} {f.subject}: {f.message}" for f in check_code(path, full=full) if f.level != "ok"]
 
 
 def test_a_sound_index(indexed: Path) -> None:
-    """Nothing is complained of; counts are told."""
+    """A sound index has no faults, and the check reports its counts."""
     assert faults(indexed) == []
     assert len(check_code(indexed, full=True)) == 4
     status = code_status(indexed)
@@ -60,7 +60,7 @@ def test_a_sound_index(indexed: Path) -> None:
 @pytest.mark.parametrize("leg", ["files", "chunks"])
 @pytest.mark.parametrize("damage", ["gone", "cut", "flipped", "foreign"])
 def test_segments_are_rebuilt(indexed: Path, leg: str, damage: str) -> None:
-    """A segment that is missing or damaged is found, and rebuilt from the contents that are kept; answers stay."""
+    """A missing or damaged segment is found and rebuilt from the stored contents; answers are equal."""
     before = answers(indexed)
     assert before
     victim, other = sorted((indexed / "code").glob(f"{leg}-*.seg"))
@@ -84,7 +84,7 @@ def test_segments_are_rebuilt(indexed: Path, leg: str, damage: str) -> None:
 
 
 def test_a_file_that_is_lost_names_its_snapshots(indexed: Path, git: Git) -> None:
-    """A damaged row takes the snapshots that list it with it, by name; indexing again restores them."""
+    """A damaged row makes the snapshots that list it unavailable, by name; indexing again restores them."""
     before = answers(indexed)
     with sqlite3.connect(indexed / "code.db") as connection:
         connection.execute(
@@ -129,7 +129,7 @@ def test_a_file_that_is_lost_names_its_snapshots(indexed: Path, git: Git) -> Non
     ],
 )
 def test_odd_values_in_the_database(indexed: Path, git: Git, change: str) -> None:
-    """Every use of it answers, or fails with an error of Sleuth's; a repair mends what it finds, or refuses."""
+    """With odd values, every use answers or raises a Sleuth error; a repair fixes or refuses them."""
     with sqlite3.connect(indexed / "code.db") as connection:
         connection.execute(change)
     connection.close()
@@ -152,7 +152,7 @@ def test_odd_values_in_the_database(indexed: Path, git: Git, change: str) -> Non
 
 
 def test_cached_vectors_are_checked(indexed: Path) -> None:
-    """Those that are not as they were written are found, not used, and removed by a repair."""
+    """Changed cached vectors are found, are not used, and are removed by a repair."""
     with open_code(indexed) as storage:
         storage.add_vectors("model", {1: np.ones((2, 4), np.float16), 2: np.ones((1, 4), np.float16)})
     with sqlite3.connect(indexed / "code.db") as connection:
@@ -166,7 +166,7 @@ def test_cached_vectors_are_checked(indexed: Path) -> None:
 
 
 def test_a_file_that_is_cut_off_under_a_reader(indexed: Path) -> None:
-    """The next use of a snapshot says so, where reading the lost end would kill the process."""
+    """Reading a truncated file raises an error instead of killing the process."""
     with open_code(indexed) as storage:
         (repository,) = storage.repositories()
         retriever = CodeRetriever(storage, None)
@@ -178,7 +178,7 @@ def test_a_file_that_is_cut_off_under_a_reader(indexed: Path) -> None:
 
 
 def test_a_read_only_folder_is_served(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Search, check and status work where nothing can be written; indexing says that it cannot."""
+    """Search, check and status work in a read-only folder; indexing raises an error."""
     before = answers(indexed)
     access = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
@@ -196,8 +196,8 @@ def test_a_read_only_folder_is_served(indexed: Path, monkeypatch: pytest.MonkeyP
     } == {path: time for path, time in files.items() if "-shm" not in path.name and "-wal" not in path.name}
 
 
-def test_doctor_and_status_tell_of_code(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`sleuth doctor`, its repair and `sleuth status` cover code, also where there are no documents."""
+def test_doctor_and_status_cover_code(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`sleuth doctor`, its repair and `sleuth status` cover code, even without documents."""
     min((indexed / "code").glob("chunks-*.seg")).unlink()
     subjects = [finding.subject for finding in doctor.index(indexed, full=True) if finding.level == "error"]
     assert "code chunks" in subjects
@@ -210,7 +210,7 @@ def test_doctor_and_status_tell_of_code(indexed: Path, capsys: pytest.CaptureFix
 
 
 def test_a_forked_child_reads_and_writes(indexed: Path, git: Git) -> None:
-    """A child made by fork uses the storage on its own; the parent goes on."""
+    """A forked child uses the storage on its own, and the parent continues."""
     with open_code(indexed) as storage:
         (repository,) = storage.repositories()
         count = len(storage.snapshots(repository.id))
@@ -229,7 +229,7 @@ def test_a_forked_child_reads_and_writes(indexed: Path, git: Git) -> None:
 
 
 def test_a_fork_inside_a_run_leaves_it_to_the_parent(tmp_path: Path) -> None:
-    """A child that is made while its parent writes has no part in the run."""
+    """A child that is forked during a write does not take part in it."""
     with open_code(tmp_path / "index", create=True) as storage, storage.writing():
         child = os.fork()
         if child == 0:

@@ -1,4 +1,4 @@
-"""Nothing that a repository's settings name is run, whichever command reads it, and its secrets are not kept."""
+"""Indexing runs no program that a repository's settings name, and stores none of its secrets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HOOKS = ["post-index-change", "post-checkout", "pre-commit", "reference-transact
 
 
 class Canaries:
-    """A program that leaves a file with its first argument as name, and settings that name it."""
+    """A program that writes a file named by its first argument, and settings that name the program."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,7 +48,7 @@ class Canaries:
 
     @property
     def ran(self) -> set[str]:
-        """Names of the settings whose program was run."""
+        """Return the names of the settings whose program was run."""
         return {path.name.removeprefix("ran-") for path in self.folder.glob("ran-*")}
 
     def forget(self) -> None:
@@ -56,7 +56,7 @@ class Canaries:
             path.unlink()
 
     def settings(self) -> str:
-        """A file of settings, all of which name the program."""
+        """Return a settings file in which every setting names the program."""
         lines = []
         for number, key in enumerate(PROGRAMS):
             head, _, name = key.rpartition(".")
@@ -70,7 +70,7 @@ class Canaries:
         return "\n".join(lines) + "\n"
 
     def hooks(self, folder: Path) -> None:
-        """Lay hooks in a folder."""
+        """Write hooks into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in HOOKS:
             hook = folder / name
@@ -79,7 +79,7 @@ class Canaries:
 
 
 def unguarded(*arguments: str | Path) -> None:
-    """Run git as a person would, to see that the canaries are laid rightly."""
+    """Run git without protection, to check that the canaries work."""
     subprocess.run(
         ["git", "-C", *arguments], check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=300
     )
@@ -87,38 +87,38 @@ def unguarded(*arguments: str | Path) -> None:
 
 @pytest.fixture
 def canaries(tmp_path: Path) -> Canaries:
-    made = Canaries(tmp_path / "canaries")
-    made.hooks(made.folder / "hooks")
-    return made
+    programs = Canaries(tmp_path / "canaries")
+    programs.hooks(programs.folder / "hooks")
+    return programs
 
 
 def directly(git: Git, canaries: Canaries) -> None:
-    """In `.git/config`."""
+    """Put the settings into `.git/config`."""
     with (git.root / ".git/config").open("a") as config:
         config.write(canaries.settings())
 
 
 def included(git: Git, canaries: Canaries) -> None:
-    """In a file of the worktree that `.git/config` includes."""
+    """Put the settings into a file of the worktree that `.git/config` includes."""
     write(git.root, {"settings.inc": canaries.settings()})
     git("config", "include.path", "../settings.inc")
 
 
 def by_a_git_file(git: Git, canaries: Canaries) -> None:
-    """In another folder, to which `.git` points."""
+    """Put the settings into another folder, to which `.git` points."""
     directly(git, canaries)
     (git.root / ".git").rename(git.root / "elsewhere")
     (git.root / ".git").write_text("gitdir: elsewhere\n")
 
 
 def of_the_worktree(git: Git, canaries: Canaries) -> None:
-    """In `config.worktree`."""
+    """Put the settings into `config.worktree`."""
     git("config", "extensions.worktreeConfig", "true")
     (git.root / ".git/config.worktree").write_text(canaries.settings())
 
 
 def of_a_submodule(git: Git, canaries: Canaries) -> None:
-    """In a submodule, whose files are changed."""
+    """Put the settings into a submodule whose files are changed."""
     inner = Git(git.root / "inner")
     inner.commit({".gitattributes": "* filter=evil diff=evil\n", "a.py": "a = 1\n"})
     git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./inner", "inner")
@@ -131,7 +131,9 @@ PLACES = (directly, included, by_a_git_file, of_the_worktree, of_a_submodule)
 
 
 def laid(git: Git, canaries: Canaries, place: Callable[[Git, Canaries], None]) -> None:
-    """A repository with settings at a place; a file of it differs from git's index in its time, another in content."""
+    """Return a repository with settings in a place; one file differs from git's index in its time, another in its
+    content.
+    """
     git.commit({**SHOP, ".gitattributes": "* filter=evil diff=evil merge=evil\n*.ts filter=a.b\n"})
     place(git, canaries)
     write(git.root, {"shop/models.py": SHOP["shop/models.py"].replace("Order", "Orden")})
@@ -144,7 +146,7 @@ def laid(git: Git, canaries: Canaries, place: Callable[[Git, Canaries], None]) -
 def test_no_program_is_run(
     git: Git, canaries: Canaries, storage: CodeStorage, place: Callable[[Git, Canaries], None]
 ) -> None:
-    """Settings name programs wherever git reads them from; a worktree and a commit are indexed without one."""
+    """Indexing a worktree and a commit runs no program, in whichever place settings name one."""
     laid(git, canaries, place)
     for revision in (None, "HEAD"):
         report = index_path(storage, git.root, revision=revision)
@@ -159,7 +161,7 @@ def test_no_program_is_run(
 
 
 def test_no_command_runs_a_program(git: Git, canaries: Canaries) -> None:
-    """Each command of `sleuth code` leaves every program alone, in a repository that names one at every place."""
+    """No command of `sleuth code` runs a program of the repository's settings."""
     laid(git, canaries, directly)
     canaries.hooks(git.root / ".git/hooks")
     included(git, canaries)
@@ -181,7 +183,7 @@ def test_no_command_runs_a_program(git: Git, canaries: Canaries) -> None:
 def test_missing_objects_are_not_fetched(
     git: Git, canaries: Canaries, storage: CodeStorage, tmp_path: Path
 ) -> None:
-    """A partial clone lacks contents; its remote may be a program, and is not asked."""
+    """Indexing a partial clone does not contact its remote, which may be a program."""
     git.commit(dict(SHOP))
     git("config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
@@ -199,7 +201,7 @@ def test_missing_objects_are_not_fetched(
 def test_a_filter_that_cannot_be_turned_off_is_refused(
     git: Git, canaries: Canaries, storage: CodeStorage
 ) -> None:
-    """The name of a filter may hold an equals sign, which git's arguments cannot; its commits can still be read."""
+    """A filter with an equals sign in its name is refused for a worktree; its commits can still be read."""
     git.commit({**SHOP, ".gitattributes": "* filter=a=b\n"})
     git("config", "filter.a=b.clean", f"{canaries.program} clean")
     os.utime(git.root / "shop/ledger.py", (1, 1))
@@ -210,7 +212,7 @@ def test_a_filter_that_cannot_be_turned_off_is_refused(
 
 
 def test_a_worktree_elsewhere_is_refused(git: Git, storage: CodeStorage, tmp_path: Path) -> None:
-    """Settings cannot make another folder be indexed than the one named."""
+    """Settings cannot make Sleuth index another folder than the named one."""
     git.commit(dict(SHOP))
     write(tmp_path / "private", {"key.py": "KEY = 1\n"})
     git("config", "core.worktree", str(tmp_path / "private"))
@@ -221,7 +223,7 @@ def test_a_worktree_elsewhere_is_refused(git: Git, storage: CodeStorage, tmp_pat
 def test_an_owner_that_is_not_trusted_is_refused(
     git: Git, storage: CodeStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Git's `safe.directory` counts: another user's repository is an error, and not read as a plain folder."""
+    """Another user's repository is an error by git's `safe.directory`, and is not read as a plain folder."""
     if os.getuid() != 0:
         pytest.skip("only root can give a folder to another user")
     git.commit(dict(SHOP))
@@ -256,7 +258,7 @@ def test_an_owner_that_is_not_trusted_is_refused(
     ],
 )
 def test_remotes_are_kept_without_credentials(git: Git, tmp_path: Path, url: str, public: str | None) -> None:
-    """No form of a URL brings a secret into the index or an error; one that is kept whole finds the repository."""
+    """No form of a remote's URL brings a secret into the index or an error; the full URL still finds the repository."""
     git.commit(dict(SHOP))
     git("config", "remote.origin.url", url)
     with open_code(tmp_path / "index", create=True) as storage:
@@ -276,7 +278,7 @@ def test_remotes_are_kept_without_credentials(git: Git, tmp_path: Path, url: str
 def test_a_pipe_blocks_nothing(
     place: str, revision: str | None, git: Git, storage: CodeStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pipe among the files that git reads ends in an error or is left out; nobody waits for what comes out of it."""
+    """A pipe among the files that git reads raises an error or is skipped; indexing does not wait for it."""
     monkeypatch.setattr("sleuth.code.repository.process.SHORT_SECONDS", 1.0)
     monkeypatch.setattr("sleuth.code.repository.process.LONG_SECONDS", 1.0)
     monkeypatch.setattr("sleuth.code.repository.git._RULES_SECONDS", 1.0)

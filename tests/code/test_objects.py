@@ -1,4 +1,4 @@
-"""Git's objects: names, contents and differences, as git itself tells them."""
+"""Git objects are read as git itself reads them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.code.conftest import SHOP, Git, need_git
 
 @pytest.fixture(params=["sha1", "sha256"])
 def repository(request: pytest.FixtureRequest, tmp_path: Path) -> Git:
-    """A repository of either kind of names."""
+    """Return a repository with SHA-1 or SHA-256 names."""
     need_git()
     root = tmp_path / "repository"
     root.mkdir()
@@ -25,7 +25,7 @@ def repository(request: pytest.FixtureRequest, tmp_path: Path) -> Git:
 
 
 def test_names(repository: Git) -> None:
-    """A branch, a tag, an expression and an abbreviated id name a commit; what names none is told."""
+    """A branch, a tag, an expression and an abbreviated id resolve to a commit; an unknown name is reported."""
     first = repository.commit(dict(SHOP))
     repository("tag", "-a", "v1", "-m", "one")
     second = repository.commit({"a.py": "a = 1\n"})
@@ -42,7 +42,7 @@ def test_names(repository: Git) -> None:
 
 
 def test_contents(repository: Git) -> None:
-    """Many objects come in the order asked for, one that is missing is told, no answer is taken for another."""
+    """Objects are returned in the requested order, and a missing one is reported."""
     texts = [f"text {n}\n".encode() * n for n in range(200)]
     repository.commit({f"{n}.txt": text for n, text in enumerate(texts)})
     names = [repository("rev-parse", f"HEAD:{n}.txt") for n in range(200)]
@@ -58,7 +58,7 @@ def test_contents(repository: Git) -> None:
 
 
 def test_differences(repository: Git) -> None:
-    """Between any two commits the differences are those that `git diff-tree` tells."""
+    """The differences between two commits equal those of `git diff-tree`."""
     steps: list[tuple[dict[str, str | bytes], list[str]]] = [
         ({**SHOP, "lib/a.py": "a = 1\n", "lib/deep/er/b.py": "b = 1\n"}, []),
         ({"lib": "now a file\n", 'tab\tand "quote".py': "c = 1\n"}, ["lib/a.py", "lib/deep/er/b.py"]),
@@ -77,20 +77,20 @@ def test_differences(repository: Git) -> None:
     objects = Objects(repository.root)
     for before in commits:
         for after in commits:
-            told = repository("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", before, after).split(
+            raw = repository("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", before, after).split(
                 "\0"
             )[:-1]
             expected = {}
-            for head, name in zip(told[::2], told[1::2], strict=True):
+            for head, name in zip(raw[::2], raw[1::2], strict=True):
                 _, mode, _, id, status = head.split(" ")
                 expected[name] = (GONE, "") if status == "D" else (mode, id)
-            found = objects.differences(before, after)
-            assert len(found) == len({entry.path for entry in found})
-            assert {path: (mode, "" if mode == GONE else id) for mode, id, path in found} == expected
+            changes = objects.differences(before, after)
+            assert len(changes) == len({entry.path for entry in changes})
+            assert {path: (mode, "" if mode == GONE else id) for mode, id, path in changes} == expected
 
 
 def test_what_runs_ends(repository: Git) -> None:
-    """Git ends with the object that asked it."""
+    """The git process ends with the object that started it."""
     repository.commit(dict(SHOP))
     objects = Objects(repository.root)
     objects.commit("HEAD")

@@ -1,4 +1,4 @@
-"""Pairs of words: what they are, and which texts hold them."""
+"""Pairs of words in queries and texts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ WORDS = st.sampled_from(["broken", "pipe", "retri", "queue", "server"])
 
 
 def test_pairs_are_of_the_title() -> None:
-    """Neighbouring words and parts of names make pairs, as stems; common words part them; the body has none."""
-    found = read_query("Retries of brokenPipe are lost\n\nThe server queue waits").pairs
-    assert found == (("broken", "pipe"),)
+    """Neighbouring words and parts of names in the title form stemmed pairs, common words separate them, and the body
+    has none.
+    """
+    pairs = read_query("Retries of brokenPipe are lost\n\nThe server queue waits").pairs
+    assert pairs == (("broken", "pipe"),)
     assert read_query("retrying broken pipes").pairs == (("retri", "broken"), ("broken", "pipe"))
     assert read_query("").pairs == ()
 
 
 def test_pairs_are_found_however_they_are_joined() -> None:
-    """Blanks, marks, underscores, capitals and endings do not part a pair; a word between does."""
+    """Blanks, punctuation, underscores, capitals and endings do not separate a pair; a word between does."""
     pairs = pairs_of(["broken", "pipe"])
     joined = [
         b"a broken pipe",
@@ -39,10 +41,12 @@ def test_pairs_are_found_however_they_are_joined() -> None:
 
 @given(st.lists(WORDS, max_size=6), st.lists(st.lists(WORDS, max_size=8), max_size=5))
 def test_scores_count_pairs_by_rarity(title: list[str], bodies: list[list[str]]) -> None:
-    """A text has its share of the pairs, each weighing ln(1 + texts / texts that hold it)."""
+    """A text scores its share of the pairs, each weighted by ln(1 + texts / texts with the pair)."""
     pairs = pairs_of(title)
-    held = [{pair for pair in pairs if pair in set(pairwise(body))} for body in bodies]
-    weights = {pair: math.log(1 + len(bodies) / max(1, sum(pair in some for some in held))) for pair in pairs}
-    expected = [sum(weights[pair] for pair in some) / (sum(weights.values()) or 1) for some in held]
-    found = phrase_scores(pairs, [" ".join(body).encode() for body in bodies])
-    assert all(math.isclose(a, b, abs_tol=1e-9) for a, b in zip(found, expected, strict=True))
+    present = [{pair for pair in pairs if pair in set(pairwise(body))} for body in bodies]
+    weights = {
+        pair: math.log(1 + len(bodies) / max(1, sum(pair in some for some in present))) for pair in pairs
+    }
+    expected = [sum(weights[pair] for pair in some) / (sum(weights.values()) or 1) for some in present]
+    scores = phrase_scores(pairs, [" ".join(body).encode() for body in bodies])
+    assert all(math.isclose(a, b, abs_tol=1e-9) for a, b in zip(scores, expected, strict=True))

@@ -1,4 +1,4 @@
-"""What the ends of paths and module names mean."""
+"""Suffixes of paths and module names resolve to files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def ends(parts: list[str], separator: str, most: int) -> list[str]:
 
 
 @given(PATHS, PATHS)
-def test_ends_mean_the_files_that_have_them(paths: list[str], asked: list[str]) -> None:
-    """Every end of a path, its folder and its module name finds all files that have it, and no other end finds any."""
+def test_suffixes_find_their_files(paths: list[str], suffixes: list[str]) -> None:
+    """Every suffix of a path, its folder and its module name finds exactly the files that have it."""
     files = [File(path) for path in paths]
     lookups = [
         (Endings(paths, 5), [ends(p.split("/"), "/", 5) for p in paths]),
@@ -31,6 +31,9 @@ def test_ends_mean_the_files_that_have_them(paths: list[str], asked: list[str]) 
         (Modules(files), [ends(module_steps(p), ".", 8) for p in paths]),
     ]
     for lookup, expected in lookups:
-        names = {name for some in expected for name in some} | {*asked, *(a.replace("/", ".") for a in asked)}
+        names = {name for some in expected for name in some} | {
+            *suffixes,
+            *(a.replace("/", ".") for a in suffixes),
+        }
         for name in names:
             assert list(lookup.get(name, [])) == [i for i, some in enumerate(expected) if name in some]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Answers are of what the worktree holds now, or say how much they lack."""
+"""Answers reflect the current worktree, or say how stale they are."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.code.conftest import SHOP, Git, write
 
 
 def indexed(storage: CodeStorage, git: Git) -> Repository:
-    """The repository, its worktree indexed."""
+    """Index the worktree and return its repository."""
     return storage.repository(index_path(storage, git.root, workers=1).repository)
 
 
 def paths_of(storage: CodeStorage, repository: Repository, current: Current) -> set[str]:
-    """What a snapshot lists."""
+    """Return the paths of a snapshot."""
     snapshot = storage.open_snapshot(repository, current.snapshot)
     return set(snapshot.by_path)
 
@@ -46,7 +46,7 @@ def test_a_change_is_indexed_before_the_answer(storage: CodeStorage, git: Git) -
 
 
 def test_the_branch_that_is_checked_out_answers(storage: CodeStorage, git: Git) -> None:
-    """After each checkout the snapshot is that of the branch, taken once."""
+    """After each checkout the snapshot is that of the branch, made once."""
     first = git.commit(dict(SHOP))
     repository = indexed(storage, git)
     git("checkout", "-q", "-b", "other")
@@ -59,7 +59,7 @@ def test_the_branch_that_is_checked_out_answers(storage: CodeStorage, git: Git) 
 
 
 def test_many_changes_make_an_answer_stale(storage: CodeStorage, git: Git) -> None:
-    """With more new files than allowed the newest snapshot answers, with the number of files that differ."""
+    """With more new files than allowed, the newest snapshot answers with the number of differing files."""
     git.commit(dict(SHOP))
     repository = indexed(storage, git)
     newest = storage.snapshot(repository)
@@ -73,7 +73,7 @@ def test_many_changes_make_an_answer_stale(storage: CodeStorage, git: Git) -> No
 
 
 def test_another_run_makes_an_answer_stale(storage: CodeStorage, git: Git) -> None:
-    """While another run indexes, the newest snapshot answers and says so."""
+    """While another run indexes, the newest snapshot answers and says that it is stale."""
     git.commit(dict(SHOP))
     repository = indexed(storage, git)
     write(git.root, {"new.py": "a = 1\n"})
@@ -94,7 +94,7 @@ def test_another_run_makes_an_answer_stale(storage: CodeStorage, git: Git) -> No
 
 
 def test_any_commit_can_be_named(storage: CodeStorage, git: Git) -> None:
-    """A commit that was never indexed answers; a name that git does not know, or one that is too much, is refused."""
+    """A commit that was never indexed answers; an unknown name or too many files raise an error."""
     first = git.commit(dict(SHOP))
     git.commit({"shop/new.py": "new = 1\n", "shop/ledger.py": "def changed(): ...\n"})
     repository = indexed(storage, git)
@@ -152,7 +152,9 @@ def with_line_ends(git: Git, tmp_path: Path) -> set[str]:
 def test_what_git_can_do_to_a_worktree(
     storage: CodeStorage, git: Git, tmp_path: Path, change: Callable[[Git, Path], set[str]]
 ) -> None:
-    """Renames, submodules, LFS pointers, sparse checkouts and line ends leave nothing stale and settle at once."""
+    """After renames, submodules, LFS pointers, sparse checkouts and changed line ends, one refresh leaves nothing
+    stale.
+    """
     git.commit(dict(SHOP))
     repository = indexed(storage, git)
     expected = change(git, tmp_path)
@@ -178,20 +180,20 @@ def test_a_shallow_clone(storage: CodeStorage, git: Git, tmp_path: Path) -> None
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`sleuth code` in a folder."""
+    """Run `sleuth code` in a folder."""
     command = [sys.executable, "-m", "sleuth", "code", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def answer(folder: Path, *arguments: str) -> Any:
-    """What `sleuth code` says as JSON."""
+    """Return the JSON that `sleuth code` prints."""
     done = run(folder, *arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_commands_look_first(git: Git) -> None:
-    """`search` finds a function written a moment ago; without refreshing, it says how stale it is or does not look."""
+    """`search` finds a function written a moment ago; without refreshing, it says how stale it is."""
     git.commit(dict(SHOP))
     assert run(git.root, "index", ".").returncode == 0
     write(git.root, {"shop/new.py": "def brand_new():\n    return 1\n"})
@@ -205,7 +207,7 @@ def test_commands_look_first(git: Git) -> None:
 
 
 def test_worktrees_do_not_answer_for_each_other(git: Git, tmp_path: Path) -> None:
-    """In a second worktree of an indexed repository, inside it or beside it, a command says what to index."""
+    """In a second worktree of an indexed repository, a command says what to index."""
     git.commit(dict(SHOP))
     assert run(git.root, "index", ".").returncode == 0
     for place in (git.root / "inner", tmp_path / "beside"):
@@ -215,6 +217,6 @@ def test_worktrees_do_not_answer_for_each_other(git: Git, tmp_path: Path) -> Non
         assert f"sleuth code index {place}" in " ".join(done.stderr.split())
         assert run(place, "index", ".", "--index", str(git.root / ".sleuth")).returncode == 0
         write(place, {"only.py": f"def only_{place.name}(): ...\n"})
-        found = answer(place, "search", f"only_{place.name}", "--index", str(git.root / ".sleuth"))
-        assert found["hits"][0]["file_path"] == "only.py"
+        result = answer(place, "search", f"only_{place.name}", "--index", str(git.root / ".sleuth"))
+        assert result["hits"][0]["file_path"] == "only.py"
     assert answer(git.root, "refs", "record")["definitions"]

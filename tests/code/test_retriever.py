@@ -1,4 +1,4 @@
-"""Queries of every kind, over the shop."""
+"""Queries of every kind over the shop."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Ask = Callable[..., list[str]]
     ],
 )
 def test_queries_find_their_file(ask: Ask, query: str, first: str) -> None:
-    """Questions, identifiers, code, compounds, traces, paths, qualified names and tests find what they mean."""
+    """Questions, identifiers, code, compounds, traces, paths, qualified names and tests find their file."""
     assert ask(query)[0] == first
 
 
@@ -51,12 +51,12 @@ def test_queries_find_their_file(ask: Ask, query: str, first: str) -> None:
     ],
 )  # fmt: skip
 def test_kinds_of_queries(text: str, kind: str) -> None:
-    """A query is recognised for what it is."""
+    """The kind of a query is recognised."""
     assert read_query(text).kind == kind
 
 
 def test_frames_of_many_languages() -> None:
-    """Stack frames of Python, Java, Ruby and Go are read in order."""
+    """Stack frames of Python, Java, Ruby and Go are parsed in order."""
     text = 'File "a/b.py", line 3, in f\n at p.A.g(A.java:12)\nlib/x.rb:7:in `run\'\n/go/main.go:9 +0x1d'
     assert [(f.path, f.line) for f in read_query(text).frames] == [
         ("a/b.py", 3), ("A.java", 12), ("lib/x.rb", 7), ("/go/main.go", 9),
@@ -64,7 +64,7 @@ def test_frames_of_many_languages() -> None:
 
 
 def test_explanations_add_up(shop: tuple[CodeStorage, str]) -> None:
-    """The parts of a file's score sum to it, and the chunk's follows from it."""
+    """The parts of a file's score sum to it, and the chunk's score follows from it."""
     storage, id = shop
     for hit in CodeRetriever(storage, None).retrieve("charge an order", id, strategy="keyword"):
         assert isinstance(hit.explanation, Explanation)
@@ -76,27 +76,27 @@ def test_explanations_add_up(shop: tuple[CodeStorage, str]) -> None:
 
 
 def test_limits_are_heads(ask: Ask) -> None:
-    """The hits for a limit are the head of those for a greater one."""
+    """The hits for a limit are the head of those for a larger one."""
     whole = ask("order", limit=30)
     for limit in range(len(whole)):
         assert ask("order", limit=limit) == whole[:limit]
 
 
 def test_at_most_three_chunks_of_a_file(ask: Ask) -> None:
-    """No file fills the list."""
+    """A file has at most three hits."""
     paths = ask("order charge add total", limit=50)
     assert max(paths.count(p) for p in paths) <= 3
 
 
 def test_tests_come_after_code_unless_asked_for(ask: Ask) -> None:
-    """A test that says the same as the code ranks behind it, and in front where tests are asked for."""
+    """A test ranks behind equal code, and before it if the query is about tests."""
     code = ask("PaymentProcessor charge")
     assert code.index("shop/payment.py") < code.index("tests/test_payment.py")
     assert ask("test PaymentProcessor charge")[0] == "tests/test_payment.py"
 
 
 def test_labels_filter_definitions(ask: Ask, shop: tuple[CodeStorage, str]) -> None:
-    """Only definitions with one of the labels answer; an unknown label finds nothing."""
+    """Only definitions with one of the labels match; an unknown label matches nothing."""
     storage, id = shop
     hits = CodeRetriever(storage, None).retrieve(
         "order", id, strategy="keyword", filters={"labels": "data_schema"}
@@ -106,7 +106,7 @@ def test_labels_filter_definitions(ask: Ask, shop: tuple[CodeStorage, str]) -> N
 
 
 def test_filters_hold_before_the_cut(snapshot: Snapshot) -> None:
-    """With a filter, every file that is allowed and matches is still found."""
+    """With a filter, every file that passes it and matches is found."""
     query = read_query("order")
     allowed = snapshot.select(lambda row: row.language == "python")
     inside = rank_files(snapshot, query, allowed).scores
@@ -122,7 +122,7 @@ def test_every_signal_has_a_weight(snapshot: Snapshot) -> None:
 
 
 def test_best_of_is_what_a_loop_gives() -> None:
-    """The best chunks of each file, summed with falling shares."""
+    """The best chunks of each file are summed with decreasing shares, as a loop does."""
     rng = np.random.default_rng(3)
     positions = rng.integers(0, 7, 60)
     scores = np.sort(rng.random(60).astype(np.float32))[::-1]
@@ -134,7 +134,7 @@ def test_best_of_is_what_a_loop_gives() -> None:
 
 
 class Fickle:
-    """An embedder that gives what it is told."""
+    """An embedder that returns scripted vectors."""
 
     fingerprint = "fickle"
 
@@ -150,7 +150,7 @@ class Fickle:
 
 
 def test_vectors_are_made_once(shop: tuple[CodeStorage, str]) -> None:
-    """Chunks are embedded on first use and kept; another vector length for a query is refused with both lengths."""
+    """Chunks are embedded at first use and stored; a query vector of another length raises an error with both lengths."""
     storage, id = shop
     first = Fickle([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
     assert CodeRetriever(storage, first).retrieve("x", id, strategy="vector", limit=3)[
@@ -169,7 +169,7 @@ def test_vectors_are_made_once(shop: tuple[CodeStorage, str]) -> None:
 
 
 def test_context_fits_the_budget() -> None:
-    """What is packed never exceeds the budget; bodies that do not fit become outlines."""
+    """The context never exceeds the budget; bodies that do not fit become outlines."""
     hits = [
         RetrievedContext(
             f"m{i}.py", "def f():\n" + "    x = 1\n" * 30 * i, 1, 30 * i + 1, 1.0, signature="def f()"
@@ -189,7 +189,7 @@ def test_context_fits_the_budget() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 60), max_size=12), st.integers(0, 600))
 def test_context_is_spent_by_rank(lengths: list[int], budget: int) -> None:
-    """No hit is shown in more detail than one above it, and what is left out would not have fitted as a place."""
+    """No hit is shown in more detail than a better one, and an omitted hit would not fit even as a place."""
     hits = [
         RetrievedContext(
             f"m{i}.py", "def f():" + "\n    x = 1" * n, 1, n + 1, 1.0, symbol=f"f{i}", signature="def f()"
@@ -210,12 +210,12 @@ def test_context_is_spent_by_rank(lengths: list[int], budget: int) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.text(max_size=300), st.text(alphabet="aZ_.:/\\()<>`'\" \n\t0#@-", max_size=200)))
 def test_any_text_can_be_asked(ask: Ask, query: str) -> None:
-    """No query makes retrieval fail."""
+    """Every query text can be searched."""
     assert len(ask(query, limit=3)) <= 3
 
 
 def test_threads_get_the_same_answers(ask: Ask) -> None:
-    """Many threads over one retriever give what one gives."""
+    """Many threads over one retriever get the same hits as one."""
     queries = ["charge an order", "newest order", "Refund.add", "server listens", "ledger"] * 6
     alone = [ask(query) for query in queries]
     with ThreadPoolExecutor(8) as pool:

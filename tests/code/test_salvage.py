@@ -1,4 +1,4 @@
-"""A code database with damaged pages is rebuilt from what can be read of it."""
+"""A code database with damaged pages is rebuilt from its readable pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = 8192
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index of code of two snapshots, beside the folder that they are of."""
+    """Return a code index of two snapshots, beside the indexed folder."""
     home = tmp_path_factory.mktemp("original")
     (home / "root").mkdir()
     with open_code(home / "index", create=True) as storage:
@@ -30,7 +30,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def answers(path: Path) -> set[tuple[str, str]]:
-    """What queries find at the newest snapshot."""
+    """Return the hits of queries at the newest snapshot."""
     with open_code(path) as storage:
         (repository,) = storage.repositories()
         retriever = CodeRetriever(storage, None)
@@ -47,7 +47,7 @@ def faults(path: Path) -> list[str]:
 
 
 def test_any_zeroed_page_costs_only_what_it_held(original: Path, tmp_path: Path) -> None:
-    """Whichever page is lost, a repair succeeds, and indexing again brings back what was on it."""
+    """After the loss of any page, a repair succeeds, and indexing again restores its contents."""
     whole = answers(original / "index")
     content = (original / "index" / CODE.record).read_bytes()
     for page in range(1, len(content) // PAGE + 1):
@@ -58,7 +58,9 @@ def test_any_zeroed_page_costs_only_what_it_held(original: Path, tmp_path: Path)
         repairs = repair_code(path)
         assert faults(path) == [], page
         with open_code(path) as storage:
-            assert [known.path for known in storage.repositories()] == [str(original / "root")], page
+            assert [repository.path for repository in storage.repositories()] == [str(original / "root")], (
+                page
+            )
             index_path(storage, original / "root")
         assert answers(path) == whole, page
         if any("its structure was damaged" in repair.why for repair in repairs):
@@ -68,7 +70,7 @@ def test_any_zeroed_page_costs_only_what_it_held(original: Path, tmp_path: Path)
 
 
 def test_a_database_that_was_cut_off(original: Path, tmp_path: Path) -> None:
-    """What lies before the end of the file is kept."""
+    """The contents before the end of a truncated file are kept."""
     shutil.copytree(original / "index", tmp_path / "index")
     file = tmp_path / "index" / CODE.record
     file.write_bytes(file.read_bytes()[: file.stat().st_size * 3 // 4])
@@ -80,7 +82,7 @@ def test_a_database_that_was_cut_off(original: Path, tmp_path: Path) -> None:
 
 
 def test_a_sound_database_is_left_alone(original: Path, tmp_path: Path) -> None:
-    """There is nothing to salvage, and no copy is made."""
+    """A sound database is not salvaged, and no copy is made."""
     shutil.copytree(original / "index", tmp_path / "index")
     assert repair_code(tmp_path / "index") == []
     assert not list((tmp_path / "index").glob("*.damaged-*"))

@@ -1,4 +1,4 @@
-"""Indexing, history and upkeep."""
+"""Snapshots: indexing, history and maintenance."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def answers(storage: CodeStorage, id: str, query: str, at: str | None = None) ->
 
 
 def test_a_clean_worktree_is_its_commit(storage: CodeStorage, git: Git) -> None:
-    """A clean worktree is named by the commit, one with changes by its content; branches and tags are names."""
+    """A clean worktree has the id of its commit, a changed one that of its content; branches and tags are names."""
     commit = git.commit({"a.py": "def a(): pass\n"})
     git("tag", "v1")
     report = index_path(storage, git.root)
@@ -69,7 +69,7 @@ def test_a_commit_is_read_without_touching_the_worktree(storage: CodeStorage, gi
 
 
 def test_a_second_commit_costs_its_changed_files(storage: CodeStorage, git: Git) -> None:
-    """Unchanged files are not parsed again; going back to a known version costs nothing."""
+    """Unchanged files are not parsed again; a known version costs nothing."""
     first = git.commit({f"m{i}.py": f"def f{i}(): pass\n" for i in range(20)})
     assert index_path(storage, git.root).added == 20
     git.commit({"m3.py": "def changed(): pass\n", "m20.py": "def f20(): pass\n"})
@@ -78,7 +78,7 @@ def test_a_second_commit_costs_its_changed_files(storage: CodeStorage, git: Git)
 
 
 def test_old_snapshots_answer_as_they_did(storage: CodeStorage, git: Git) -> None:
-    """History is replayed: every snapshot gives the hits and scores it gave when it was the newest."""
+    """Every older snapshot gives the hits and scores that it gave as the newest."""
     then: dict[str, list[tuple[str, float]]] = {}
     repository = ""
     for step in range(8):
@@ -102,7 +102,7 @@ def test_old_snapshots_answer_as_they_did(storage: CodeStorage, git: Git) -> Non
 
 
 def test_a_snapshot_answers_as_if_it_were_alone(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
-    """Scores do not depend on what else is in the index."""
+    """Scores do not depend on the other contents of the index."""
     git.commit(dict(SHOP))
     index_path(storage, git.root)
     git.commit({"shop/extra.py": "def charge(order): pass\n" * 30})
@@ -118,7 +118,7 @@ def test_a_snapshot_answers_as_if_it_were_alone(storage: CodeStorage, git: Git, 
 def test_a_grown_index_scores_as_a_fresh_one(
     storage: CodeStorage, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """However many snapshots came before, hits, scores and order are those of an index of this one alone."""
+    """After many snapshots, hits, scores and order equal those of a fresh index."""
     monkeypatch.setattr(signals, "FILE_POOL", 7)
     monkeypatch.setattr(signals, "CHUNK_POOL", 9)
     monkeypatch.setattr(signals, "READ", 5)
@@ -152,7 +152,7 @@ def test_a_grown_index_scores_as_a_fresh_one(
 
 
 def test_several_repositories_are_apart(storage: CodeStorage, tmp_path: Path) -> None:
-    """Repositories in one index do not answer for each other."""
+    """A query over one repository finds nothing of another."""
     write(tmp_path / "a", {"x.py": "def apples(): pass\n"})
     write(tmp_path / "b", {"x.py": "def pears(): pass\n"})
     a, b = index_path(storage, tmp_path / "a").repository, index_path(storage, tmp_path / "b").repository
@@ -162,7 +162,7 @@ def test_several_repositories_are_apart(storage: CodeStorage, tmp_path: Path) ->
 
 
 def test_diff_sees_renames(storage: CodeStorage, git: Git) -> None:
-    """Two snapshots differ by what was added, removed, changed and renamed."""
+    """The difference of two snapshots has added, removed, changed and renamed files."""
     git.commit({"a.py": "a = 1\n", "b.py": "b = 1\n", "c.py": "c = 1\n"})
     id = index_path(storage, git.root).repository
     old = opened(storage, id)
@@ -176,7 +176,7 @@ def test_diff_sees_renames(storage: CodeStorage, git: Git) -> None:
 
 
 def test_prune_forgets(storage: CodeStorage, git: Git) -> None:
-    """Pruned snapshots are gone with what only they held; the rest answer as before."""
+    """Pruning removes snapshots and the contents that only they held; the others answer as before."""
     first = git.commit({"a.py": "SECRET_OLD = 1\n", "b.py": "def kept(): pass\n"})
     id = index_path(storage, git.root).repository
     second = git.commit({"a.py": "PUBLIC = 1\n"})
@@ -186,14 +186,14 @@ def test_prune_forgets(storage: CodeStorage, git: Git) -> None:
     assert answers(storage, id, "kept public") == expected
     with pytest.raises(UnknownSnapshotError):
         opened(storage, id, first)
-    held = [p for p in storage.path.rglob("*") if p.is_file() and b"secret_old" in p.read_bytes().lower()]
-    assert held == []
+    leaks = [p for p in storage.path.rglob("*") if p.is_file() and b"secret_old" in p.read_bytes().lower()]
+    assert leaks == []
 
 
 def test_a_failed_run_leaves_the_last_snapshot(
     storage: CodeStorage, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that breaks off is listed as failed with its reason; the one before stays in use."""
+    """A failed run is listed with its reason, and the previous snapshot stays current."""
     git.commit({"a.py": "a = 1\n"})
     done = index_path(storage, git.root)
     broken = git.commit({"b.py": "b = 1\n"})
@@ -212,7 +212,7 @@ def test_a_failed_run_leaves_the_last_snapshot(
 
 
 def test_a_killed_run_leaves_the_last_snapshot(tmp_path: Path, git: Git) -> None:
-    """A process killed while indexing leaves the snapshot before; the next run says so and completes."""
+    """A process that is killed while indexing leaves the previous snapshot current; the next run completes."""
     git.commit({"a.py": "a = 1\n"})
     index = tmp_path / "index"
     with open_code(index, create=True) as storage:
@@ -243,14 +243,14 @@ def test_a_killed_run_leaves_the_last_snapshot(tmp_path: Path, git: Git) -> None
 
 
 def test_two_runs_take_turns(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
-    """A second run waits, then names the holder."""
+    """A second run waits, then raises an error that names the holder of the lock."""
     git.commit({"a.py": "a = 1\n"})
     with storage.writing(), open_code(tmp_path / "index") as other, pytest.raises(IndexLockedError):
         index_path(other, git.root, timeout=0.05)
 
 
 def test_a_clock_that_goes_back(storage: CodeStorage, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newest snapshot is the one that was completed last, whatever the clock said."""
+    """The newest snapshot is the one that was completed last, even if the clock went back."""
     git.commit({"a.py": "a = 1\n"})
     first = index_path(storage, git.root)
     now = time.time()
@@ -263,13 +263,15 @@ def test_a_clock_that_goes_back(storage: CodeStorage, git: Git, monkeypatch: pyt
 
 
 def test_no_index_says_how_to_make_one(tmp_path: Path) -> None:
-    """Opening what is not there names the command that makes it."""
+    """Opening a missing index raises an error with the command that creates it."""
     with pytest.raises(IndexNotFoundError, match="sleuth code index"):
         open_code(tmp_path / "nothing")
 
 
 def test_odd_repositories(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
-    """No commits, detached heads, bare repositories, shallow clones are indexed; submodules are left out, said so."""
+    """Empty repositories, detached heads, bare repositories and shallow clones are indexed; submodules are skipped and
+    reported.
+    """
     write(git.root, {"a.py": "a = 1\n"})
     assert index_path(storage, git.root).snapshot.startswith("content-")
     first = git.commit({})
@@ -289,7 +291,7 @@ def test_odd_repositories(storage: CodeStorage, git: Git, tmp_path: Path) -> Non
 
 
 def test_odd_files(storage: CodeStorage, git: Git) -> None:
-    """Links, binaries, huge files, odd encodings and odd paths are kept out with a reason, or kept exactly."""
+    """Links, binaries, huge files, odd encodings and odd paths are skipped with a reason, or stored exactly."""
     huge = git.root / "huge.txt"
     with huge.open("wb") as file:
         file.truncate(1 << 30)
@@ -316,7 +318,7 @@ def test_odd_files(storage: CodeStorage, git: Git) -> None:
 
 
 def test_plain_folders_honour_gitignore(storage: CodeStorage, tmp_path: Path) -> None:
-    """Outside git, hidden and ignored files and installed packages are left out."""
+    """Outside git, hidden and ignored files and installed packages are skipped."""
     write(
         tmp_path / "plain",
         {
@@ -337,20 +339,20 @@ def test_plain_folders_honour_gitignore(storage: CodeStorage, tmp_path: Path) ->
 
 
 def test_worker_processes_give_what_one_gives(tmp_path: Path) -> None:
-    """Parsing over processes changes nothing."""
+    """Parsing in several processes gives the same result as in one."""
     write(tmp_path / "plain", {f"m{i}.py": f"def f{i}(x):\n    return g{i}(x)\n" for i in range(60)})
-    found = []
+    results = []
     for workers in (1, 2):
         with open_code(tmp_path / f"index{workers}", create=True) as storage:
             report = index_path(storage, tmp_path / "plain", workers=workers)
-            found.append(
+            results.append(
                 (report.snapshot, report.chunks, answers(storage, report.repository, "g7 return f8"))
             )
-    assert found[0] == found[1]
+    assert results[0] == results[1]
 
 
 def test_files_that_did_not_change_are_not_read(storage: CodeStorage, tmp_path: Path) -> None:
-    """Size and time of change stand for content, save where the change was too recent to tell."""
+    """Size and modification time stand for the content, unless the change was too recent."""
     root = tmp_path / "plain"
     write(root, {"old.py": "a = 1\n", "new.py": "b = 1\n"})
     os.utime(root / "old.py", ns=(10**18, 10**18))
@@ -367,7 +369,7 @@ def test_files_that_did_not_change_are_not_read(storage: CodeStorage, tmp_path: 
 def test_small_segments_answer_as_files_do(
     storage: CodeStorage, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A small segment is kept in the record, a large one in a file; hits and scores are the same."""
+    """A small segment is stored in the record, a large one in a file; hits and scores are equal."""
     git.commit({**SHOP})
     first = index_path(storage, git.root)
     assert not list((storage.path / "code").glob("*.seg"))
@@ -399,7 +401,7 @@ WORKTREE = {
 
 @pytest.mark.parametrize("change", WORKTREE)
 def test_what_git_vouches_for_is_as_on_disk(change: str, git: Git) -> None:
-    """A listing that trusts git's index has the same files as one that reads every file."""
+    """A listing from git's index has the same files as one that reads every file."""
     git.commit({"a.py": "a = 1\nb = 2\n", "b/c.py": "def c(): pass\n", "d.txt": "text\n"})
     subprocess.run(["bash", "-c", WORKTREE[change]], cwd=git.root, check=True, capture_output=True)
     version, read, _ = source_at(git.root).listing()
@@ -410,10 +412,10 @@ def test_what_git_vouches_for_is_as_on_disk(change: str, git: Git) -> None:
     assert {f.path for f in read} <= on_disk | {"l\\xe4.py"}
 
 
-def test_missing_segments_are_said(
+def test_missing_segments_are_reported(
     storage: CodeStorage, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An index whose files are gone says so and how to mend it; it does not answer with less."""
+    """An index with missing files raises an error with the remedy instead of returning fewer hits."""
     monkeypatch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
     git.commit({"a.py": "def a(): pass\n"})
     report = index_path(storage, git.root)
@@ -424,11 +426,11 @@ def test_missing_segments_are_said(
 
 
 def test_readers_never_wait_for_a_writer(storage: CodeStorage, git: Git) -> None:
-    """While commits are indexed and merged, every answer is that of one snapshot."""
+    """While commits are indexed and merged, every answer comes from one snapshot."""
     git.commit({"a.py": "def apples(): pass\n"})
     first = index_path(storage, git.root)
     expected = answers(storage, first.repository, "apples", first.snapshot)
-    found: list[object] = []
+    results: list[object] = []
     stop = threading.Event()
 
     def read() -> None:
@@ -436,9 +438,9 @@ def test_readers_never_wait_for_a_writer(storage: CodeStorage, git: Git) -> None
             while not stop.is_set():
                 other._snapshots.clear()
                 try:
-                    found.append(answers(other, first.repository, "apples", first.snapshot))
+                    results.append(answers(other, first.repository, "apples", first.snapshot))
                 except Exception as error:  # noqa: BLE001 - whatever is raised is what the test is about
-                    found.append(error)
+                    results.append(error)
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -450,12 +452,12 @@ def test_readers_never_wait_for_a_writer(storage: CodeStorage, git: Git) -> None
     finally:
         stop.set()
         reader.join()
-    assert len(found) > 3
-    assert all(answer == expected for answer in found), [f for f in found if f != expected][:1]
+    assert len(results) > 3
+    assert all(answer == expected for answer in results), [f for f in results if f != expected][:1]
 
 
 def test_a_remote_keeps_no_credentials(storage: CodeStorage, git: Git) -> None:
-    """The recorded URL of a remote has no user, password or query, and the repository is found by either form."""
+    """The recorded URL of a remote has no user, password or query, and both forms find the repository."""
     git.commit({"a.py": "a = 1\n"})
     url = "https://user:hunter2%2F@example.org/team/project.git?token=hunter2"
     git("remote", "add", "origin", url)

@@ -1,4 +1,4 @@
-"""Code is a source like any other: it keeps the contract of retrievers, is filtered by the one tree, and composes."""
+"""Code is a retriever: it passes the contract, takes the same filters, and composes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUERY = "charge an order, write it to the ledger, listen on the port of the serv
 
 
 class TestByWords(RetrieverContract):
-    """A snapshot, searched by words."""
+    """The retriever contract over a snapshot, by words."""
 
     query = QUERY
 
@@ -31,7 +31,7 @@ class TestByWords(RetrieverContract):
 
 
 class TestByMeaningToo(TestByWords):
-    """A snapshot, searched by words and meaning."""
+    """The retriever contract over a snapshot, by words and meaning."""
 
     def make(self) -> Retriever:
         return SnapshotRetriever(*self.shop, embedder=default_embedder())
@@ -44,7 +44,7 @@ def retriever(shop: tuple[CodeStorage, str], request: pytest.FixtureRequest) -> 
 
 
 def test_items_say_where_they_stand(shop: tuple[CodeStorage, str]) -> None:
-    """An item has the code as its text, and in its metadata the file, the lines and the definition."""
+    """An item has the code as its text, and the file, lines and definition as metadata."""
     storage, id = shop
     item = SnapshotRetriever(storage, id).retrieve("Server.Listen port", 1)[0]
     root = storage.repository(id).path
@@ -95,7 +95,7 @@ FILTERS = [
 
 @pytest.mark.parametrize("text", FILTERS)
 def test_filters_apply_before_the_cut(retriever: SnapshotRetriever, text: str) -> None:
-    """Every item matches, every k, and what matches and is found without the filter is found with it."""
+    """For every k, all items match the filter, and no matching item of the unfiltered ranking is lost."""
     tree = as_filter(text)
     every = retriever.retrieve(QUERY, 1_000, filter=tree)
     assert bool(every) == (text not in ("source_type:web", "nothing:here"))
@@ -108,7 +108,7 @@ def test_filters_apply_before_the_cut(retriever: SnapshotRetriever, text: str) -
 
 
 def test_wrong_arguments(shop: tuple[CodeStorage, str]) -> None:
-    """Each is refused by name; a blank query finds nothing."""
+    """Each invalid argument is named in its error; a blank query finds nothing."""
     storage, id = shop
     retriever = SnapshotRetriever(storage, id)
     with pytest.raises(ArgumentError, match="query must be a string"):
@@ -123,7 +123,7 @@ def test_wrong_arguments(shop: tuple[CodeStorage, str]) -> None:
 
 
 def test_a_leg_that_fails_is_named(shop: tuple[CodeStorage, str]) -> None:
-    """Words still answer where the embedder does not."""
+    """The lexical leg still answers if the embedder fails."""
 
     class Broken:
         fingerprint = "broken"
@@ -140,14 +140,14 @@ def test_a_leg_that_fails_is_named(shop: tuple[CodeStorage, str]) -> None:
 
 
 def test_it_composes(shop: tuple[CodeStorage, str]) -> None:
-    """Code is fused, boosted and diversified as anything else, and each item explains its score."""
+    """Code is fused, boosted and diversified as other sources are, and each item explains its score."""
     words, meaning = SnapshotRetriever(*shop), SnapshotRetriever(*shop, embedder=default_embedder())
     fused = FusedRetriever({"words": words, "meaning": meaning}, method="rrf")
-    for made in (
+    for retriever in (
         fused,
         BoostedRetriever(fused, 2.0, lambda item: item.metadata.get("kind") == "method"),
         DiversifiedRetriever(fused, default_embedder()),
     ):
-        ranking = made.retrieve(QUERY, 5)
+        ranking = retriever.retrieve(QUERY, 5)
         assert len(ranking) == 5
         assert all(item.explanation is not None for item in ranking)

@@ -1,4 +1,4 @@
-"""Nothing that makes indexing faster may change what is stored or found."""
+"""Indexing stores exactly the recorded contents, whatever makes it faster."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.code.stored import PLACE, digests, grammars
 
 
 def test_what_is_stored_is_what_was_stored() -> None:
-    """Files, texts, symbols, references, imports, chunks, postings and rankings are those that were written down.
+    """Files, texts, symbols, references, imports, chunks, postings and rankings equal the recorded ones.
 
-    A change that means to alter them writes them down again: `python -m tests.code.stored`.
+    A change that means to alter them records them again: `python -m tests.code.stored`.
     """
     before = json.loads(PLACE.read_text())
     if before["grammars"] != grammars():

@@ -1,4 +1,4 @@
-"""The kernel that reads used names, against a slow reading of the same matches."""
+"""The kernel that reads used names gives the result of a slow implementation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEWLINES = st.lists(PLACES, unique=True, max_size=8).map(lambda places: np.array
 
 @st.composite
 def nested_spans(draw: st.DrawFn) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Definitions that nest, in order of start, containers first."""
+    """Generate nested definitions, in order of start, containers first."""
     spans: list[tuple[int, int, int, int]] = []
     waiting = [(0, SIZE, -1)]
     while waiting and len(spans) < 8:
@@ -51,7 +51,7 @@ def test_uses_are_placed(
     newlines: np.ndarray[Any, np.dtype[np.int64]],
     spans: np.ndarray[Any, np.dtype[np.int32]],
 ) -> None:
-    """Each place is used once, by its first role and longest qualifier, on its line and in its innermost definition."""
+    """Each place is used once, with its first role and longest qualifier, in its line and innermost definition."""
     uses, others = read_uses(matches, ROLES)
     assert others == [match for match in matches if ROLES[match[0]] < 0]
     expected: dict[tuple[int, int], ReferenceRow] = {}
@@ -74,12 +74,12 @@ def test_uses_are_placed(
 
 
 def reach(row: ReferenceRow) -> int:
-    """Where the qualifier of a use ends; 0 where it has none."""
+    """Return where the qualifier of a use ends, or 0 without one."""
     return row.name - row.qualifier + row.qualifier_size if row.qualifier_size else 0
 
 
 def without_ties(row: ReferenceRow) -> tuple[int, ...]:
-    """What is decided about a use: of qualifiers that end at one place any may be chosen."""
+    """Return the parts of a use that are determined: of qualifiers that end at one place any may be chosen."""
     return row.line, row.name, row.name_size, row.role, row.symbol
 
 

@@ -1,4 +1,4 @@
-"""What a snapshot is of: never of the index itself, named by what git names, and the same however it is taken."""
+"""Snapshots get the same id however they are made, and never contain the index itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.code.conftest import SHOP, Git, write
 
 @pytest.mark.parametrize("folder", [".sleuth", "deep/index"])
 def test_the_index_is_no_part_of_what_it_indexes(git: Git, tmp_path: Path, folder: str) -> None:
-    """A clean worktree with the index inside is the commit, each time; a plain folder does not hold it either."""
+    """A clean worktree that contains the index has the id of the commit; a plain folder omits the index too."""
     commit = git.commit({**SHOP, "deep/a.py": "a = 1\n"})
     with open_code(git.root / folder, create=True) as storage:
         for _ in range(2):
@@ -31,22 +31,22 @@ def test_the_index_is_no_part_of_what_it_indexes(git: Git, tmp_path: Path, folde
 
 
 def test_large_files_of_a_commit_are_listed_and_not_read(storage: CodeStorage, git: Git) -> None:
-    """As in a worktree; each run tells of all that is not searched."""
+    """Large files of a commit are skipped as in a worktree, and each run reports them."""
     git.commit({**SHOP, "big.py": "x = 1\n" * (limits.MAX_BYTES // 6 + 1), "edge.py": "#" * limits.MAX_BYTES})
     for revision in ("HEAD", None, "HEAD"):
-        told = dict(index_path(storage, git.root, revision=revision).skipped)
-        assert told == {"big.py": limits.TOO_LARGE, "edge.py": "minified"}
+        skips = dict(index_path(storage, git.root, revision=revision).skipped)
+        assert skips == {"big.py": limits.TOO_LARGE, "edge.py": "minified"}
 
 
 def test_the_newest_snapshots_are_those_that_were_taken_last(storage: CodeStorage, git: Git) -> None:
-    """Taking one again makes it the newest: it is the one in use, and the last that `--prune` forgets."""
+    """Taking a snapshot again makes it the newest: the current one, and the last that `--prune` removes."""
     first = git.commit(dict(SHOP))
     second = git.commit({"a.py": "a = 1\n"})
     for revision in (first, second, first):
         report = index_path(storage, git.root, revision=revision)
     repository = storage.repository(report.repository)
     assert storage.snapshot(repository).id == first
-    assert [known.id for known in storage.snapshots(repository.id)] == [first, second]
+    assert [info.id for info in storage.snapshots(repository.id)] == [first, second]
 
 
 def test_a_name_means_the_snapshot_it_was_last_seen_at(storage: CodeStorage, git: Git) -> None:
@@ -66,7 +66,7 @@ def test_a_name_means_the_snapshot_it_was_last_seen_at(storage: CodeStorage, git
 
 
 def test_files_out_of_sight_are_not_the_commit(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
-    """A sparse worktree, and one whose line ends git changed, is named by its content; the branch names it still."""
+    """A sparse worktree, and one with converted line ends, has the id of its content and the name of its branch."""
     commit = git.commit({**SHOP, "lib/a.py": "a = 1\nb = 2\n"})
     git("sparse-checkout", "set", "lib")
     sparse = index_path(storage, git.root)
@@ -88,7 +88,7 @@ def test_files_out_of_sight_are_not_the_commit(storage: CodeStorage, git: Git, t
 
 
 def test_links_do_not_differ_by_how_they_were_read(storage: CodeStorage, git: Git) -> None:
-    """A link of a worktree is not read: beside the same commit it is unchanged, and none becomes another."""
+    """A link in a worktree equals the same link in a commit."""
     git.root.mkdir(exist_ok=True)
     (git.root / "a.lnk").symlink_to("shop")
     first = git.commit(dict(SHOP))
@@ -99,8 +99,13 @@ def test_links_do_not_differ_by_how_they_were_read(storage: CodeStorage, git: Gi
     report = index_path(storage, git.root)
     repository = storage.repository(report.repository)
     old, new = (storage.open_snapshot(repository, storage.snapshot(repository, id)) for id in (first, second))
-    told = compare(old, new)
-    assert (told.added, told.removed, told.changed, told.renamed) == (["a.py", "b.lnk"], ["a.lnk"], [], [])
+    changes = compare(old, new)
+    assert (changes.added, changes.removed, changes.changed, changes.renamed) == (
+        ["a.py", "b.lnk"],
+        ["a.lnk"],
+        [],
+        [],
+    )
     git.commit({"b.py": "b = 1\n"})
     index_path(storage, git.root, revision="HEAD")
     third = storage.open_snapshot(repository, storage.snapshot(repository))
@@ -118,7 +123,7 @@ def test_revisions_that_name_no_commit(storage: CodeStorage, git: Git) -> None:
 
 
 def test_a_plain_folder_needs_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where git is not installed a folder is indexed all the same; a repository is refused with what to do."""
+    """Without git a folder is indexed; a repository raises an error with the remedy."""
     write(tmp_path / "folder", dict(SHOP))
     write(tmp_path / "repository", dict(SHOP) | {".git": "gitdir: elsewhere\n"})
     write(tmp_path / "bare", {"HEAD": "ref: refs/heads/main\n", "objects/info/packs": ""})
@@ -131,7 +136,7 @@ def test_a_plain_folder_needs_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_worktree_of_all_kinds_of_files_is_its_commit(storage: CodeStorage, git: Git) -> None:
-    """Executable files, links and submodules do not make a clean worktree another version than `git status` says."""
+    """A worktree with executable files, links and submodules is clean whenever `git status` says so."""
     inner = Git(git.root / "inner")
     inner.commit({"lib.py": "lib = 1\n"})
     git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./inner", "inner")

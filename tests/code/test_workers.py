@@ -1,4 +1,4 @@
-"""Files that are made to exhaust a parser cost themselves alone."""
+"""Files that exhaust a parser cost only themselves."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ QUICK = ("c", "java", "kotlin", "python", "rust")
     ],
 )
 def test_repeated_openings_cost_themselves_alone(language: str, workers: Workers) -> None:
-    """Of sources that repeat one opening, each is parsed within its time, or named as not parsed and cut as text."""
+    """A source that repeats one opening is parsed in its time, or is reported and cut as text."""
     texts = [(unit * size)[:size] for unit, size in UNITS.items()] + [WORST.get(language, "/*") * 4_096]
     bombs = [SourceText(f"bomb.{language}", text.encode(), language) for text in texts]
     good = SourceText("good", SOURCES[language][0].encode(), language)
@@ -90,20 +90,20 @@ def test_repeated_openings_cost_themselves_alone(language: str, workers: Workers
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_repeated_openings_are_suspicious(unit: str) -> None:
-    """Sources that repeat one opening never get to the parser of this process."""
+    """Sources that repeat one opening are never parsed in this process."""
     source = (unit * 4_096)[:4_096].encode()
     assert is_suspicious(source, zlib.compress(source, 1))
 
 
 def test_usual_files_are_not_suspicious() -> None:
-    """The modules of this project are parsed where they are read."""
+    """The modules of this project are parsed in this process."""
     for path in (*ROOT.rglob("src/**/*.py"), *ROOT.rglob("tests/**/*.py")):
         content = path.read_bytes()
         assert not is_suspicious(content, zlib.compress(content, 1)), path
 
 
 def test_memory_is_limited() -> None:
-    """A source that takes more memory than a worker may have ends the worker, and is named."""
+    """A source that exceeds the memory limit ends the worker and is reported."""
     code = (  # in a process of its own, since the maximum is that of all children that it ever had
         "import resource; from sleuth.code.parsing import Workers; from tests.code.test_workers import BOMB\n"
         "with Workers(1) as pool: print(pool.submit([BOMB]).result()[0].failure)\n"
@@ -125,8 +125,8 @@ def test_memory_is_limited() -> None:
         (signal.SIGKILL, "ended with status -9"),
     ],
 )
-def test_the_end_of_a_worker_is_told(ends: signal.Signals, reason: str) -> None:
-    """Each way in which a worker ends gives the reason that it stands for."""
+def test_the_end_of_a_worker_is_reported(ends: signal.Signals, reason: str) -> None:
+    """Each signal that ends a worker is reported with its reason."""
     with Workers(1) as pool:
         assert not pool.submit([BOMB._replace(text=b"class A {}")]).result()[0].failure
         begun = pool.submit([SourceText("slow.rb", b"%w(" * 20_000, "ruby")])
@@ -173,14 +173,14 @@ def test_batches_cross_the_pipe_unchanged() -> None:
 
 
 def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file is blamed where the interpreter cannot run the worker."""
+    """If the worker cannot start, an error is raised and no file is reported."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with Workers(1) as pool, pytest.raises(CodeError, match="could not be started"):
         pool.submit([BOMB]).result()
 
 
 def test_long_sources_are_parsed_in_a_process() -> None:
-    """A source that does not look suspicious may be costly too: only a short one is parsed where it is read."""
+    """A long source is parsed in a worker even if it does not look suspicious; a short one in this process."""
     rng = random.Random(3)
     text = "".join(f"{rng.choice('abc')}{rng.randrange(1_000_000)}<\n" for _ in range(2_000)).encode()
     assert len(text) > IN_PLACE_BYTES
@@ -193,13 +193,13 @@ def test_long_sources_are_parsed_in_a_process() -> None:
 
 
 def test_one_file_is_killable_too() -> None:
-    """A file parsed alone is limited like one of many."""
+    """A file that is parsed alone has the same limits as one of many."""
     assert analyse.analyse(BOMB.path, BOMB.text).failure.startswith("not parsed: it takes more than")
 
 
 @pytest.mark.parametrize("many", [False, True])
 def test_in_place_and_in_workers_is_the_same(many: bool) -> None:
-    """Which process parses a file changes nothing in what is found."""
+    """Parsing in this process and in a worker gives the same result."""
     files = [(f"a/{language}.{ENDINGS[language]}", SOURCES[language][0].encode()) for language in PARSED]
     with Analyser(2, many=many) as analyser:
         results = analyser.begin([*files, ("a.md", b"# A\n"), ("b.bin", b"\0")])()
@@ -210,7 +210,7 @@ def test_in_place_and_in_workers_is_the_same(many: bool) -> None:
 
 
 def test_a_bomb_in_a_repository_is_named_and_searchable(tmp_path: Path) -> None:
-    """Indexing goes on with the other files, reports the bomb, and finds its text."""
+    """Indexing continues with the other files, reports the bomb, and finds its text."""
     write(tmp_path / "repo", {BOMB.path: BOMB.text, "good.py": b"def defuse(): pass\n"})
     with open_code(tmp_path / "index", create=True) as storage:
         report = index_path(storage, tmp_path / "repo")

@@ -1,4 +1,4 @@
-"""Rankings of many shards equal those of one index, to the last bit."""
+"""Rankings over many shards equal those of one index, to the last bit."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def collection() -> Iterator[Document]:
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the collection cacm is not under .data")
 @pytest.mark.parametrize("shards", [2, 16])
 def test_a_real_collection_ranks_as_in_one_index(tmp_path: Path, shards: int) -> None:
-    """Rankings of real queries over CACM are equal, and exact ones too."""
+    """Rankings of real queries over CACM are equal, and so are exact ones."""
     with (CORPUS / "queries.jsonl").open(encoding="utf8") as lines:
         queries = [json.loads(line)["text"] for line in islice(lines, 3)]
     with (
@@ -143,7 +143,7 @@ def test_a_real_collection_ranks_as_in_one_index(tmp_path: Path, shards: int) ->
 
 
 def test_languages_rank_as_in_one_index(tmp_path: Path) -> None:
-    """Shards that hold other languages than their neighbours score each with the statistics of all."""
+    """Shards with different languages score each language with the statistics of all shards."""
     documents = [Document(text * 2, {"source": code}) for code, text in TEXTS.items()]
     settings = {"embedder": ""}
     with (

@@ -1,4 +1,4 @@
-"""An index of many shards in one folder: `Engine`'s interface."""
+"""A sharded index has the interface of `Engine`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def engine(tmp_path: Path) -> ShardedEngine:
 
 
 def test_each_document_lies_in_the_shard_of_its_id(engine: ShardedEngine) -> None:
-    """Every shard opens alone, holds the documents that hash to it, and together they hold all."""
+    """Each shard opens alone and holds exactly the documents whose ids hash to it."""
     engine.add(documents(20))
     engine.close()
     ids = []
     for number in range(3):
         with Engine.open(engine.path / f"shard-{number:05d}") as shard:
-            held = [stored.id for stored in shard.documents()]
-            assert {shard_of(name, 3) for name in held} == {number}
-            ids += held
+            members = [stored.id for stored in shard.documents()]
+            assert {shard_of(name, 3) for name in members} == {number}
+            ids += members
     assert sorted(ids) == sorted(f"d{i}" for i in range(20))
 
 
@@ -46,7 +46,7 @@ def test_the_hash_of_ids_never_changes() -> None:
 
 
 def test_replacing_and_deleting_go_by_id(engine: ShardedEngine) -> None:
-    """A document added again replaces the one before; deleting reports the ids that were there, in order."""
+    """A document with an existing id replaces it; deleting returns the existing ids in order."""
     with engine:
         engine.add(documents(5))
         report = engine.add([Document("moon", id="d3"), *documents(2)])
@@ -59,7 +59,9 @@ def test_replacing_and_deleting_go_by_id(engine: ShardedEngine) -> None:
 
 
 def test_files_and_rows_are_indexed(engine: ShardedEngine, tmp_path: Path) -> None:
-    """Unchanged files cost nothing, rows of one file lie in several shards, and removed rows and files go."""
+    """Unchanged files are not read again, rows of a file lie in several shards, and removed rows and files are
+    deleted.
+    """
     folder = tmp_path / "files"
     folder.mkdir()
     rows = folder / "rows.jsonl"
@@ -79,7 +81,7 @@ def test_files_and_rows_are_indexed(engine: ShardedEngine, tmp_path: Path) -> No
 def test_rows_are_read_again_after_a_crash_between_two_shards(
     engine: ShardedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where some shards committed and others did not, indexing the same file again completes it."""
+    """If only some shards committed, indexing the same file again completes it."""
     rows = tmp_path / "rows.jsonl"
     rows.write_text("".join(json.dumps({"text": f"row {i}"}) + "\n" for i in range(12)))
     commit = ShardedWriter.commit
@@ -110,7 +112,7 @@ def test_async_twins_and_answers(engine: ShardedEngine) -> None:
 
 
 def test_a_folder_of_shards_opens_as_any_index(engine: ShardedEngine) -> None:
-    """`Engine.open` gives the engine of all shards, which keeps its settings and number of shards."""
+    """`Engine.open` opens all shards with their settings and their number."""
     engine.add(documents(4))
     engine.close()
     with Engine.open(engine.path) as again:
@@ -124,7 +126,7 @@ def test_a_folder_of_shards_opens_as_any_index(engine: ShardedEngine) -> None:
 
 
 def test_what_is_not_an_index_of_shards_is_refused(tmp_path: Path) -> None:
-    """A missing folder, an index of one shard, a missing shard and another format are named."""
+    """A missing folder, an index without shards, a missing shard and another format raise named errors."""
     with pytest.raises(IndexNotFoundError, match="no index of shards"):
         ShardedEngine.open(tmp_path / "none")
     with pytest.raises(ArgumentError, match="shards must be an int from 1 to 4096"):
@@ -146,7 +148,7 @@ def test_what_is_not_an_index_of_shards_is_refused(tmp_path: Path) -> None:
 
 
 def test_check_names_a_document_in_the_wrong_shard(engine: ShardedEngine) -> None:
-    """A healthy index has only "ok" findings; a document in another shard's folder is an error."""
+    """A healthy index has only "ok" findings; a document in the wrong shard is an error."""
     engine.add(documents(6))
     assert {finding.level for finding in engine.check()} == {"ok"}
     engine.close()
@@ -160,7 +162,7 @@ def test_check_names_a_document_in_the_wrong_shard(engine: ShardedEngine) -> Non
 
 
 def test_hidden_options_of_reading_hold(engine: ShardedEngine, tmp_path: Path) -> None:
-    """Options of reading reach every shard: a file read with other fields is read again."""
+    """Reading options reach every shard: a file read with other fields is read again."""
     rows = tmp_path / "rows.jsonl"
     rows.write_text(json.dumps({"a": "tide", "b": "moon"}) + "\n")
     with engine:
@@ -170,7 +172,7 @@ def test_hidden_options_of_reading_hold(engine: ShardedEngine, tmp_path: Path) -
 
 
 def test_the_command_line_makes_and_searches_an_index_of_shards(tmp_path: Path) -> None:
-    """`sleuth index --shards` divides a new index; search, status and delete take it."""
+    """`sleuth index --shards` creates a sharded index; search, status and delete work on it."""
     (tmp_path / "a.md").write_text("The tide comes in twice a day.")
     (tmp_path / "b.md").write_text("Ropes are made of hemp.")
 

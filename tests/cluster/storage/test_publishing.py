@@ -1,4 +1,4 @@
-"""Publishing to object storage and opening from there, over S3 and over a folder."""
+"""Indexes are published to S3 and to a folder, and opened from there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def documents(n: int) -> list[Document]:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of this test's own."""
+    """Return an empty cache of this test."""
     monkeypatch.setenv("SLEUTH_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -47,7 +47,7 @@ def ranking(engine: Engine) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("address", [ADDRESS, "file://{}/published"])
 @pytest.mark.usefixtures("s3")
 def test_a_published_index_answers_as_the_index_itself(index: Path, tmp_path: Path, address: str) -> None:
-    """Rankings, status and listings are equal; the published index refuses changes."""
+    """Rankings, status and listings are equal; the published index is read-only."""
     address = address.format(tmp_path)
     manifest = publish(index, address)
     assert (manifest.number, manifest.documents, manifest.shards) == (1, 40, 0)
@@ -66,7 +66,7 @@ def test_a_published_index_answers_as_the_index_itself(index: Path, tmp_path: Pa
 
 @pytest.mark.usefixtures("s3")
 def test_shards_are_published_and_rank_as_one(tmp_path: Path) -> None:
-    """A published index of shards opens with all of them."""
+    """A published sharded index opens with all of its shards."""
     with (
         Engine.open(tmp_path / "one", create=True, settings=SETTINGS) as one,
         ShardedEngine.open(tmp_path / "many", create=True, settings=SETTINGS, shards=3) as many,
@@ -81,7 +81,7 @@ def test_shards_are_published_and_rank_as_one(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("s3")
 def test_versions_are_listed_pinned_and_pruned(index: Path, s3: Any) -> None:
-    """Each publishing is a version; an address pins one; pruning keeps the newest and what they need."""
+    """Each publish adds a version, an address pins one, and pruning keeps the newest with their objects."""
     publish(index, ADDRESS)
     with Engine.open(index) as engine:
         engine.delete(["d0"])
@@ -102,7 +102,7 @@ def test_versions_are_listed_pinned_and_pruned(index: Path, s3: Any) -> None:
 
 
 def test_only_what_changed_is_uploaded(index: Path, s3: Any) -> None:
-    """Publishing twice without a change uploads no object again."""
+    """Publishing again without a change uploads no object."""
     uploads: list[int] = []
     publish(index, ADDRESS, progress=lambda now: uploads.append(now.uploaded))
     assert uploads[-1] > 0
@@ -120,7 +120,7 @@ def test_only_what_changed_is_uploaded(index: Path, s3: Any) -> None:
 
 @pytest.mark.usefixtures("s3")
 def test_racing_publishers_lose_no_version(index: Path) -> None:
-    """Four threads that publish at once get four numbers, and each version opens."""
+    """Four threads that publish at once get four version numbers, and each version opens."""
     with ThreadPoolExecutor(4) as pool:
         numbers = sorted(
             manifest.number for manifest in pool.map(lambda _: publish(index, ADDRESS), range(4))
@@ -130,14 +130,14 @@ def test_racing_publishers_lose_no_version(index: Path) -> None:
 
 
 def test_a_storage_that_ignores_put_if_absent_is_refused(index: Path, forgetful_s3: Any) -> None:
-    """Where a second create of one name succeeds, nothing is published."""
+    """Publishing fails if the storage lets a second create of a name succeed."""
     with pytest.raises(StoreError, match="ignores put-if-absent"):
         publish(index, ADDRESS)
     assert "Contents" not in forgetful_s3.list_objects_v2(Bucket="indexes")
 
 
 def test_missing_and_damaged_objects_are_named(index: Path, s3: Any, cache: Path) -> None:
-    """A version that cannot be fetched whole is not opened; the error names the object."""
+    """A version with a missing or damaged object does not open; the error names the object."""
     manifest = publish(index, ADDRESS)
     digest = next(file.blocks[0] for file in manifest.files())
     key = f"docs/objects/{digest[:2]}/{digest}"
@@ -163,7 +163,7 @@ def _count(address: str) -> int:
 
 
 def test_the_cache_is_shared_and_needs_the_storage_no_more(index: Path, s3: Any, cache: Path) -> None:
-    """Two processes that open a version at once fetch it once; later ones read the manifest only."""
+    """Two processes that open a version at once fetch it once; later ones read only the manifest."""
     manifest = publish(index, ADDRESS)
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:
@@ -186,7 +186,7 @@ def test_a_version_can_be_open_several_times(index: Path, tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("s3")
 def test_the_cache_is_bounded(index: Path, tmp_path: Path) -> None:
-    """Versions that nobody has open make room, an open one stays, and what cannot fit is refused."""
+    """Unused versions are evicted, an open one stays, and a version larger than the cache raises an error."""
     size = publish(index, ADDRESS).size
     with Engine.open(index) as engine:
         engine.add([Document("moon", id="m")])
@@ -202,7 +202,7 @@ def test_the_cache_is_bounded(index: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("s3")
 def test_a_fetched_copy_can_be_changed(index: Path, tmp_path: Path) -> None:
-    """`fetch` gives a folder that is an index like any other, of any published version."""
+    """`fetch` writes any published version into a folder that is a normal index."""
     publish(index, ADDRESS)
     fetch(f"{ADDRESS}@1", tmp_path / "copy")
     with Engine.open(tmp_path / "copy") as copy:
@@ -217,14 +217,14 @@ def test_a_fetched_copy_can_be_changed(index: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("address", ["s3://", "ftp://a/b", "http://a/b", "s3://user@host/x", "docs"])
 def test_addresses_are_checked(address: str) -> None:
-    """What is no address is refused, with the forms there are."""
+    """An invalid address raises an error that lists the valid forms."""
     with pytest.raises(ArgumentError, match="address must"):
         versions(address)
 
 
 @pytest.mark.usefixtures("s3")
 def test_the_command_line_publishes_searches_and_fetches(index: Path, tmp_path: Path) -> None:
-    """`publish`, `versions`, `fetch`, and verbs that read with `--index s3://…`; verbs that write refuse."""
+    """`publish`, `versions` and `fetch` work; reading commands accept `--index s3://…`, writing ones refuse it."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "sleuth", *arguments]
@@ -233,8 +233,8 @@ def test_the_command_line_publishes_searches_and_fetches(index: Path, tmp_path: 
     published = run("publish", "--index", str(index), "--json", ADDRESS)
     assert json.loads(published.stdout)["address"] == f"{ADDRESS}@1", published.stderr
     assert json.loads(run("versions", "--json", ADDRESS).stdout)[0]["documents"] == 40
-    found = run("search", "--index", f"{ADDRESS}@1", "--json", "tide", "number", "7")
-    assert len(json.loads(found.stdout)["items"]) == 5, found.stderr
+    result = run("search", "--index", f"{ADDRESS}@1", "--json", "tide", "number", "7")
+    assert len(json.loads(result.stdout)["items"]) == 5, result.stderr
     (tmp_path / "a.md").write_text("moon")
     refused = run("index", "--index", ADDRESS, "a.md")
     assert (refused.returncode, "read-only" in refused.stderr) == (3, True)
@@ -250,7 +250,7 @@ def test_the_command_line_publishes_searches_and_fetches(index: Path, tmp_path: 
 def test_every_verb_takes_an_address(
     index: Path, command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Verbs that read answer from a published index; those that write say that it is read-only."""
+    """Reading commands answer from a published index; writing ones say that it is read-only."""
     publish(index, ADDRESS)
     monkeypatch.setattr("sys.argv", ["sleuth", *command, "--index", ADDRESS])
     with pytest.raises(SystemExit) as leaving:
