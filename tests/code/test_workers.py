@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -129,9 +130,12 @@ def test_the_end_of_a_worker_is_reported(ends: signal.Signals, reason: str) -> N
     """Each signal that ends a worker is reported with its reason."""
     with Workers(1) as pool:
         assert not pool.submit([BOMB._replace(text=b"class A {}")]).result()[0].failure
+        (worker,) = pool.processes.running
+        os.kill(worker, signal.SIGSTOP)  # so that it cannot answer before it ends
         begun = pool.submit([SourceText("slow.rb", b"%w(" * 20_000, "ruby")])
-        time.sleep(0.2)
-        os.kill(next(iter(pool.processes.running)), ends)
+        os.kill(worker, ends)
+        with suppress(ProcessLookupError):  # SIGKILL ends it although it is stopped
+            os.kill(worker, signal.SIGCONT)
         assert reason in begun.result()[0].failure
 
 

@@ -30,21 +30,21 @@ def status(json: JsonOption = False, index: IndexOption = None) -> None:
 
     folder = index_folder(index)
     code = code_status(folder)._asdict() if has_code(folder) else None
-    found: dict[str, Any] | None = None
+    documents: dict[str, Any] | None = None
     roots: list[Root] = []
     names = None
     try:
         with open_index(index) as engine:
             roots, names = engine.roots(), engine.files
-            found = {**engine.status(), "roots": [root.to_dict() for root in roots]}
+            documents = {**engine.status(), "roots": [root.to_dict() for root in roots]}
     except IndexNotFoundError:
         if code is None:
             raise
     if json:
         print_json({**(documents or {"path": str(folder)}), **({"code": code} if code else {})})
         return
-    if found:
-        print_status(found)
+    if documents:
+        print_status(documents)
     if roots and names:
         print_roots(roots, names)
     if code:
@@ -52,7 +52,7 @@ def status(json: JsonOption = False, index: IndexOption = None) -> None:
 
 
 def print_roots(roots: list[Root], names: FileNames) -> None:
-    """What was indexed by name, with the options that are remembered for it."""
+    """Print the roots that were indexed, with their remembered options."""
     say()
     for root in roots:
         options = " ".join(f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items())
@@ -93,10 +93,10 @@ def print_status(index: dict[str, Any]) -> None:
     facts.add_row(
         "settings", escape(", ".join(f"{name} {value}" for name, value in index["settings"].items()))
     )
-    if found["words_only"]:
-        facts.add_row("words only", escape(found["words_only"]))
-    if found.get("holder"):
-        facts.add_row("writer", escape(str(found["holder"])))
+    if index["words_only"]:
+        facts.add_row("words only", escape(index["words_only"]))
+    if index.get("holder"):
+        facts.add_row("writer", escape(str(index["holder"])))
     legs = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("leg", "passages", "segments", "size"):
         legs.add_column(column, justify="left" if column == "leg" else "right")

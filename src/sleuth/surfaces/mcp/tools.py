@@ -293,13 +293,13 @@ class Tools:
             path = self._absolute(place["path"])
             first = int(place["first"]) if place["first"] else None
             last = int(place["last"] or first) if first else None
-        found = self._document(id, None, None) if at is None else None
-        found = found or self._code(id, path, first, last, at)
-        if found is None and at is None:
-            found = self._document(self._files.name_of(path), first, last)
-        if found is None and at is None and place is not None:
-            found = self._document(place["path"], first, last)
-        if found is None:
+        document = self._document(id, None, None) if at is None else None
+        document = document or self._code(id, path, first, last, at)
+        if document is None and at is None:
+            document = self._document(self._files.name_of(path), first, last)
+        if document is None and at is None and place is not None:
+            document = self._document(place["path"], first, last)
+        if document is None:
             raise ArgumentError(
                 f"id must be one that search gave, or a path below {self._workspace.indexed_root} "
                 f"that is indexed, got {id!r}"

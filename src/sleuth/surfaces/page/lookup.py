@@ -153,8 +153,8 @@ def original(call: Call, id: str) -> Path | None:
     for item in call.engine.get(id)[:1]:
         source = str(item.metadata.get("source", ""))
         path = Path(call.engine.files.path_of(source))
-        known = call.engine.documents(under=source)
-        if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file() and known:
+        documents = call.engine.documents(under=source)
+        if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file() and documents:
             status = path.stat()
             if (status.st_size, status.st_mtime_ns) == (documents[0].size, documents[0].modified_ns):
                 return path
