@@ -10,6 +10,10 @@ from pathlib import Path
 
 import anyio
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from sleuth.surfaces.cli.app import app, register
 
 pytest.importorskip("mcp")
 
@@ -59,24 +63,24 @@ def test_the_process_ends_with_its_input(quiet_project: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_install_shows_the_change_before_it_asks(tmp_path: Path) -> None:
+def test_install_shows_the_change_before_it_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Installing prints the difference, writes after a yes, and not after a no or in a dry run."""
     path = tmp_path / ".mcp.json"
     path.write_text('{"mcpServers": {"other": {"command": "x"}}}', "utf-8")
     before = path.read_text("utf-8")
 
-    def run(*arguments: str, answer: str = "") -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "sleuth", "mcp", *arguments]
-        return subprocess.run(
-            command, cwd=tmp_path, input=answer, capture_output=True, text=True, check=False
-        )
+    monkeypatch.chdir(tmp_path)
+    register(["mcp"])
+
+    def run(*arguments: str, answer: str = "") -> Result:
+        return CliRunner().invoke(app, ["mcp", *arguments], input=answer)
 
     shown = run("install", "claude-code", "--dry-run")
-    assert '+    "sleuth": {' in shown.stdout
-    assert run("install", "claude-code", answer="n\n").returncode == 1
+    assert '+    "sleuth": {' in shown.output
+    assert run("install", "claude-code", answer="n\n").exit_code == 1
     assert path.read_text("utf-8") == before
-    assert run("install", "claude-code", answer="y\n").returncode == 0
+    assert run("install", "claude-code", answer="y\n").exit_code == 0
     assert set(json.loads(path.read_text("utf-8"))["mcpServers"]) == {"other", "sleuth"}
-    assert run("uninstall", "claude-code", "--yes").returncode == 0
+    assert run("uninstall", "claude-code", "--yes").exit_code == 0
     assert json.loads(path.read_text("utf-8")) == json.loads(before)
     assert len(list(tmp_path.glob(".mcp.json.*.bak"))) >= 1

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sleuth import Document, Engine, index_path, open_code
+from sleuth.surfaces.cli.serve import extensions
 from tests.ingest.files import pdf
-
-pytest.importorskip("fastapi")
-pytest.importorskip("jinja2")
+from tests.surfaces.http.conftest import serving
 
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 SVG = '<svg onload="window.hacked=1"><a xlink:href="javascript:window.hacked=1">x</a></svg>'
@@ -85,32 +78,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@contextmanager
-def serving(index: Path, *options: str, **variables: str) -> Iterator[str]:
-    """`sleuth serve` over an index on a free port; gives its address."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sleuth", "serve", "--index", str(index), "--port", "0", "--quiet", *options],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **variables},
-    )
-    assert process.stderr is not None
-    try:
-        line = process.stderr.readline()
-        match = re.search(r"http://\S+", line)
-        assert match, line + process.stderr.read()
-        yield match[0]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-        process.stderr.close()
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(corpus: Path) -> Iterator[str]:
-    """The address of a server over the corpus."""
-    with serving(corpus / ".sleuth", "--in", "docs", "--in", "code") as address:
-        yield address
+    """The address of a server over the corpus, with all that `sleuth serve` adds."""
+    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs", "code")) as started:
+        yield started.url
 
 
 @pytest.fixture(scope="module")

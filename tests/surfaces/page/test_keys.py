@@ -10,8 +10,9 @@ import anyio
 import httpx
 import pytest
 
+from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import add_key
-from tests.surfaces.page.conftest import serving
+from tests.surfaces.http.conftest import serving
 
 mcp = pytest.importorskip("mcp")
 
@@ -21,8 +22,8 @@ def keyed(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tu
     """The address of a server with keys, and a key that sees team 1 alone."""
     keys = tmp_path_factory.mktemp("keys") / "keys.json"
     key = add_key(keys, "reader", ("read",), 'team:"team 1"')
-    with serving(corpus / ".sleuth", "--in", "docs", "--in", "code", "--keys", str(keys)) as address:
-        yield address, key
+    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs", "code"), keys=keys) as started:
+        yield started.url, key
 
 
 def test_strangers_see_the_form_and_nothing_else(keyed: tuple[str, str]) -> None:

@@ -1,0 +1,58 @@
+"""Takes the pictures of docs/page.md: the web page over this repository's documents and code, light and dark."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+from playwright.sync_api import sync_playwright
+
+HOME = Path(__file__).parents[1]
+QUESTION = "how do filters treat missing keys"
+SIZE = {"width": 1280, "height": 1100}
+
+
+def main() -> None:
+    """Index, serve, ask and take both pictures."""
+    with tempfile.TemporaryDirectory() as folder:
+        sleuth = [sys.executable, "-m", "sleuth"]
+        index = str(Path(folder, ".sleuth"))
+        subprocess.run([*sleuth, "index", str(HOME / "docs"), "--index", index], check=True)
+        subprocess.run([*sleuth, "code", "index", str(HOME), "--index", index], check=True)
+        serve = ["serve", "--index", index, "--in", "docs", "--in", "code", "--port", "0", "--quiet"]
+        server = subprocess.Popen([*sleuth, *serve], stderr=subprocess.PIPE, text=True)
+        assert server.stderr is not None
+        try:
+            url = server.stderr.readline().split()[-1]
+            while httpx.get(f"{url}/readyz").status_code != 200:
+                time.sleep(0.1)
+            take(url)
+        finally:
+            server.terminate()
+            server.wait(60)
+
+
+def take(url: str) -> None:
+    """Take the picture of each colour scheme."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport=SIZE, color_scheme=scheme)
+            page.goto(url)
+            page.fill("#q", QUESTION)
+            page.keyboard.press("Enter")
+            page.wait_for_selector(".hit")
+            page.wait_for_selector("#answer.writing", state="detached")
+            page.screenshot(path=HOME / "docs" / f"page-{scheme}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
