@@ -44,6 +44,9 @@ def depth(legs: Sequence[str] | None, fusion: str | None) -> int:
     return min(MOST_DEPTH, (Fusion.parse(fusion) if fusion else Fusion()).pool)
 
 
+_WRITER = json.JSONEncoder(sort_keys=True, default=str)  # making one takes longer than writing a request
+
+
 def _mark(stated: Mapping[str, Any]) -> str:
-    text = json.dumps(stated, sort_keys=True, default=str)
+    text = _WRITER.encode(stated)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from starlette.types import Scope
@@ -35,12 +35,18 @@ class RequestSpan:
             self._span.set_status(trace.StatusCode.ERROR)
 
 
-@contextmanager
-def request_span(scope: Scope, request_id: str) -> Iterator[RequestSpan]:
+_NO_SPAN = nullcontext(RequestSpan())
+
+
+def request_span(scope: Scope, request_id: str) -> AbstractContextManager[RequestSpan]:
     """Open the server span of a request, below that of its caller if it sent one."""
     if trace is None or not _is_recording():
-        yield RequestSpan()
-        return
+        return _NO_SPAN
+    return _recorded(scope, request_id)
+
+
+@contextmanager
+def _recorded(scope: Scope, request_id: str) -> Iterator[RequestSpan]:
     carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     attributes = {
         "http.request.method": scope["method"],
