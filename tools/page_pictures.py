@@ -14,7 +14,6 @@ from playwright.sync_api import sync_playwright
 
 HOME = Path(__file__).parents[1]
 QUESTION = "how do filters treat missing keys"
-SIZE = {"width": 1280, "height": 1100}
 
 
 def main() -> None:
@@ -44,7 +43,7 @@ def take(url: str) -> None:
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
         for scheme in ("light", "dark"):
-            page = browser.new_page(viewport=SIZE, color_scheme=scheme)
+            page = browser.new_page(viewport={"width": 1280, "height": 1100}, color_scheme=scheme)
             page.goto(url)
             page.fill("#q", QUESTION)
             page.keyboard.press("Enter")

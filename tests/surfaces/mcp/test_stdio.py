@@ -10,8 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from sleuth.surfaces.cli.app import app, register
 
