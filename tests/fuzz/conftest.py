@@ -27,9 +27,11 @@ def readers() -> Iterator[Processes]:
         processes.close()
 
 
-def read(readers: Processes, reader: str, name: str, data: bytes, seed: str) -> None:
+def read(
+    readers: Processes, reader: str, name: str, data: bytes, seed: str, *, seconds: float = SECONDS
+) -> None:
     try:
-        answer = readers.ask({"reader": reader, "name": name}, data, SECONDS).head
+        answer = readers.ask({"reader": reader, "name": name}, data, seconds).head
     except ProcessEndedError as error:
         pytest.fail(f"{seed}: {name} of {len(data):,} bytes ended its reader: {error.limit or error.ending}")
     assert "untyped" not in answer, f"{seed}: {name} of {len(data):,} bytes: {answer['untyped']}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from sleuth.code.parsing import IN_PLACE_BYTES
 from sleuth.files import Processes
 from sleuth.ingest.loaders import LARGE
-from tests.fuzz.conftest import INPUTS, read
-from tests.fuzz.worst import PAGE_BYTES, PAGES, WORST
+from tests.code.stored import ENDINGS
+from tests.fuzz.conftest import INPUTS, SECONDS, read
+from tests.fuzz.worst import OPENINGS, PAGE_BYTES, PAGES, TINY, WORST, opened
 
 SIZE = LARGE if INPUTS > 100 else LARGE // 16
 """Bytes of each: `make fuzz` tries the largest that are read in the program."""
@@ -16,10 +18,19 @@ SIZE = LARGE if INPUTS > 100 else LARGE // 16
 @pytest.mark.parametrize("name", WORST)
 def test_a_small_file(readers: Processes, name: str) -> None:
     """The worst files of text and rows are read, cut and prepared within 200 MB, and a second but for tiny rows."""
-    read(readers, "document", name, WORST[name](SIZE), name)
+    read(readers, "document", name, WORST[name](SIZE), name, seconds=30.0 if name in TINY else SECONDS)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_small_page(readers: Processes, name: str) -> None:
     """The worst pages that are read in the program take no more than that."""
     read(readers, "document", name, PAGES[name](PAGE_BYTES), name)
+
+
+@pytest.mark.parametrize("language", ENDINGS)
+def test_a_short_source(readers: Processes, language: str) -> None:
+    """Unclosed openings, each before another name, are parsed within 200 MB where they are read, or elsewhere."""
+    for opening in OPENINGS if INPUTS > 100 else ("=>", "/*"):
+        for ending in ("\n", " ", ""):
+            source = opened(opening, ending, IN_PLACE_BYTES)
+            read(readers, "code", f"a.{ENDINGS[language]}", source, opening + ending)

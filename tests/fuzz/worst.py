@@ -102,6 +102,8 @@ WORST: dict[str, Maker] = {
     "indented.rst": _filled(" a" + "\n" * 9, b"::\n\n"),
     "lines.py": _filled("x = 1\n"),
 }  # fmt: skip
+TINY = frozenset({"long name.csv", "rows.csv", "rows.tsv", "members.json", "numbers.jsonl", "pages.txt"})
+"""Those that make a passage of two or four bytes: as many passages as bytes allow, each at the cost of a passage."""
 PAGE_BYTES = 8 << 10
 """Larger pages are read in a process."""
 PAGES: dict[str, Maker] = {
@@ -114,3 +116,15 @@ PAGES: dict[str, Maker] = {
         "lists": "<ul><li>",
     }.items()
 }  # fmt: skip
+OPENINGS = (
+    "/*", "a<", "%w(", "a|", "(", "{", "[", "f(", "<", "'", '"', "`", "${", "<<E\n", "=>", "::", "if(", "class A{",
+    "def f(\n", "#if x\n", "a?", "@a(", "case x:", "new A(", "!(", "do\n", "if a\n", "(a,",
+)  # fmt: skip
+"""What a parser recovers from again and again where it is never closed."""
+
+
+def opened(opening: str, ending: str, size: int) -> bytes:
+    """Return a source of so many bytes that repeats an opening, each with another name after it and an ending."""
+    rng = random.Random(opening + ending)
+    text = "".join(f"{opening}k{rng.getrandbits(24):x}{ending}" for _ in range(size // (len(opening) + 4)))
+    return text.encode()[:size]

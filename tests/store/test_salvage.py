@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import Repair, Store
+from sleuth.store import Repair, Store, text_hash
 from sleuth.store.disk import DOCUMENTS
+from sleuth.store.record import codebook
+from tests.store.test_codebook import prose
 from tests.store.words import SumsLeg, faults, put, read
 
 DOCUMENTS_ADDED = 150
@@ -213,3 +216,32 @@ def test_a_sound_record_is_left_alone(original: Path) -> None:
     """There is nothing to salvage, and no copy is made."""
     assert Store.salvage(original) == []
     assert not list(original.glob("*.damaged-*"))
+
+
+def test_a_torn_write_costs_no_codebook(tmp_path: Path) -> None:
+    """Wherever 64 kB are lost, more than a disk writes at once, one copy of the codebook is left, and so are the texts
+    that lie elsewhere: all copies together would cost every text."""
+    torn = 64 << 10
+    texts = prose(codebook.LEARNING_BYTES // 300)
+    with Store.open(tmp_path / "original", create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            writer.put_passages(
+                [f"d{i}" for i in range(len(texts))], texts, [text_hash(text) for text in texts]
+            )
+        assert store._database.checkpoint(force=True)
+        with store._connection() as connection:
+            (content,) = connection.execute("SELECT symbols FROM codebooks").fetchone()
+    whole = (tmp_path / "original" / DOCUMENTS.record).read_bytes()
+    first = whole.index(content[2_000:2_050])
+    second = whole.index(content[2_000:2_050], first + 50)
+    for number, place in enumerate((0, first, second)):
+        path = tmp_path / f"torn-{number}"
+        shutil.copytree(tmp_path / "original", path)
+        start = max(0, place - torn // 2)
+        record = whole[:start] + bytes(len(whole[start : start + torn])) + whole[start + torn :]
+        (path / DOCUMENTS.record).write_bytes(record)
+        salvage(path)
+        left = set(texts_of(path).values())
+        assert left <= set(texts)
+        assert len(left) > len(texts) / 2
