@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from sleuth.store import Store
 from sleuth.store.catalogue import building
 from sleuth.types import Document
 from tests.faults.descriptors import free_descriptors
+from tests.faults.proof import ROOT
 from tests.store.words import SumsLeg, contents, faults, put
 
 
@@ -89,6 +92,36 @@ def test_a_record_that_is_cut_off_under_a_reader(path: Path) -> None:
         assert (path / "record.sqlite").stat().st_size < len(whole)
         with store.reader() as snapshot:
             assert len(contents(snapshot)) == 5_000
+
+
+CUT_WHILE_READING = """
+import os, sys
+from sleuth.errors import IndexDamagedError
+from sleuth.store import Store
+from tests.faults.proof import ROOT
+from tests.store.words import SumsLeg, contents, put
+with Store.open(sys.argv[1]) as store:
+    store.attach([SumsLeg()])
+    with store.writer() as writer:
+        put(writer, "b", *(f"more text {i}" for i in range(5000)))
+    assert store._database.checkpoint(force=True)
+with Store.open(sys.argv[1]) as store:
+    store.attach([SumsLeg()])
+    try:
+        with store.reader() as snapshot:
+            os.truncate(os.path.join(sys.argv[1], "record.sqlite"), 16384)
+            contents(snapshot)
+    except IndexDamagedError as error:
+        print(error)
+"""
+
+
+def test_a_record_that_is_cut_off_in_the_middle_of_a_read(path: Path) -> None:
+    """A read that has begun is an error, too, and does not end the process, as reading a mapped page would."""
+    command = [sys.executable, "-c", CUT_WHILE_READING, str(path)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "is damaged" in ran.stdout
 
 
 def _change(statement: str, *values: Any) -> Callable[[sqlite3.Connection], None]:

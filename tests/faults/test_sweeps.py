@@ -12,6 +12,7 @@ import pytest
 
 from sleuth.store import SegmentData, Store
 from sleuth.store.catalogue import segment_files, segments
+from sleuth.store.disk.files import open_file
 from tests.faults.adder import legs
 from tests.faults.proof import ROOT, command, prove, told
 
@@ -32,7 +33,6 @@ def test_a_sweep_between_creation_and_lock(tmp_path: Path, monkeypatch: pytest.M
                 assert list(tmp_path.iterdir()) == []
         return fd
 
-    open_file = segment_files.open_file
     monkeypatch.setattr(segment_files, "open_file", open_and_sweep)
     encoded = segments.encode(
         "sums", "sums/1", 1, 9, np.arange(1, 10), None, SegmentData({"a": np.arange(9)}, {})

@@ -31,9 +31,6 @@ BUSY_SECONDS = 30.0
 PAGE = 8192
 """Bytes: a chunk of 512 tokens, 2.5 KB, wastes 4 % of such a page and 40 % of one of 4096."""
 
-MAPPED = 1 << 40
-"""Bytes of the record that readers map, at most: rows that lie apart are read in half the time of page by page."""
-
 MANIFEST = """
 CREATE TABLE segments(
     name TEXT PRIMARY KEY, leg TEXT NOT NULL, fingerprint TEXT NOT NULL, first INTEGER NOT NULL,
@@ -186,8 +183,8 @@ def connect(
             connection.execute("PRAGMA cache_size = -16384")
             connection.execute("PRAGMA cell_size_check = ON")
         else:
-            # A mapped page is looked over at each visit: checking its cells would cost more than reading it.
-            connection.execute(f"PRAGMA mmap_size = {MAPPED}")
+            connection.execute("PRAGMA mmap_size = 0")  # to read what is cut off would end the process
+            connection.execute("PRAGMA cache_size = -16384")
             if shared:
                 connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA foreign_keys = ON")
