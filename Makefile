@@ -47,8 +47,8 @@ $(VENV)-bench/.installed: pyproject.toml setup.py
 	$(VENV)-bench/bin/python -m pip install --editable '.[hybrid,code,bench,eval]'
 	touch $@
 
-campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, failing calls, 5,000 runs of the engine's model, 10,000 filters
-	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
+campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, 510 power cuts, failing calls, 5,000 runs of the engine's model, 10,000 filters
+	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_CUTS=170 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
 		tests/faults tests/code/test_workers.py tests/test_engine_model.py tests/testing/test_filters_agree.py
 	SLEUTH_EXACT_TIMES=1 $(BIN)/python -m pytest tests/web/test_web_faults.py tests/knowledge_base/test_slices_matrix.py
 

@@ -47,11 +47,11 @@ class Call:
     """One thing that a process did.
 
     Attributes:
-        kind: "write", "cut", "sync", "make", "move", "remove" or "say".
+        kind: "write", "cut", "sync", "make", "link", "move", "remove" or "say".
         path: of the file, or of the folder that is synced.
         place: where bytes are written, -1 at the end; the length of a file that is cut.
         data: what is written or said.
-        target: the new path of what is moved.
+        target: the new path of what is moved or linked.
     """
 
     kind: str
@@ -94,13 +94,13 @@ def _calls_of(line: str) -> Iterator[Call]:
             yield Call("make", opened)
         if opened and "O_TRUNC" in arguments:
             yield Call("cut", opened, 0)
-    elif name.startswith(("rename", "unlink")):
+    elif name.startswith(("rename", "link", "unlink")):
         places = [
             str(Path(place["folder"] or "/") / _bytes(place[2]).decode())
             for place in _place.finditer(arguments)
         ]
-        is_move = name.startswith("rename")
-        yield Call("move", places[0], target=places[1]) if is_move else Call("remove", places[0])
+        kind = {"r": "move", "l": "link", "u": "remove"}[name[0]]
+        yield Call(kind, places[0], target=places[1] if len(places) > 1 else "")
     elif not name.startswith(("mkdir", "rmdir")):
         raise AssertionError(f"a call that is not replayed: {line[:200]}")
 
@@ -136,10 +136,10 @@ class Disk:
         elif call.kind == "cut":
             self._files[call.path].pending.append((call.place, None))
             self._files[call.path].length = call.place
-        elif call.kind == "move":
-            file = self._files[call.path]
-            self._name(call.target, file)
-            self._name(call.path, None)
+        elif call.kind in ("link", "move"):
+            self._name(call.target, self._files[call.path])
+            if call.kind == "move":
+                self._name(call.path, None)
         elif call.kind == "remove":
             if call.path in self._files:
                 self._name(call.path, None)

@@ -9,18 +9,27 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from sleuth import Engine
+from sleuth.cluster import publish, versions
+from sleuth.code import CodeRetriever, index_path
+from sleuth.code.snapshots import health
+from sleuth.engine import open_code
+from sleuth.types import Document
 from tests.faults.proof import command, prove, told
 from tests.faults.recording import Call, Disk, record
 from tests.faults.test_syncs import STRACE
 
 pytestmark = pytest.mark.skipif(STRACE is None, reason="strace is not installed")
-CUTS = int(os.environ.get("SLEUTH_CUTS", "9"))
+CUTS = int(os.environ.get("SLEUTH_CUTS", "3"))
 """Cuts of each recording; `make campaigns` makes hundreds."""
+STEPS = 6 if CUTS > 20 else 3
+"""Commits, snapshots and versions that are recorded."""
 
 
 def moments(calls: list[Call]) -> list[int]:
@@ -64,6 +73,92 @@ def test_documents(tmp_path: Path) -> None:
     """Adding, replacing, deleting and merging documents, in files and in the record."""
     source = tmp_path / "source"
     source.mkdir()
-    calls = record([*command(source / "index", 0, 12), "files"], source, tmp_path / "trace")
-    assert sum(call.kind == "sync" for call in calls) > 20
+    calls = record([*command(source / "index", 0, 2 * STEPS), "files"], source, tmp_path / "trace")
+    assert sum(call.kind == "sync" for call in calls) > 2 * STEPS
     assert cut(calls, source, tmp_path / "left", prove_documents) == CUTS
+
+
+CODER = """
+import sys
+from pathlib import Path
+from sleuth.code import index_path
+from sleuth.engine import open_code
+index, root = map(Path, sys.argv[1:3])
+with open_code(index, create=True) as storage:
+    for n in range(int(sys.argv[3])):
+        for m in range(n, n + 9):
+            (root / f"m{m}.py").write_text(f"def f{n}_{m}(x):\\n    return x + {n}\\n" * 30)
+        (root / f"m{n}.py").unlink()
+        sys.stdout.write(f"added {index_path(storage, root, workers=1).snapshot}\\n")
+        sys.stdout.flush()
+"""
+
+
+def prove_code(path: Path, said: list[str]) -> None:
+    """Every snapshot that was told is there, a check finds nothing, and indexing goes on."""
+    told = {line.split()[1] for line in said if line.endswith("\n")}
+    root = path / "root"
+    root.mkdir()
+    (root / "new.py").write_text("def newest(): pass\n")
+    with open_code(path / "index", create=not told) as storage:
+        snapshots = [
+            info for repository in storage.repositories() for info in storage.snapshots(repository.id)
+        ]
+        assert told <= {info.id for info in snapshots if info.status == "completed"}
+        report = index_path(storage, root)
+        hits = CodeRetriever(storage, None).retrieve("newest", report.repository, strategy="keyword")
+        assert hits[0].file_path == "new.py"
+        assert [finding for finding in health.check(storage, full=True) if finding.level == "error"] == []
+
+
+def test_code(tmp_path: Path) -> None:
+    """Indexing snapshots of code of which each lacks files of the one before."""
+    source, root = tmp_path / "source", tmp_path / "root"
+    source.mkdir()
+    root.mkdir()
+    command = [sys.executable, "-c", CODER, str(source / "index"), str(root), str(STEPS)]
+    calls = record(command, source, tmp_path / "trace")
+    assert cut(calls, source, tmp_path / "left", prove_code) == CUTS
+
+
+PUBLISHER = """
+import sys
+from sleuth import Document, Engine
+from sleuth.cluster import publish
+index, address, steps = sys.argv[1:]
+with Engine.open(index, create=True, embedder="") as engine:
+    for n in range(int(steps)):
+        engine.add(Document(f"tide number {i}", id=f"d{i}") for i in range(40 * n, 40 * n + 40))
+        engine.delete([f"d{n}"])
+        manifest = publish(index, address)
+        sys.stdout.write(f"added {manifest.number} {manifest.documents}\\n")
+        sys.stdout.flush()
+"""
+
+
+def prove_published(path: Path, said: list[str]) -> None:
+    """Every version that was told is there and whole, and the next one can be published."""
+    address = f"file://{path / 'published'}"
+    told = {int(line.split()[1]): int(line.split()[2]) for line in said if line.endswith("\n")}
+    there = {version.number for version in versions(address)} if told else set()
+    assert told.keys() <= there
+    for number in sorted(told)[-2:]:
+        with Engine.open(f"{address}@{number}") as engine:
+            assert engine.count().documents == told[number]
+            assert [finding for finding in engine.check(full=True) if finding.level == "error"] == []
+    with Engine.open(path / "other", create=True, embedder="") as engine:
+        engine.add([Document("the newest tide", id="new")])
+    publish(path / "other", address)
+    with Engine.open(address) as engine:
+        assert engine.count().documents == 1
+
+
+def test_publishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publishing to a folder: what was told is there, and a version that is there is whole."""
+    source = tmp_path / "source"
+    source.mkdir()
+    monkeypatch.setenv("SLEUTH_CACHE", str(tmp_path / "cache"))
+    address = f"file://{source / 'published'}"
+    command = [sys.executable, "-c", PUBLISHER, str(tmp_path / "index"), address, str(STEPS)]
+    calls = record(command, source, tmp_path / "trace")
+    assert cut(calls, source, tmp_path / "left", prove_published) == CUTS

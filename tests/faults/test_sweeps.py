@@ -12,7 +12,7 @@ import pytest
 
 from sleuth.store import SegmentData, Store
 from sleuth.store.catalogue import segment_files, segments
-from sleuth.store.disk.files import open_file
+from sleuth.store.disk import open_file
 from tests.faults.adder import legs
 from tests.faults.proof import ROOT, command, prove, told
 

@@ -52,19 +52,22 @@ class ObjectFolder:
         self.url = url
         self._api: Any = obstore
         self._errors: Any = exceptions
+        self._folder = Path(url.removeprefix("file://")) if url.startswith("file://") else None
         with self._named(""):
-            if url.startswith("file://"):
-                self._store: Any = store.LocalStore(Path(url.removeprefix("file://")), mkdir=True)
+            if self._folder is not None:
+                self._store: Any = store.LocalStore(self._folder, mkdir=True)
             else:
                 insecure = os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
                 options: Any = {"timeout": _TIMEOUT, "allow_http": insecure}
                 self._store = store.from_url(url, client_options=options, retry_config=_RETRY)
 
     def put(self, name: str, data: bytes) -> bool:
-        """Create an object; False where it is there already, which is then left as it is."""
+        """Create an object, durably; False where it is there already, which is then left as it is."""
         try:
             with self._named(name):
                 self._api.put(self._store, name, data, mode="create", use_multipart=False)
+                if self._folder is not None:
+                    _sync(self._folder, name)
         except _ExistsError:
             return False
         return True
@@ -126,6 +129,18 @@ class ObjectFolder:
         except (self._errors.BaseError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise StoreError(f"{where} cannot be reached: {reason}", path=where) from error
+
+
+def _sync(folder: Path, name: str) -> None:
+    """Make a file of a folder durable, and the names of all folders down to it: obstore leaves that to the system."""
+    path = folder / name
+    while path != folder.parent.parent:
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        path = path.parent
 
 
 class _ExistsError(Exception):
