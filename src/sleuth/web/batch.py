@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, LoadError
+from sleuth.files import whole_file
 from sleuth.remote import Cancellation, current_cancellation, in_thread
 from sleuth.web.search import SearchOptions, WebSearch, check_search, search_entry
 
@@ -135,8 +134,5 @@ def _is_entry(entry: Any) -> bool:
 
 def _write(path: Path, entries: list[dict[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", encoding="utf-8", delete=False) as file:
-        json.dump(entries, file, ensure_ascii=False, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(file.name).replace(path)
+    with whole_file(path) as file:
+        file.write(json.dumps(entries, ensure_ascii=False, indent=2).encode())

@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from time import time
 from typing import Any
 
 from sleuth.errors import ArgumentError
+from sleuth.files import whole_file
 from sleuth.web.tavily import Hit
 
 FORMAT = 1
@@ -98,9 +98,8 @@ class WebCache:
             "request": dict(request),
             "hits": [asdict(hit) for hit in hits],
         }
-        with NamedTemporaryFile("w", dir=self.folder, suffix=".tmp", encoding="utf-8", delete=False) as file:
-            json.dump(value, file)
-        Path(file.name).replace(self._path(request))
+        with whole_file(self._path(request), durable=False) as file:
+            file.write(json.dumps(value).encode())
         if self._writes % _PRUNE_EVERY == 0:
             self.prune()
         self._writes += 1

@@ -9,7 +9,6 @@ import fcntl
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from sleuth.cluster.storage.manifest import Manifest, PublishedFile, digest_of, 
 from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
 from sleuth.cluster.storage.publishing import blocks_of
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
+from sleuth.files import PARTIAL, whole_file
 from sleuth.store import Store
 
 FOLDER_VARIABLE = "SLEUTH_CACHE"
@@ -138,7 +138,7 @@ class Cache:
     def _sweep(self) -> None:
         """Remove contents that no view links to."""
         for entry in os.scandir(self._files):
-            if entry.stat().st_nlink == 1 and not entry.name.endswith(".part"):
+            if entry.stat().st_nlink == 1 and not entry.name.endswith(PARTIAL):
                 Path(entry.path).unlink(missing_ok=True)
 
 
@@ -151,18 +151,11 @@ def fetch_file(
         IndexDamagedError: an object is missing or damaged; names it.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-            for digest, size in blocks_of(file):
-                _write_block(digest, size, file, objects, out)
-                if fetched:
-                    fetched(size)
-            out.flush()
-            os.fsync(out.fileno())
-        partial.rename(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as out:
+        for digest, size in blocks_of(file):
+            _write_block(digest, size, file, objects, out)
+            if fetched:
+                fetched(size)
 
 
 def _write_block(digest: str, size: int, file: PublishedFile, objects: ObjectFolder, out: IO[bytes]) -> None:

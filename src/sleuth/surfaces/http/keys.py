@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import os
 import re
 import secrets
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sleuth.errors import ArgumentError
+from sleuth.files import whole_file
 from sleuth.filters import Filter, as_filter
 
 Scope: TypeAlias = Literal["read", "write"]
@@ -115,14 +115,8 @@ def read_entries(path: Path) -> list[dict[str, Any]]:
 
 def write_entries(path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
     """Replace a keys file as a whole; only its owner may read it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf8") as out:
-        json.dump({"keys": list(entries)}, out, indent=2)
-        out.write("\n")
-        out.flush()
-        os.fsync(out.fileno())
-    partial.replace(path)
+    with whole_file(path) as out:
+        out.write(json.dumps({"keys": list(entries)}, indent=2).encode() + b"\n")
 
 
 def add_key(path: Path, name: str, scopes: Sequence[str] = SCOPES, filter: str | None = None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
+import stat
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sleuth.errors import ArgumentError
+from sleuth.files import whole_file
 from sleuth.surfaces.mcp import edits
 
 Scope = Literal["project", "user"]
@@ -109,16 +110,9 @@ class Edit:
         if self.before is not None:
             backup = self.path.with_name(f"{self.path.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
             shutil.copy2(self.path, backup)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(self.after)
-            if backup is not None:
-                shutil.copymode(self.path, name)
-            Path(name).replace(self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        mode = 0o600 if backup is None else stat.S_IMODE(self.path.stat().st_mode)
+        with whole_file(self.path, mode=mode) as file:
+            file.write(self.after.encode())
         return backup
 
 

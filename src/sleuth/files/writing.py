@@ -1,0 +1,45 @@
+"""Writes a file as a whole: under its name stands what was there before, or all of what was written."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+PARTIAL: Final = ".part"
+"""How the name of a file ends that is being written."""
+
+
+@contextmanager
+def whole_file(path: Path, *, mode: int = 0o600, durable: bool = True) -> Iterator[IO[bytes]]:
+    """Open a file for writing; it gets its name at the end, and is removed where the block fails.
+
+    Args:
+        mode: its permissions.
+        durable: whether to wait until the disk has it.
+    """
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}{PARTIAL}")
+    try:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as out:
+            os.fchmod(out.fileno(), mode)  # whatever the umask is
+            yield out
+            out.flush()
+            if durable:
+                os.fsync(out.fileno())
+        partial.replace(path)
+        if durable:
+            _sync_folder(path.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
