@@ -106,7 +106,7 @@ wheel: $(VENV)/.tools ## build a wheel in dist/, install it in a fresh environme
 
 docs: $(VENV)/.documented ## build the site in build/site; a broken link fails
 	$(BIN)/python tools/site.py
-	$(BIN)/python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 
 build: $(VENV)/.kernels ## recompile changed kernels in place

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,30 @@ def test_the_python_tour_prints_what_it_says(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert done.stdout == shown
+
+
+def test_the_tour_at_a_shell_finds_what_it_shows(tmp_path: Path) -> None:
+    """Each command works over these guides; the pages that it shows first and cites are those that the README has."""
+    block = next(
+        block
+        for block in re.findall(r"```console\n(.*?)```", README.read_text(), re.DOTALL)
+        if "sleuth ask" in block
+    )
+    shutil.copytree(README.parent / "docs", tmp_path / "docs")
+    outputs = []
+    for part in re.split(r"^\$ sleuth ", block, flags=re.MULTILINE)[1:]:
+        command, shown = part.split("\n", 1)
+        done = subprocess.run(
+            [sys.executable, "-m", "sleuth", *shlex.split(command)],
+            cwd=tmp_path, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        outputs.append((shown, done.stdout))
+    (_, indexed), (found, hit), (answer, answered) = outputs
+    assert re.search(r"^\d+ documents, \d+ passages in .sleuth$", indexed, re.MULTILINE)
+    assert hit.split(":")[0] == found.split(":")[0] == " 1 docs/filters.md"
+    cited = re.compile(r"^\[1\] (\S+):", re.MULTILINE)
+    assert cited.findall(answered) == cited.findall(answer)
+    assert answered.splitlines()[1] in answer
 
 
 def test_every_command_is_named() -> None:

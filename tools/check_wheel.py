@@ -84,7 +84,9 @@ def check(wheel: Path, home: Path, extras: str) -> Path:
     assert "refill" in run(sleuth, "code", "search", "add a token to the bucket", cwd=work)
     assert "Cart.kt" in run(sleuth, "code", "search", "empty the cart", cwd=work)
     if extras:
-        assert "tokens.md" in run(sleuth, "search", "--leg", "dense", "coins replenished", cwd=work)
+        assert "tokens.md" in run(
+            sleuth, "search", "--leg", "dense", "tokens replenished per second", cwd=work
+        )
     run(sleuth, "doctor", "--full", cwd=work)
     (site,) = (home / "env" / "lib").glob("python3*/site-packages")
     return site

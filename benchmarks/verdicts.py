@@ -1,0 +1,243 @@
+"""What a few decisions cost beside their simpler alternatives: the tables of docs/decisions.
+
+    python -m benchmarks.verdicts [codebooks|fusion|hits|items|checksums ...]
+
+Needs 40,000 passages (benchmarks/passages.py) and, for the codebooks, zstandard. All figures are CPU time of one core.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable
+from statistics import median
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.passages import passages
+
+PASSAGES = 40_000
+ROUNDS = 5
+_COLUMNS = "c.key, n, page, start, line, lines, d.id, d.source, d.title, text, fields, c.metadata, d.metadata"
+
+
+def seconds(work: Callable[[], object], calls: int = 1) -> float:
+    """Return the CPU time of one call, the median of some rounds of `calls` calls."""
+    times = []
+    for _ in range(ROUNDS):
+        start = process_time()
+        for _ in range(calls):
+            work()
+        times.append((process_time() - start) / calls)
+    return median(times)
+
+
+def read_passages() -> list[str]:
+    """Return the passages of the other benchmarks, so many."""
+    return passages(PASSAGES).read_text("utf8").splitlines()[:PASSAGES]
+
+
+def codebooks() -> None:
+    """Texts written one by one: with a codebook of ours, and with zstd and a dictionary."""
+    import zstandard
+
+    from sleuth.store.record.codebook import sample, train
+    from sleuth.store.record.textcode import Codebook, decode_all
+
+    texts = read_passages()
+    size = sum(len(text.encode()) for text in texts)
+
+    def show(name: str, encode: Callable[[], Any], decode: Callable[[Any], object]) -> None:
+        coded = encode()
+        share = sum(len(text) for text in coded) / size
+        each = 1e6 / len(texts)
+        write, read = seconds(encode) * each, seconds(lambda: decode(coded)) * each
+        print(f"{name:15} {share:6.1%} write {write:5.1f} µs, read {read:4.1f} µs")
+
+    book = Codebook(train(sample(texts)))
+    show(
+        "codebook",
+        lambda: book.encode(texts, 1),
+        lambda coded: [decode_all(*group, {1: book}) for group in groups_of_ten(coded)],
+    )
+    dictionary = zstandard.train_dictionary(112_640, [text.encode() for text in texts[::20]])
+    for level in (1, 3, 9):
+        writer = zstandard.ZstdCompressor(level=level, dict_data=dictionary)
+        reader = zstandard.ZstdDecompressor(dict_data=dictionary)
+        show(
+            f"zstd, level {level}",
+            lambda writer=writer: [writer.compress(text.encode()) for text in texts],  # type: ignore[misc]
+            lambda coded, reader=reader: [reader.decompress(text).decode() for text in coded],  # type: ignore[misc]
+        )
+
+
+def groups_of_ten(coded: list[str | bytes]) -> list[tuple[bytes, list[int], list[int]]]:
+    """Return what a query of ten hits decodes at once."""
+    stored = [text.encode() if isinstance(text, str) else text for text in coded]
+    return [
+        (
+            b"".join(stored[i : i + 10]),
+            list(map(len, stored[i : i + 10])),
+            [isinstance(text, bytes) for text in coded[i : i + 10]],
+        )
+        for i in range(0, len(coded), 10)
+    ]
+
+
+class _Hits(NamedTuple):
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+def fuse_by_numpy(pools: list[_Hits], k: int) -> _Hits:
+    """Return the best `k` of min-max scaled pools, as few lines of numpy do it."""
+    scaled = []
+    for pool in pools:
+        least, greatest = pool.scores.min(), pool.scores.max()
+        scaled.append(
+            (pool.scores - least) / (greatest - least) if greatest > least else np.ones(len(pool.scores))
+        )
+    keys, places = np.unique(np.concatenate([pool.keys for pool in pools]), return_inverse=True)
+    scores = np.bincount(places, weights=np.concatenate(scaled)).astype(np.float64)
+    best: NDArray[np.int64] = np.argpartition(-scores, min(k, len(scores) - 1))[:k]
+    best = best[np.lexsort((keys[best], -scores[best]))]
+    return _Hits(keys[best], scores[best])
+
+
+def fusion() -> None:
+    """Two pools that share a third of their keys, the best ten."""
+    from sleuth.compose import fuse_hits
+
+    rng = np.random.default_rng(7)
+    for n in (20, 100, 400, 1000):
+        first = rng.permutation(10 * n)[:n].astype(np.int64)
+        second = np.concatenate([first[: n // 3], np.arange(10 * n, 11 * n - n // 3)]).astype(np.int64)
+        pools = [
+            _Hits(keys, np.sort(rng.random(n))[::-1].copy()) for keys in (first, rng.permutation(second))
+        ]
+        hits: Any = dict(zip("ab", pools, strict=True))
+        assert fuse_hits(hits, {}, "minmax", 10).keys.tolist() == fuse_by_numpy(pools, 10).keys.tolist()
+        ours = seconds(lambda hits=hits: fuse_hits(hits, {}, "minmax", 10), 2_000)  # type: ignore[misc]
+        theirs = seconds(lambda pools=pools: fuse_by_numpy(pools, 10), 2_000)  # type: ignore[misc]
+        print(f"{n:5} keys: kernel {ours * 1e6:4.0f} µs, numpy {theirs * 1e6:4.0f} µs")
+
+
+def hits() -> None:
+    """The rows of a query: gathered as one JSON text, and selected one by one."""
+    from sleuth import Document, Engine
+    from sleuth.store.reading.snapshot import _Scalars, _Stored
+    from sleuth.store.record.layout import select_in
+
+    texts = read_passages()[:30_000]
+    documents = [
+        Document(
+            text,
+            {"source": f"{i}.md", "year": 2000 + i % 20, "tags": ["a", "b"], "author": f"name {i % 100}"},
+        )
+        for i, text in enumerate(texts)
+    ]
+    joined = "chunks c JOIN documents d ON d.key = c.key - c.n"
+    with tempfile.TemporaryDirectory() as folder, Engine.open(folder, create=True, embedder="") as engine:
+        engine.add(documents)
+        rng = random.Random(7)
+        with engine.store.reader() as snapshot:
+            connection: Any = snapshot._connection
+
+            def row_by_row(keys: list[int]) -> list[Any]:
+                rows = list(select_in(connection, _COLUMNS, joined, "c.key", keys))
+                mappings = [[json.loads(value) if value else None for value in row[10:]] for row in rows]
+                scalars = [_Scalars._make((*row[:9], 0, 0)) for row in rows]
+                stored = [
+                    text.encode() if isinstance(text, str) else text for text in (row[9] for row in rows)
+                ]
+                coded = [int(not isinstance(row[9], str)) for row in rows]
+                sizes = list(map(len, stored))
+                decoded = connection.books.decode_all(connection, b"".join(stored), sizes, coded)
+                by_key = {
+                    part.key: _Stored._make((part, *more, text))
+                    for part, more, text in zip(scalars, mappings, decoded, strict=True)
+                }
+                return [by_key[key] for key in keys]
+
+            for n in (10, 100, 1_000):
+                keys = [rng.randint(1, len(texts)) for _ in range(n)]
+                calls = 2_000 // n
+                gathered = seconds(lambda keys=keys: snapshot._stored(keys), calls)  # type: ignore[misc]
+                single = seconds(lambda keys=keys: row_by_row(keys), calls)  # type: ignore[misc]
+                print(
+                    f"{n:5} rows: joined as JSON {gathered * 1e3:6.2f} ms, row by row {single * 1e3:6.2f} ms"
+                )
+
+
+def items() -> None:
+    """Items of hits: all of a query in one call, one by one, around validation, and with private slots set."""
+    from pydantic import TypeAdapter
+
+    from sleuth.types import RetrievedItem
+
+    metadata = {"source": "limits.md", "path": "/docs/limits.md", "start_line": 1, "end_line": 9}
+    values: list[dict[str, Any]] = [
+        {"id": f"limits.md#{i}", "text": "Tokens are refilled.", "metadata": metadata, "score": 1.0}
+        for i in range(10)
+    ]
+    adapter = TypeAdapter(list[RetrievedItem])
+    fields = {"id", "text", "metadata", "score"}
+
+    def private() -> None:
+        for value in values:
+            item = RetrievedItem.__new__(RetrievedItem)
+            object.__setattr__(item, "__dict__", {**value, "extra": {}})
+            object.__setattr__(item, "__pydantic_fields_set__", set(fields))
+            object.__setattr__(item, "__pydantic_extra__", None)
+            object.__setattr__(item, "__pydantic_private__", None)
+
+    ways: dict[str, Callable[[], object]] = {
+        "all in one call": lambda: adapter.validate_python(values),
+        "constructor": lambda: [RetrievedItem(**value) for value in values],
+        "model_construct": lambda: [RetrievedItem.model_construct(**value) for value in values],
+        "private slots": private,
+    }
+    for name, way in ways.items():
+        print(f"{name:16} {seconds(way, 2_000) * 1e5:.2f} µs an item")
+
+
+def checksums() -> None:
+    """Checksums of 100,000 chunks: column by column, and with a function call for each row."""
+    from sleuth.store.record.layout import StoredChunk, chunk_checksum
+
+    texts = [" ".join(text.split()[:60]) for text in (read_passages() * 3)[:100_000]]
+    keys, zeros = range(1, len(texts) + 1), [0] * len(texts)
+
+    def columns() -> list[int]:
+        crc = zlib.crc32
+        return [
+            crc(text.encode(), crc(f"{key}|{place}|None|{start}|1|{lines}|None\0None\0".encode()))
+            for key, place, text, start, lines in zip(keys, zeros, texts, zeros, zeros, strict=True)
+        ]
+
+    def rows() -> list[int]:
+        return [
+            chunk_checksum(StoredChunk(key, 0, None, 0, 1, 0, 0, None, None, text))
+            for key, text in zip(keys, texts, strict=True)
+        ]
+
+    print(f"column by column {seconds(columns):.2f} s, row by row {seconds(rows):.2f} s")
+
+
+SUBJECTS = {each.__name__: each for each in (codebooks, fusion, hits, items, checksums)}
+
+
+def main() -> None:
+    for name in sys.argv[1:] or SUBJECTS:
+        print(f"\n{name}: {SUBJECTS[name].__doc__}")
+        SUBJECTS[name]()
+
+
+if __name__ == "__main__":
+    main()
