@@ -47,8 +47,7 @@ def codebooks() -> None:
     """Texts written one by one: with a codebook of ours, and with zstd and a dictionary."""
     import zstandard
 
-    from sleuth.store.record.codebook import sample, train
-    from sleuth.store.record.textcode import Codebook, decode_all
+    from sleuth.store.record import Codebook, decode_all, sample, train
 
     texts = read_passages()
     size = sum(len(text.encode()) for text in texts)
@@ -131,8 +130,7 @@ def fusion() -> None:
 def hits() -> None:
     """The rows of a query: gathered as one JSON text, and selected one by one."""
     from sleuth import Document, Engine
-    from sleuth.store.reading.snapshot import _Scalars, _Stored
-    from sleuth.store.record.layout import select_in
+    from sleuth.store import select_in
 
     texts = read_passages()[:30_000]
     documents = [
@@ -148,11 +146,13 @@ def hits() -> None:
         rng = random.Random(7)
         with engine.store.reader() as snapshot:
             connection: Any = snapshot._connection
+            any_row = snapshot._stored([1])[0]
+            stored_type, scalars_type = type(any_row), type(any_row.scalars)
 
             def row_by_row(keys: list[int]) -> list[Any]:
                 rows = list(select_in(connection, _COLUMNS, joined, "c.key", keys))
                 mappings = [[json.loads(value) if value else None for value in row[10:]] for row in rows]
-                scalars = [_Scalars._make((*row[:9], 0, 0)) for row in rows]
+                scalars = [scalars_type._make((*row[:9], 0, 0)) for row in rows]
                 stored = [
                     text.encode() if isinstance(text, str) else text for text in (row[9] for row in rows)
                 ]
@@ -160,7 +160,7 @@ def hits() -> None:
                 sizes = list(map(len, stored))
                 decoded = connection.books.decode_all(connection, b"".join(stored), sizes, coded)
                 by_key = {
-                    part.key: _Stored._make((part, *more, text))
+                    part.key: stored_type._make((part, *more, text))
                     for part, more, text in zip(scalars, mappings, decoded, strict=True)
                 }
                 return [by_key[key] for key in keys]
@@ -209,7 +209,7 @@ def items() -> None:
 
 def checksums() -> None:
     """Checksums of 100,000 chunks: column by column, and with a function call for each row."""
-    from sleuth.store.record.layout import StoredChunk, chunk_checksum
+    from sleuth.store.record import StoredChunk, chunk_checksum
 
     texts = [" ".join(text.split()[:60]) for text in (read_passages() * 3)[:100_000]]
     keys, zeros = range(1, len(texts) + 1), [0] * len(texts)

@@ -7,3 +7,9 @@ from sleuth.store.record.textcode import Codebook as Codebook
 from sleuth.store.record.textcode import decode_all as decode_all
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.store.record.codebook import sample as sample
+from sleuth.store.record.codebook import train as train
+from sleuth.store.record.layout import StoredChunk as StoredChunk
+from sleuth.store.record.layout import chunk_checksum as chunk_checksum
