@@ -24,32 +24,32 @@ class Found:
 
 @st.composite
 def pools(draw: st.DrawFn) -> dict[str, Found]:
-    """Pools by leg, best first, with keys in common and scores that tie."""
-    made = {}
+    """Generate pools by leg, best first, with common keys and tied scores."""
+    result = {}
     for name in draw(st.lists(st.sampled_from("abcd"), unique=True, min_size=1, max_size=4)):
         keys = draw(KEYS)
         scores = sorted((draw(SCORES) for _ in keys), reverse=True)
-        made[name] = Found(np.array(keys, np.int64), np.array(scores, np.float32))
-    return made
+        result[name] = Found(np.array(keys, np.int64), np.array(scores, np.float32))
+    return result
 
 
 def oracle(
-    found: dict[str, Found], weights: dict[str, float], method: str, constant: float
+    pools: dict[str, Found], weights: dict[str, float], method: str, constant: float
 ) -> list[tuple[int, float]]:
-    """Every key with its score, straight from the definitions, best first, ties by key."""
+    """Compute every key with its score from the definitions, best first, ties by key."""
     shares: dict[int, list[float]] = {}
     counted: dict[int, int] = {}
-    for name, pool in found.items():
+    for name, pool in pools.items():
         values = [float(score) for score in pool.scores]
         for rank, (key, value) in enumerate(zip(pool.keys.tolist(), values, strict=True), 1):
             least, greatest = min(values), max(values)
             deviation = float(np.std(values))
-            given = {
+            contribution = {
                 "rrf": 1 / (constant + rank),
                 "max": value,
                 "zscore": (value - least) / deviation if deviation else 1.0,
             }.get(method, (value - least) / (greatest - least) if greatest > least else 1.0)
-            shares.setdefault(key, []).append(weights.get(name, 1.0) * given)
+            shares.setdefault(key, []).append(weights.get(name, 1.0) * contribution)
             counted[key] = counted.get(key, 0) + (weights.get(name, 1.0) > 0)
     totals = {
         key: max(values) if method == "max" else sum(values) * (counted[key] if method == "combmnz" else 1)
@@ -67,12 +67,12 @@ def oracle(
     st.sampled_from([1.0, 60.0]),
 )
 def test_equals_the_definitions(
-    found: dict[str, Found], method: Method, weights: dict[str, float], k: int, constant: float
+    legs: dict[str, Found], method: Method, weights: dict[str, float], k: int, constant: float
 ) -> None:
     """Every method gives the scores of its definition, the best k of them, ties by key."""
-    weights = {name: weight for name, weight in weights.items() if name in found}
-    fused = fuse_hits(found, weights, method, k, rank_constant=constant)
-    expected = oracle(found, weights, method, constant)
+    weights = {name: weight for name, weight in weights.items() if name in legs}
+    fused = fuse_hits(legs, weights, method, k, rank_constant=constant)
+    expected = oracle(legs, weights, method, constant)
     assert np.allclose(fused.scores, [score for _, score in expected[:k]], atol=1e-6)
     scores = dict(expected)
     assert all(
@@ -85,18 +85,18 @@ def test_equals_the_definitions(
 
 @settings(max_examples=100, deadline=None)
 @given(pools(), st.sampled_from(METHODS), st.integers(0, 15))
-def test_k_is_monotone(found: dict[str, Found], method: Method, k: int) -> None:
-    """The hits for k are the head of those for k + 1, and no k gives all."""
-    whole = fuse_hits(found, method=method)
-    assert set(whole.keys.tolist()) == {key for pool in found.values() for key in pool.keys.tolist()}
-    assert fuse_hits(found, method=method, k=k).keys.tolist() == whole.keys[:k].tolist()
+def test_k_is_monotone(legs: dict[str, Found], method: Method, k: int) -> None:
+    """The hits for k are the head of those for k + 1, and k = None returns all."""
+    whole = fuse_hits(legs, method=method)
+    assert set(whole.keys.tolist()) == {key for pool in legs.values() for key in pool.keys.tolist()}
+    assert fuse_hits(legs, method=method, k=k).keys.tolist() == whole.keys[:k].tolist()
 
 
 @settings(max_examples=100, deadline=None)
 @given(pools(), st.sampled_from(METHODS), st.permutations(range(-5, 13)))
-def test_ties_by_the_order_given(found: dict[str, Found], method: Method, names: list[int]) -> None:
-    """Keys whose scores are equal come in the order of the names they are given."""
-    fused = fuse_hits(found, method=method, order=lambda keys: [names[int(key) + 5] for key in keys])
+def test_ties_by_the_order_given(legs: dict[str, Found], method: Method, names: list[int]) -> None:
+    """Keys with equal scores are ordered by their tie names."""
+    fused = fuse_hits(legs, method=method, order=lambda keys: [names[int(key) + 5] for key in keys])
     ranked = [
         (-score, names[key + 5])
         for score, key in zip(fused.scores.tolist(), fused.keys.tolist(), strict=True)
@@ -106,36 +106,38 @@ def test_ties_by_the_order_given(found: dict[str, Found], method: Method, names:
 
 @settings(max_examples=100, deadline=None)
 @given(pools(), st.sampled_from(METHODS))
-def test_explanations_add_up(found: dict[str, Found], method: Method) -> None:
-    """A hit's parts are the legs that found it, with rank and score as found, and give its score by the formula."""
-    fused = fuse_hits(found, dict.fromkeys(list(found)[:1], 0.5), method, 5)
+def test_explanations_add_up(legs: dict[str, Found], method: Method) -> None:
+    """The parts of a hit's explanation are the legs that found it, with rank and score, and the formula gives the
+    hit's score.
+    """
+    fused = fuse_hits(legs, dict.fromkeys(list(legs)[:1], 0.5), method, 5)
     for i, key in enumerate(fused.keys.tolist()):
-        told = fused.explain(i)
-        assert {part.name for part in told.parts} == {
-            n for n, pool in found.items() if key in pool.keys.tolist()
+        explanation = fused.explain(i)
+        assert {part.name for part in explanation.parts} == {
+            n for n, pool in legs.items() if key in pool.keys.tolist()
         }
-        for part in told.parts:
+        for part in explanation.parts:
             rank = int(part.facts["rank"])
-            assert found[part.name].keys[rank - 1] == key
-            assert found[part.name].scores[rank - 1] == part.facts["score"]
+            assert legs[part.name].keys[rank - 1] == key
+            assert legs[part.name].scores[rank - 1] == part.facts["score"]
             assert math.isclose(float(part.facts["weight"]) * float(part.facts["normalised"]), part.value)
-        values = [part.value for part in told.parts]
+        values = [part.value for part in explanation.parts]
         combined = {"max": max(values), "combmnz": len(values) * sum(values)}.get(method, sum(values))
-        assert math.isclose(told.value, combined, abs_tol=1e-9)
-        assert told.formula == FORMULAS[method]
+        assert math.isclose(explanation.value, combined, abs_tol=1e-9)
+        assert explanation.formula == FORMULAS[method]
 
 
 def test_absent_is_never_better_than_found() -> None:
-    """Under max, a leg that did not find a key does not lift it above scores below 0."""
-    found = {
+    """With max, a leg that did not find a key does not raise it above scores below 0."""
+    legs = {
         "a": Found(np.array([1]), np.array([-1.0], np.float32)),
         "b": Found(np.array([2]), np.array([-2.0], np.float32)),
     }
-    assert fuse_hits(found, method="max").scores.tolist() == [-1.0, -2.0]
+    assert fuse_hits(legs, method="max").scores.tolist() == [-1.0, -2.0]
 
 
 def test_no_pools_and_empty_pools() -> None:
-    """Nothing found is an empty ranking, by every method."""
+    """Without pools or hits, every method gives an empty ranking."""
     empty = Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
     for method in METHODS:
         assert len(fuse_hits({}, method=method, k=5)) == 0
@@ -144,7 +146,7 @@ def test_no_pools_and_empty_pools() -> None:
 
 @given(st.lists(st.lists(st.integers(-(2**62), 2**62), unique=True, max_size=30), max_size=4))
 def test_union(lists: list[list[int]]) -> None:
-    """Each key once, in order of first appearance, with the sum of what each pool gives to it."""
+    """The union has each key once, in order of first appearance, with the sum of its values in the pools."""
     pools = [np.array(keys, np.int64) for keys in lists]
     weights = np.array([2.0**i for i in range(len(pools))], np.float64)
     keys, scores, _, _ = union.fuse(pools, [np.ones(len(pool)) for pool in pools], weights, "minmax", 60, 0)
@@ -156,7 +158,7 @@ def test_union(lists: list[list[int]]) -> None:
 
 
 def test_equal_scores_are_found() -> None:
-    """Where all scores of a pool are equal, each counts as 1: more than not being found."""
+    """If all scores of a pool are equal, each counts as 1, more than a missing key."""
     assert normalise(np.array([3.0, 3.0])).tolist() == [1, 1]
     assert normalise(np.array([3.0]), "zscore").tolist() == [1]
 
@@ -172,7 +174,7 @@ def test_equal_scores_are_found() -> None:
     ],
 )
 def test_wrong_arguments(options: dict[str, object], message: str) -> None:
-    """Wrong arguments are refused by name, rule and value."""
+    """Invalid arguments raise an error with name, rule and value."""
     pool = Found(np.array([1]), np.array([1.0], np.float32))
     with pytest.raises(ArgumentError, match=message):
         fuse_hits({"a": pool}, **options)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Filters on a label are decided where the label is known."""
+"""Filters on a label are evaluated where the label is known."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ leaves = comparisons() | st.builds(
 
 @given(filters(leaves), metadata(), labels)
 def test_what_is_left_means_the_same(tree: Filter, row: dict[str, Any], label: str) -> None:
-    """The rest of a filter matches the rows without the label that the filter matches with it, and never names it."""
+    """The rest of a filter matches an unlabelled row if the whole filter matches the labelled one, and does not
+    contain the label.
+    """
     rest = labelled.decided(tree, {labelled.KEY: label})
     plain = {key: value for key, value in row.items() if key != labelled.KEY}
     expected = matches(tree, {**plain, labelled.KEY: label})

@@ -1,4 +1,4 @@
-"""Combinations of retrievers over a retriever whose hits are known."""
+"""Combinations of retrievers over a retriever with fixed hits."""
 
 import math
 import time
@@ -34,7 +34,7 @@ def item(name: str, score: float | None = 1.0, text: str | None = None, **metada
 
 
 class Fixed:
-    """A retriever over items that are there whatever is asked; a filter keeps those whose ids it holds."""
+    """A retriever with the same items for every query; a filter is a set of ids."""
 
     def __init__(self, *items: RetrievedItem, error: Exception | None = None, after: float = 0) -> None:
         self.items = sorted(items, key=lambda it: (-(it.score or 0.0), it.id))
@@ -47,12 +47,12 @@ class Fixed:
         if self.error:
             raise self.error
         self.asked.append(check_count(k))
-        kept = [it for it in self.items if filter is None or it.id in filter]
-        return Ranking(kept[:k])
+        matches = [it for it in self.items if filter is None or it.id in filter]
+        return Ranking(matches[:k])
 
 
 class Letters:
-    """Embeds a text as counts of its letters."""
+    """An embedder that counts letters."""
 
     fingerprint = "letters"
 
@@ -71,8 +71,8 @@ def dense() -> Fixed:
     return Fixed(item("c", 0.875), item("e", 0.5), item("a", 0.125))
 
 
-def ids(found: Sequence[RetrievedItem]) -> list[str]:
-    return [it.id for it in found]
+def ids(items: Sequence[RetrievedItem]) -> list[str]:
+    return [it.id for it in items]
 
 
 class TestFused(RetrieverContract):
@@ -108,11 +108,11 @@ class TestDiversified(RetrieverContract):
 
 
 class ByLength:
-    """A reranker that likes long texts."""
+    """A reranker that prefers long texts."""
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> Sequence[RetrievedItem]:
-        made = [it.model_copy(update={"score": float(len(it.text))}) for it in items]
-        return sorted(made, key=lambda it: (-(it.score or 0.0), it.id))
+        reranked = [it.model_copy(update={"score": float(len(it.text))}) for it in items]
+        return sorted(reranked, key=lambda it: (-(it.score or 0.0), it.id))
 
 
 class TestReranked(RetrieverContract):
@@ -121,7 +121,7 @@ class TestReranked(RetrieverContract):
 
 
 class Overlap:
-    """What sentence-transformers' CrossEncoder offers, scoring by words in common."""
+    """A stand-in for sentence-transformers' CrossEncoder that counts common words."""
 
     def predict(self, pairs: list[tuple[str, str]], **options: object) -> Any:
         return np.array([len(set(query.split()) & set(text.split())) for query, text in pairs], np.float32)
@@ -133,73 +133,75 @@ class TestCrossEncoder(RerankerContract):
 
 
 def test_fused_scores() -> None:
-    """Min-max scores of both pools, weighted, sum; the explanation says what each gave."""
-    found = FusedRetriever({"lexical": lexical(), "dense": dense()}, {"dense": 0.5}).retrieve("q", 10)
-    assert [(it.id, it.score) for it in found] == [
+    """The weighted min-max scores of both pools are added; the explanation has the part of each."""
+    ranking = FusedRetriever({"lexical": lexical(), "dense": dense()}, {"dense": 0.5}).retrieve("q", 10)
+    assert [(it.id, it.score) for it in ranking] == [
         ("a", 1.0),
         ("c", 1.0),
         ("b", 0.5),
         ("e", 0.25),
         ("d", 0.0),
     ]
-    told = found[1].explanation
-    assert told is not None
-    assert [(p.name, p.facts["rank"], p.facts["score"], p.facts["weight"], p.value) for p in told.parts] == [
+    explanation = ranking[1].explanation
+    assert explanation is not None
+    assert [
+        (p.name, p.facts["rank"], p.facts["score"], p.facts["weight"], p.value) for p in explanation.parts
+    ] == [
         ("lexical", 3, 6.0, 1.0, 0.5),
         ("dense", 1, 0.875, 0.5, 0.5),
     ]
 
 
 def test_explanations_nest() -> None:
-    """What a part explained stands below its share."""
+    """The explanation of a part stands below its share."""
     below = Explanation("bm25", 9.0)
     leg = Fixed(RetrievedItem(id="a", text="t", score=9.0, extra={"explanation": below}))
-    told = FusedRetriever({"lexical": leg}).retrieve("q")[0].explanation
-    assert told is not None
-    assert told.parts[0].parts == (below,)
+    explanation = FusedRetriever({"lexical": leg}).retrieve("q")[0].explanation
+    assert explanation is not None
+    assert explanation.parts[0].parts == (below,)
 
 
 def test_the_first_that_found_an_item_describes_it() -> None:
-    """An item found twice has the text and metadata that the first retriever gave it."""
+    """An item of two retrievers has the text and metadata of the first."""
     first, second = Fixed(item("a", text="one", lang="en")), Fixed(item("a", text="two"))
-    found = FusedRetriever({"x": first, "y": second}).retrieve("q")
-    assert [(it.text, it.metadata) for it in found] == [("one", {"lang": "en"})]
+    ranking = FusedRetriever({"x": first, "y": second}).retrieve("q")
+    assert [(it.text, it.metadata) for it in ranking] == [("one", {"lang": "en"})]
 
 
 def test_ranking_without_scores() -> None:
-    """A retriever that ranks without scores counts down."""
-    found = FusedRetriever({"x": Fixed(item("a", None), item("b", None), item("c", None))}).retrieve("q")
-    assert [(it.id, it.score) for it in found] == [("a", 1.0), ("b", 0.5), ("c", 0.0)]
+    """Items of a retriever without scores get decreasing scores."""
+    ranking = FusedRetriever({"x": Fixed(item("a", None), item("b", None), item("c", None))}).retrieve("q")
+    assert [(it.id, it.score) for it in ranking] == [("a", 1.0), ("b", 0.5), ("c", 0.0)]
 
 
 def test_filter_and_pool_reach_every_retriever() -> None:
-    """Each retriever is asked for the pool, with the filter."""
+    """Each retriever gets the pool size and the filter."""
     legs = {"lexical": lexical(), "dense": dense()}
-    found = FusedRetriever(legs, pool=7).retrieve("q", 3, filter={"c": 1, "e": 1})
-    assert ids(found) == ["c", "e"]
+    ranking = FusedRetriever(legs, pool=7).retrieve("q", 3, filter={"c": 1, "e": 1})
+    assert ids(ranking) == ["c", "e"]
     assert [leg.asked for leg in legs.values()] == [[7], [7]]
 
 
 def test_one_failed() -> None:
-    """One that fails leaves a ranking of the rest, and a report that names it."""
+    """If one retriever fails, the others are ranked and the report names it."""
     legs = {"lexical": lexical(), "dense": Fixed(error=RuntimeError("no model"))}
-    found = FusedRetriever(legs, {"dense": 0.5}).retrieve("q", 2)
-    assert ids(found) == ["a", "b"]
-    assert [(part.name, part.status, part.error) for part in found.failures] == [
+    ranking = FusedRetriever(legs, {"dense": 0.5}).retrieve("q", 2)
+    assert ids(ranking) == ["a", "b"]
+    assert [(part.name, part.status, part.error) for part in ranking.failures] == [
         ("dense", "failed", "no model")
     ]
 
 
 def test_one_late() -> None:
-    """One past its deadline is abandoned, and reported."""
+    """A retriever past its deadline is abandoned and reported."""
     legs = {"lexical": lexical(), "dense": Fixed(item("z"), after=5)}
-    found = FusedRetriever(legs, deadline=0.1).retrieve("q", 2)
-    assert ids(found) == ["a", "b"]
-    assert [part.status for part in found.parts] == ["ok", "abandoned"]
+    ranking = FusedRetriever(legs, deadline=0.1).retrieve("q", 2)
+    assert ids(ranking) == ["a", "b"]
+    assert [part.status for part in ranking.parts] == ["ok", "abandoned"]
 
 
 def test_all_failed() -> None:
-    """If all fail, the error names each, holds query and k, and is caused by the first."""
+    """If all fail, the error names each, has query and k, and its cause is the first failure."""
     legs = {"x": Fixed(error=RuntimeError("one")), "y": Fixed(error=RuntimeError("two"))}
     with pytest.raises(RetrievalError, match="x: one; y: two") as caught:
         FusedRetriever(legs).retrieve("what", 2)
@@ -208,7 +210,7 @@ def test_all_failed() -> None:
 
 
 def test_what_the_caller_got_wrong() -> None:
-    """A filter that one of them cannot honour is the caller's error, not a degraded ranking."""
+    """A filter that one retriever cannot apply raises an error instead of degrading the ranking."""
     legs = {"x": lexical(), "y": Fixed(error=FilterError("no $regex"))}
     with pytest.raises(FilterError, match=r"no \$regex"):
         FusedRetriever(legs).retrieve("q", filter={"a": 1})
@@ -219,19 +221,19 @@ def test_what_the_caller_got_wrong() -> None:
     [{"retrievers": {}}, {"pool": 0}, {"method": "sum"}, {"weights": {"z": 1}}, {"rank_constant": -1}],
 )
 def test_wrong_settings(wrong: dict[str, Any]) -> None:
-    """Settings that make no sense are refused when the retriever is made, not at the first query."""
+    """Invalid settings raise an error when the retriever is created."""
     with pytest.raises(ArgumentError, match=next(iter(wrong))):
         FusedRetriever(**{"retrievers": {"x": lexical()}, **wrong})
 
 
 def test_boost() -> None:
-    """Items that pass are multiplied, and explain it; a score below 0 moves up too."""
+    """Matching items are multiplied and explained; a negative score also rises."""
     boosted = boost_items([item("a", 1.0), item("b", 0.9), item("c", -1.0)], 2, lambda it: it.id != "a")
     assert [(it.id, it.score) for it in boosted] == [("b", 1.8), ("a", 1.0), ("c", -0.5)]
     assert boosted[0].explanation is not None
     assert boosted[0].explanation.facts == {"factor": 2}
-    told = [it.explanation.formula for it in boosted if it.explanation]
-    assert told == ["score * factor", "score / factor"]
+    formulas = [it.explanation.formula for it in boosted if it.explanation]
+    assert formulas == ["score * factor", "score / factor"]
     assert boost_items([item("a", None)], 2)[0].score is None
     with pytest.raises(ArgumentError, match="factor must be a number above 0, got 0"):
         boost_items([], 0)
@@ -243,7 +245,7 @@ def test_boost_finds_what_lies_below_k() -> None:
 
 
 def test_deduplicate() -> None:
-    """The better of equals stays; items without the value are like no other."""
+    """The better of two equal items stays; items without the value equal no other."""
     items = [item("a", source="x"), item("b", source="x"), item("c"), item("d"), item("e", source="x")]
     assert ids(deduplicate(items, by_metadata("source"))) == ["a", "c", "d"]
     assert ids(deduplicate(items, by_metadata("source"), most=2)) == ["a", "b", "c", "d"]
@@ -259,7 +261,7 @@ def test_deduplicate() -> None:
     st.sampled_from([0.0, 0.4, 1.0]),
 )
 def test_mmr(relevance: list[float], seed: int, k: int, trade_off: float) -> None:
-    """Each choice is the best of those left by the definition; values never rise."""
+    """Each choice maximizes the definition among the remaining items; values never rise."""
     vectors = np.random.default_rng(seed).integers(-2, 3, (len(relevance), 3)).astype(float)
     chosen = mmr(np.array(relevance), vectors, k, trade_off)
     assert len(chosen) == min(k, len(relevance))
@@ -281,7 +283,7 @@ def test_mmr(relevance: list[float], seed: int, k: int, trade_off: float) -> Non
 
 
 def test_diversified() -> None:
-    """A hit like the first gives way to one that differs."""
+    """A hit similar to the first is ranked behind a different one."""
     leg = Fixed(item("a", 1.0, "aaa"), item("b", 0.9, "aaa"), item("c", 0.5, "zzz"), item("d", 0.0, "zz"))
     assert ids(DiversifiedRetriever(leg, Letters(), trade_off=0.5).retrieve("q", 2)) == ["a", "c"]
     assert ids(DiversifiedRetriever(leg, Letters(), trade_off=1.0).retrieve("q", 2)) == ["a", "b"]
@@ -298,7 +300,7 @@ def test_cross_encoder_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_name_resolves() -> None:
-    """Every public name of the package is there."""
+    """Every public name of the package can be imported."""
     import sleuth.dense as dense_package
     from sleuth import compose
 
@@ -309,14 +311,14 @@ def test_every_name_resolves() -> None:
 
 
 def test_reranked_pool() -> None:
-    """The reranker reads the pool, and only that."""
+    """The reranker reads exactly the pool."""
     leg = lexical()
     RerankedRetriever(leg, ByLength(), pool=2).retrieve("q", 1)
     assert leg.asked == [2]
 
 
 def test_large_scores_keep_their_order() -> None:
-    """Scores that single precision cannot tell apart, such as times in seconds, rank as they are."""
+    """Scores that are equal in single precision, such as times in seconds, keep their order."""
     leg = Fixed(item("b", 1_700_000_030.0), item("z", 1_700_000_020.0), item("a", 1_700_000_000.0))
     assert [it.id for it in FusedRetriever({"leg": leg}).retrieve("q")] == ["b", "z", "a"]
     assert [it.id for it in FusedRetriever({"leg": Fixed(item("b", 1e39), item("a"))}).retrieve("q")] == [
@@ -327,25 +329,25 @@ def test_large_scores_keep_their_order() -> None:
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
 def test_scores_that_are_not_finite_fail_their_part(score: float) -> None:
-    """They cannot be fused: the others answer, and the report says whose it was."""
+    """A retriever with NaN or infinite scores fails, is reported, and the others answer."""
     legs = {"odd": Fixed(item("a", score), item("b")), "sound": Fixed(item("c"))}
-    found = FusedRetriever(legs).retrieve("q")
-    assert [it.id for it in found] == ["c"]
-    assert "scores must be finite" in str(found.failures[0].error)
+    ranking = FusedRetriever(legs).retrieve("q")
+    assert [it.id for it in ranking] == ["c"]
+    assert "scores must be finite" in str(ranking.failures[0].error)
     with pytest.raises(RetrievalError, match=r"of 'a' from 'odd'"):
         FusedRetriever({"odd": legs["odd"]}).retrieve("q")
 
 
 def test_an_endless_deadline_waits() -> None:
-    """As none does."""
+    """An infinite deadline equals no deadline."""
     assert FusedRetriever({"leg": Fixed(item("a"))}, deadline=math.inf).retrieve("q")[0].id == "a"
 
 
 def test_diversity_is_explained_by_its_terms() -> None:
-    """The value is what the formula makes of the facts."""
-    found = DiversifiedRetriever(lexical(), Letters(), trade_off=0.6).retrieve("q")
-    assert len(found) > 2
-    for place, it in enumerate(found):
+    """The formula gives the value from the facts of the explanation."""
+    ranking = DiversifiedRetriever(lexical(), Letters(), trade_off=0.6).retrieve("q")
+    assert len(ranking) > 2
+    for place, it in enumerate(ranking):
         assert it.explanation is not None
         facts = it.explanation.facts
         assert it.score == pytest.approx(0.6 * float(facts["relevance"]) - 0.4 * float(facts["nearest"]))

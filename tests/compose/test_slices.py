@@ -57,7 +57,7 @@ def test_failure(deadline: float | None, name: str) -> None:
 
 
 def test_silent_failure() -> None:
-    """An exception without a message is reported by its type; SystemExit in a thread hangs nobody."""
+    """An exception without a message is reported by its type; SystemExit in a thread blocks no caller."""
     _, reports = run_slices({"a": failing(SystemExit()), "b": failing(KeyError())}, deadline=60)
     assert [r.error for r in reports] == ["SystemExit", "KeyError"]
 
@@ -65,7 +65,7 @@ def test_silent_failure() -> None:
 @pytest.mark.parametrize("deadline", [None, 60.0])
 @pytest.mark.parametrize("error", [SystemExit(1), GeneratorExit(), asyncio.CancelledError()])
 def test_a_slice_ends_nothing_but_itself(error: BaseException, deadline: float | None) -> None:
-    """What would end the program is the failure of its slice, wherever that stands."""
+    """SystemExit, GeneratorExit and CancelledError in a slice count as that slice failing."""
     for slices in ({"bad": failing(error), "good": answer(1)}, {"good": answer(1), "bad": failing(error)}):
         results, reports = run_slices(slices, deadline=deadline)
         assert results == {"good": [1]}
@@ -79,7 +79,7 @@ def test_interrupt() -> None:
 
 
 def test_abandoned() -> None:
-    """A slice past its deadline is abandoned: the call returns in time with what the others found."""
+    """A slice past its deadline is abandoned, and the call returns the results of the others."""
     release = threading.Event()
     slices = {"stuck": lambda: [int(release.wait(600))], "quick": answer(2)}
     results, reports = run_slices(slices, deadline=2.0)
@@ -90,7 +90,7 @@ def test_abandoned() -> None:
 
 
 def test_late_answer_is_discarded() -> None:
-    """What an abandoned slice answers later changes nothing that was returned."""
+    """A late result of an abandoned slice does not change the returned results."""
     release, ended = threading.Event(), threading.Event()
 
     def late() -> list[int]:
@@ -117,14 +117,14 @@ def test_max_slices() -> None:
 
 @pytest.mark.parametrize("bad", [0, -1.5, float("nan")])
 def test_deadline_must_be_positive(bad: float) -> None:
-    """A deadline that is no positive number is refused by name and value."""
+    """A deadline that is not positive raises an error with name and value."""
     with pytest.raises(ArgumentError, match=f"deadline must be above 0 seconds or None, got {bad!r}"):
         run_slices({}, deadline=bad)
 
 
 @pytest.mark.parametrize("bad", [0, 1.5, True])
 def test_max_slices_must_be_positive(bad: int) -> None:
-    """A number of slices below one is refused by name and value."""
+    """A number of slices below one raises an error with name and value."""
     with pytest.raises(ArgumentError, match="max_slices must be an int of 1 or more"):
         run_slices({}, max_slices=bad)
 
@@ -151,7 +151,7 @@ def test_no_thread_left() -> None:
 
 
 def test_stuck_slices_hold_up_nobody() -> None:
-    """A hundred stuck slices do not keep another call from running."""
+    """A hundred stuck slices do not block another call."""
     release = threading.Event()
     for _ in range(100):
         run_slices({"stuck": lambda: [int(release.wait())]}, deadline=0.001)
@@ -171,7 +171,7 @@ def test_nested() -> None:
 
 
 def test_threads_wait_for_the_next_job() -> None:
-    """A worker runs the next job in the same thread, and ends when none comes."""
+    """A worker thread runs the next job too, and ends when it is idle."""
     workers = SharedThreads(idle_seconds=60.0)
     seen: list[int] = []
 
@@ -194,7 +194,7 @@ def test_threads_wait_for_the_next_job() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_fork() -> None:
-    """A forked child does not hand jobs to threads that only its parent has."""
+    """A forked child does not use threads that only its parent has."""
     run_slices({"a": answer(1), "b": answer(2)}, deadline=60)
     wait_until(lambda: SHARED_THREADS._idle)  # the parent has threads waiting
     child = os.fork()
@@ -206,7 +206,7 @@ def test_fork() -> None:
 
 
 def test_a_deadline_beyond_what_a_thread_can_wait() -> None:
-    """It is as good as none."""
+    """A deadline longer than a thread can wait equals no deadline."""
     for deadline in (float("inf"), threading.TIMEOUT_MAX * 2):
-        found, _ = run_slices({"a": answer(1, 0.01)}, deadline=deadline)
-        assert found == {"a": [1]}
+        results, _ = run_slices({"a": answer(1, 0.01)}, deadline=deadline)
+        assert results == {"a": [1]}

@@ -1,4 +1,4 @@
-"""Small indexes for tests: an embedder without a model, rows, and segments as a store would show them."""
+"""Small indexes for tests: an embedder without a model, rows, and segments as a store presents them."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -11,7 +11,7 @@ from sleuth.store import Bitmap, Rows, SegmentView, pack
 
 
 class HashEmbedder:
-    """A vector per text, drawn from its hash: deterministic, with no meaning; a blank text has the zero vector."""
+    """An embedder whose vectors are drawn from the hash of the text; a blank text has the zero vector."""
 
     def __init__(self, dimension: int = 16, seed: str = "") -> None:
         self.dimension = dimension
@@ -35,7 +35,7 @@ class HashEmbedder:
 
 
 def rows_of(texts: Sequence[str], first_key: int = 1, ids: Sequence[str] | None = None) -> Rows:
-    """Rows with ascending keys; tie ranks by `ids` where given."""
+    """Return rows with ascending keys, with tie ranks by `ids` if given."""
     ranks = None
     if ids is not None:
         ranks = np.empty(len(ids), np.uint32)
@@ -45,7 +45,7 @@ def rows_of(texts: Sequence[str], first_key: int = 1, ids: Sequence[str] | None 
 
 
 def view_of(leg: DenseLeg, rows: Rows, live: NDArray[np.bool_] | None = None, name: str = "s") -> SegmentView:
-    """A segment as one version of the index sees it."""
-    made = leg.build(rows)
+    """Return a segment as one version of the index presents it."""
+    segment = leg.build(rows)
     bitmap: Bitmap | None = None if live is None else pack(live)
-    return SegmentView(name, rows.keys, rows.tie_ranks, bitmap, made.arrays, made.meta)
+    return SegmentView(name, rows.keys, rows.tie_ranks, bitmap, segment.arrays, segment.meta)

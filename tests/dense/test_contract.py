@@ -1,4 +1,4 @@
-"""Every embedder of the family keeps the protocol's contract, over models made here: nothing is downloaded."""
+"""Every embedder of the package passes the contract, with models created here: nothing is downloaded."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ class TestWordLlama(EmbedderContract):
 
 @pytest.fixture(scope="module")
 def static_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model2vec model of a few words, saved by the package itself."""
+    """Return a model2vec model of a few words, saved by that package."""
     package = pytest.importorskip("model2vec", reason="an extra of this package")
     tokenizers = pytest.importorskip("tokenizers")
     words = ["[UNK]", "one", "another", "text", "a", "b", "ünïcödé"]
@@ -54,7 +54,7 @@ def test_missing_package(make: Any, module: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_model_that_fails(static_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a model raises becomes an EmbeddingError with its message."""
+    """An exception of the model becomes an EmbeddingError with its message."""
     embedder = Model2VecEmbedder(str(static_model))
 
     def fail(*args: object, **options: object) -> None:
@@ -66,7 +66,7 @@ def test_a_model_that_fails(static_model: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_open_package(static_model: Path) -> None:
-    """A package and a model are opened by name; another package is refused."""
+    """`open_package` opens a package and a model by name, and refuses another package."""
     assert open_package("model2vec", str(static_model)).fingerprint == f"model2vec/{static_model}/12"
     with pytest.raises(
         ArgumentError, match="package must be 'sentence-transformers' or 'model2vec', got 'x'"

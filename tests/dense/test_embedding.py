@@ -26,7 +26,7 @@ class DictCache:
 
 
 class Broken(HashEmbedder):
-    """Fails from some call on, or gives what it should not."""
+    """An embedder that fails after some calls, or returns invalid vectors."""
 
     def __init__(self, after: int = 0, gives: object = None) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Broken(HashEmbedder):
 
 @given(st.lists(st.text(max_size=5), max_size=60), st.integers(1, 20), st.integers(1, 4), st.booleans())
 def test_one_vector_per_text(texts: list[str], batch: int, threads: int, cached: bool) -> None:
-    """Batches, threads and a cache change nothing: text n has the vector that the embedder gives it."""
+    """With batches, threads and a cache, text n has the vector that the embedder returns for it."""
     embedder = HashEmbedder()
     cache = DictCache() if cached else None
     vectors = embed_texts(embedder, texts, cache=cache, batch_size=batch, threads=threads)
@@ -53,14 +53,14 @@ def test_one_vector_per_text(texts: list[str], batch: int, threads: int, cached:
 
 
 def test_equal_texts_are_embedded_once() -> None:
-    """A text that comes twice is embedded once, in batches of the size asked for."""
+    """A repeated text is embedded once, in batches of the requested size."""
     embedder = HashEmbedder()
     embed_texts(embedder, ["a", "b", "a", "c", "b"], batch_size=2, threads=1)
     assert embedder.calls == [2, 1]
 
 
 def test_cache_is_per_embedder() -> None:
-    """What one embedder made is not given to another."""
+    """A vector of one embedder is not returned for another."""
     cache = DictCache()
     embed_texts(HashEmbedder(seed="x"), ["a"], cache=cache)
     other = HashEmbedder(seed="y")
@@ -71,7 +71,7 @@ def test_cache_is_per_embedder() -> None:
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_resumes(threads: int) -> None:
-    """Batches that were done before a failure are not done again."""
+    """Batches that succeeded before a failure are not embedded again."""
     cache = DictCache()
     texts = [str(n) for n in range(10)]
     with pytest.raises(EmbeddingError, match="no answer"):
@@ -84,7 +84,7 @@ def test_resumes(threads: int) -> None:
 
 
 def test_the_embedders_own_batch_size_is_the_unit() -> None:
-    """As many texts as a service takes at once are kept at once."""
+    """Vectors are stored in units of the embedder's batch size."""
     embedder = HashEmbedder()
     embedder.batch_size = 3  # type: ignore[attr-defined]
     DenseLeg(embedder, threads=1).build(rows_of([str(n) for n in range(7)]))
@@ -92,14 +92,14 @@ def test_the_embedders_own_batch_size_is_the_unit() -> None:
 
 
 def test_progress() -> None:
-    """Progress counts distinct texts, the cached among them."""
-    told: list[tuple[int, int]] = []
+    """Progress counts distinct texts, including cached ones."""
+    reports: list[tuple[int, int]] = []
     cache = DictCache()
     embed_texts(HashEmbedder(), ["a"], cache=cache)
     embed_texts(
-        HashEmbedder(), list("aabcd"), cache=cache, batch_size=2, progress=lambda *args: told.append(args)
+        HashEmbedder(), list("aabcd"), cache=cache, batch_size=2, progress=lambda *args: reports.append(args)
     )
-    assert told == [(3, 4), (4, 4)]
+    assert reports == [(3, 4), (4, 4)]
 
 
 @pytest.mark.parametrize(
@@ -114,15 +114,15 @@ def test_progress() -> None:
         (["a", "b"], "vectors of numbers"),
     ],
 )
-def test_what_is_no_vector(gives: object, message: str) -> None:
-    """An embedder that gives something else than one finite vector per text is named."""
+def test_invalid_vectors_are_refused(gives: object, message: str) -> None:
+    """An embedder that does not return one finite vector per text raises an error that names it."""
     with pytest.raises(EmbeddingError, match=message) as caught:
         embed_texts(Broken(gives=gives), ["a", "b"])
     assert "hash/16/" in str(caught.value)
 
 
 def test_lengths_differ() -> None:
-    """Vectors of two lengths are refused, such as those of a cache that another model filled."""
+    """Vectors of two lengths raise an error, for example from a cache that another model filled."""
     cache = DictCache()
     cache.put("hash/16/", {text_hash("a"): np.zeros(8, np.float32).tobytes()})
     with pytest.raises(
@@ -134,7 +134,7 @@ def test_lengths_differ() -> None:
 
 
 def test_unit() -> None:
-    """Rows have length 1; zeros stay zeros."""
+    """Rows are scaled to length 1; zero rows stay zero."""
     assert unit(np.array([[3, 4], [0, 0]], np.float32)).tolist() == [
         [np.float32(0.6), np.float32(0.8)],
         [0, 0],
@@ -143,13 +143,13 @@ def test_unit() -> None:
 
 @pytest.mark.parametrize("scale", [1e-38, 1e-30, 1e-20, 1e19, 1e30, 1e37])
 def test_unit_of_very_long_and_short_vectors(scale: float) -> None:
-    """Every finite vector but zero has a direction."""
+    """Every finite vector except zero has a direction."""
     rows = np.array([[3 * scale, 4 * scale], [3, 4], [0, 0]], np.float32)
     assert unit(rows) == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8], [0, 0]]), rel=1e-6)
 
 
 def test_check_embedder() -> None:
-    """Equal fingerprints pass; others are both named, with the command that mends it."""
+    """Equal fingerprints pass; different ones raise an error with both and the remedy."""
     check_embedder("a", "a")
     with pytest.raises(EmbedderMismatchError, match=r"'old'.*'new'.*sleuth index --re-embed") as caught:
         check_embedder("old", "new", path="/index")
@@ -157,7 +157,7 @@ def test_check_embedder() -> None:
 
 
 def test_texts_of_rows() -> None:
-    """A row's texts are joined in the order of the leg's fields; absent and empty ones leave nothing."""
+    """The texts of a row are joined in the order of the leg's fields; absent and empty ones are skipped."""
     rows = Rows(
         np.arange(2), None, {"text": ["body", "rest"], "title": ["head", ""], "path": ["p", "p"]}, (), ()
     )
@@ -166,7 +166,7 @@ def test_texts_of_rows() -> None:
 
 
 def test_fingerprint_of_the_leg() -> None:
-    """Another embedder or other fields are another fingerprint."""
+    """Another embedder or other fields change the fingerprint."""
     legs = [
         DenseLeg(HashEmbedder()),
         DenseLeg(HashEmbedder(seed="2")),
@@ -176,16 +176,16 @@ def test_fingerprint_of_the_leg() -> None:
 
 
 def test_build_keeps_unit_vectors() -> None:
-    """A segment's vectors have length 1 up to half precision."""
-    made = DenseLeg(HashEmbedder(100)).build(rows_of(["a", "b", ""]))
-    lengths = np.linalg.norm(made.arrays["vectors"].astype(np.float32), axis=1)
+    """The vectors of a segment have length 1, up to half precision."""
+    segment = DenseLeg(HashEmbedder(100)).build(rows_of(["a", "b", ""]))
+    lengths = np.linalg.norm(segment.arrays["vectors"].astype(np.float32), axis=1)
     assert np.allclose(lengths, [1, 1, 0], atol=1e-3)
-    assert made.meta["embedder"] == "hash/100/"
-    assert made.meta["dimension"] == 100
+    assert segment.meta["embedder"] == "hash/100/"
+    assert segment.meta["dimension"] == 100
 
 
 @pytest.mark.parametrize("bad", [{"fields": []}, {"batch_size": 0}, {"threads": 0}])
 def test_settings_of_the_leg(bad: dict[str, int]) -> None:
-    """Settings that make no sense are refused."""
+    """Invalid settings raise an error."""
     with pytest.raises(ArgumentError, match=f"{next(iter(bad))}"):
         DenseLeg(HashEmbedder(), **bad)  # type: ignore[arg-type]

@@ -34,15 +34,15 @@ def item(name: str, score: float | None, text: str) -> RetrievedItem:
 
 
 def slow_match(query: str, text: str) -> float:
-    """The same from the definition, token by token."""
+    """Compute the match from the definition, token by token."""
     vocabulary, table, _ = load_model()
-    asked = vocabulary.encode(query.encode()).tolist()
+    query_tokens = vocabulary.encode(query.encode()).tolist()
     read = vocabulary.encode(text.encode()).tolist()
-    if not asked or not read:
+    if not query_tokens or not read:
         return 0.0
     rows = table.astype(np.float32)
     total = weights = 0.0
-    for token in asked:
+    for token in query_tokens:
         length = float(np.linalg.norm(rows[token]))
         near = [
             float(rows[token] @ rows[other]) / (length * float(np.linalg.norm(rows[other]))) for other in read
@@ -55,7 +55,7 @@ def slow_match(query: str, text: str) -> float:
 @settings(max_examples=25, deadline=None)
 @given(TEXTS, st.lists(TEXTS, max_size=4))
 def test_match_equals_its_definition(query: str, texts: list[str]) -> None:
-    """The match is the weighted mean of the best cosines, token by token."""
+    """The match is the weighted mean of the best cosine of each token."""
     expected = [slow_match(query, text) for text in texts]
     assert np.allclose(late.match(query, texts), expected, atol=1e-5)
 
@@ -67,7 +67,7 @@ def test_match_equals_its_definition(query: str, texts: list[str]) -> None:
     st.integers(0, 1000),
 )
 def test_kept_tokens_match_as_texts_do(query: str, segments: list[list[tuple[str, bool]]], seed: int) -> None:
-    """Rows match by the tokens kept in their segments as their texts do, before a merge and after it."""
+    """Rows match equally by the tokens stored in segments and by their texts, before and after a merge."""
     leg, views, first = DenseLeg(WordLlamaEmbedder()), [], 1
     texts: dict[int, str] = {}
     for number, rows in enumerate(segments):
@@ -78,31 +78,31 @@ def test_kept_tokens_match_as_texts_do(query: str, segments: list[list[tuple[str
     merged = leg.merge(views)
     keys = np.array(list(texts), np.int64)
     whole = SegmentView("m", keys, None, None, merged.arrays, merged.meta)
-    wanted = np.random.default_rng(seed).permutation(keys)
-    expected = late.match(query, [texts[key] for key in wanted.tolist()])
+    shuffled = np.random.default_rng(seed).permutation(keys)
+    expected = late.match(query, [texts[key] for key in shuffled.tolist()])
     for searcher in (DenseSearcher(leg, views), DenseSearcher(leg, [whole])):
-        found = searcher.match(query, wanted)
-        assert found is not None
-        assert np.allclose(found, expected, atol=1e-6)
+        matches = searcher.match(query, shuffled)
+        assert matches is not None
+        assert np.allclose(matches, expected, atol=1e-6)
 
 
 def test_only_the_first_tokens_count() -> None:
-    """A text matches by its first tokens only."""
+    """Only the first tokens of a text are matched."""
     values = late.match("puppy", ["puppy " + "dog " * MOST_TOKENS, "dog " * MOST_TOKENS + "puppy"])
     assert values[0] == pytest.approx(1, abs=1e-6)
     assert values[1] < 0.999
 
 
 def test_a_long_query_is_matched_whole() -> None:
-    """A query of more than 64 distinct tokens is matched as one of few."""
+    """A query of more than 64 distinct tokens is matched completely."""
     query = " ".join(map(chr, range(33, 127)))
     assert len(set(load_model().vocabulary.encode(query.encode()).tolist())) > 64
     texts = [query, "dog", query[100:], "number " + query[:20]]
     assert late.match(query, texts) == pytest.approx([slow_match(query, text) for text in texts], abs=1e-5)
 
 
-def test_rows_whose_tokens_are_not_kept() -> None:
-    """There is no match for a row that no segment holds, nor over another embedder."""
+def test_rows_without_tokens_have_no_match() -> None:
+    """A row of no segment, or of another embedder, has no match."""
     leg = DenseLeg(WordLlamaEmbedder())
     view = view_of(leg, rows_of(["a dog", "a puppy"]))
     assert DenseSearcher(leg, [view]).match("dog", np.array([1, 3])) is None
@@ -113,7 +113,7 @@ def test_rows_whose_tokens_are_not_kept() -> None:
 
 
 def test_a_text_matches_itself() -> None:
-    """A text that holds all tokens of the query has 1, one of other words less, an empty one 0."""
+    """A text with all tokens of the query scores 1, one with other words less, an empty one 0."""
     values = late.match("small dogs", ["small dogs run", "tiny puppies", "interest rates", ""])
     assert math.isclose(values[0], 1, abs_tol=1e-5)
     assert values[0] > values[1] > values[2]
@@ -121,17 +121,17 @@ def test_a_text_matches_itself() -> None:
 
 
 def test_best_match_gains_most() -> None:
-    """The best match gains `weight` of the best score, the worst nothing, and hits below `depth` keep theirs."""
+    """The best match gains `weight` of the best score, the worst nothing, and hits below `depth` keep their scores."""
     items = [item("a", 1.0, "interest rates"), item("b", 0.9, "small dogs"), item("c", 0.8, "small dogs")]
-    found = TokenReranker(weight=0.5, depth=2).rerank("small dogs", items)
-    assert [(it.id, it.score) for it in found] == [("b", pytest.approx(1.4)), ("a", 1.0), ("c", 0.8)]
-    told = found[0].explanation
-    assert told is not None
-    assert told.facts["gain"] == pytest.approx(0.5)
+    reranked = TokenReranker(weight=0.5, depth=2).rerank("small dogs", items)
+    assert [(it.id, it.score) for it in reranked] == [("b", pytest.approx(1.4)), ("a", 1.0), ("c", 0.8)]
+    explanation = reranked[0].explanation
+    assert explanation is not None
+    assert explanation.facts["gain"] == pytest.approx(0.5)
 
 
 def test_nothing_to_compare() -> None:
-    """Without a query or with one hit the scores stay; an item without a score has 0."""
+    """Without a query or with one hit, scores are unchanged; an item without a score gets 0."""
     assert [it.score for it in TokenReranker().rerank("", [item("a", 1.0, "x"), item("b", 0.5, "y")])] == [
         1.0,
         0.5,
@@ -141,6 +141,6 @@ def test_nothing_to_compare() -> None:
 
 @pytest.mark.parametrize("wrong", [{"weight": -1}, {"weight": float("nan")}, {"depth": 0}, {"depth": 1.5}])
 def test_wrong_settings(wrong: dict[str, int]) -> None:
-    """Settings that make no sense are refused by name."""
+    """Invalid settings raise an error with their name."""
     with pytest.raises(ArgumentError, match=f"{next(iter(wrong))} must be"):
         TokenReranker(**wrong)

@@ -17,7 +17,7 @@ DIMENSIONS = st.sampled_from([1, 7, 16, 64, 100, 256, 300])
 def index(
     seed: int, sizes: list[int], dimension: int, dead: float = 0.0
 ) -> tuple[DenseLeg, list[SegmentView]]:
-    """Segments over few distinct texts, so that scores tie within and across them."""
+    """Generate segments over few distinct texts, so that scores tie within and across them."""
     rng = np.random.default_rng(seed)
     leg = DenseLeg(HashEmbedder(dimension))
     segments, first = [], 1
@@ -32,16 +32,16 @@ def index(
 def exhaustive(
     searcher: DenseSearcher, query: str, segments: list[SegmentView], masks: list[NDArray[np.bool_] | None]
 ) -> list[tuple[int, float]]:
-    """Every row that may answer, by score, then by key."""
-    found: list[tuple[float, int]] = []
+    """Return every live, allowed row by score, then by key."""
+    scored: list[tuple[float, int]] = []
     vector = searcher.embed(query)
     for view, mask in zip(segments, masks, strict=True):
         live = np.ones(len(view), bool) if view.live is None else unpack(view.live, len(view))
         allowed = live if mask is None else live & mask
         for row in np.flatnonzero(allowed):
             score = codes.dots(view.arrays["vectors"][row : row + 1].view(np.uint16), vector)[0]
-            found.append((-float(score), int(view.keys[row])))
-    return [(key, -score) for score, key in sorted(found)]
+            scored.append((-float(score), int(view.keys[row])))
+    return [(key, -score) for score, key in sorted(scored)]
 
 
 @settings(deadline=None, max_examples=60)
@@ -55,7 +55,7 @@ def exhaustive(
 def test_equals_the_exhaustive_ranking(
     seed: int, sizes: list[int], dimension: int, k: int, rates: tuple[float, float | None]
 ) -> None:
-    """Few rows: the hits are those of the exhaustive ranking of live, allowed rows, ties by id, for every k."""
+    """With few rows, the hits equal the exhaustive ranking of live, allowed rows, ties by id, for every k."""
     dead, keep = rates
     leg, segments = index(seed, sizes, dimension, dead)
     searcher = DenseSearcher(leg, segments)
@@ -74,7 +74,7 @@ def test_equals_the_exhaustive_ranking(
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 1000), DIMENSIONS, st.sampled_from([None, 0.02, 0.5]))
 def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | None) -> None:
-    """Many rows: every hit has its exact score, in exact order, and a depth of all rows gives the exact ranking."""
+    """With many rows, every hit has its exact score and rank; a depth of all rows gives the exact ranking."""
     leg, segments = index(seed, [300, 0, 70, 130], dimension, dead=0.1)
     searcher = DenseSearcher(leg, segments)
     rng = np.random.default_rng(seed)
@@ -87,10 +87,10 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
         sure = searcher.search("q", 3, allowed=allowed)
     assert set(zip(sure.keys.tolist(), sure.scores.tolist(), strict=True)) <= set(expected)
     hits = searcher.search("q", 20, allowed=allowed, depth=30)
-    found = list(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True))
-    assert set(found) <= set(expected)
-    assert found == sorted(found, key=lambda hit: (-hit[1], hit[0]))
-    assert len(found) == min(20, len(expected))
+    ranked = list(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True))
+    assert set(ranked) <= set(expected)
+    assert ranked == sorted(ranked, key=lambda hit: (-hit[1], hit[0]))
+    assert len(ranked) == min(20, len(expected))
     parts = [
         (
             v.arrays["codes"],
@@ -118,7 +118,7 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
     st.sampled_from([1, 5, 1500]),
 )
 def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth: int, distinct: int) -> None:
-    """The kernel's estimates are those of the formula in every width, and it keeps the best of them, equal or not."""
+    """The kernel's estimates equal the formula in every width, and it keeps the best, including ties."""
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((n, dimension)).astype(np.float16)[rng.integers(0, min(n, distinct), n)]
     query = rng.standard_normal(dimension).astype(np.float32)
@@ -153,38 +153,40 @@ def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth:
 @pytest.mark.parametrize("dimension", [8, 48, 256])
 @pytest.mark.parametrize("structure", ["none", "clusters"])
 def test_recall(dimension: int, structure: str) -> None:
-    """Of 20,000 rows the first ten are found nearly always, filtered or not, even where nothing is near the query."""
+    """Of 20,000 rows the first ten are found nearly always, with and without a filter, even if no row is near the
+    query.
+    """
     rng = np.random.default_rng(5)
     leg = DenseLeg(HashEmbedder(dimension))
     vectors = rng.standard_normal((20_000, dimension)) + rng.standard_normal(dimension)
     if structure == "clusters":
         vectors += 2 * rng.standard_normal((100, dimension))[rng.integers(0, 100, 20_000)]
-    made = leg.pack((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16))
+    segment = leg.pack((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16))
     bounds = [0, 15_000, 19_000, 20_000]
     segments = []
     for first, end in pairwise(bounds):
-        part = leg.pack(made.arrays["vectors"][first:end])
+        part = leg.pack(segment.arrays["vectors"][first:end])
         segments.append(SegmentView(f"s{first}", np.arange(first, end), None, None, part.arrays, part.meta))
     searcher = DenseSearcher(leg, segments)
-    found = filtered = 0
+    hit_count = filtered = 0
     for row in range(20):
         query = rng.standard_normal(dimension).astype(np.float32)
         if structure == "clusters":
             query += 3 * vectors[row].astype(np.float32)
-        exact = codes.dots(made.arrays["vectors"].view(np.uint16), query / np.linalg.norm(query))
-        found += len(set(np.argsort(-exact)[:10]) & set(searcher.search(query).keys))
+        exact = codes.dots(segment.arrays["vectors"].view(np.uint16), query / np.linalg.norm(query))
+        hit_count += len(set(np.argsort(-exact)[:10]) & set(searcher.search(query).keys))
         mask = rng.random(20_000) < 0.3
         best = np.argsort(-np.where(mask, exact, -2))[:10]
         allowed = [pack(mask[first:end]) for first, end in pairwise(bounds)]
         filtered += len(set(best) & set(searcher.search(query, allowed=allowed).keys))
-    assert found >= 197
+    assert hit_count >= 197
     assert filtered >= 197
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 1000), st.lists(st.integers(0, 60), min_size=1, max_size=4), st.integers(0, 50))
 def test_layout_is_irrelevant(seed: int, sizes: list[int], k: int) -> None:
-    """Merged segments give the same hits with the same scores as the segments did, without the rows that are gone."""
+    """A merged segment gives the same hits and scores as its sources, without deleted rows."""
     leg, segments = index(seed, sizes, 32, dead=0.3)
     before = DenseSearcher(leg, segments).search("q", k)
     merged = leg.merge(segments)
@@ -197,7 +199,7 @@ def test_layout_is_irrelevant(seed: int, sizes: list[int], k: int) -> None:
 
 
 def test_merge_equals_build() -> None:
-    """Merging the segments of rows gives the arrays that building all rows at once gives."""
+    """Merging segments gives the same arrays as building all rows at once."""
     leg = DenseLeg(HashEmbedder(70))
     texts = [f"t{n}" for n in range(200)]
     parts = [view_of(leg, rows_of(texts[:90])), view_of(leg, rows_of(texts[90:], 91))]
@@ -207,7 +209,7 @@ def test_merge_equals_build() -> None:
 
 
 def test_ties_by_id() -> None:
-    """Equal scores come by id, within a segment by its tie ranks and across segments by the names given."""
+    """Equal scores are ordered by id: by tie ranks within a segment, by names across segments."""
     leg = DenseLeg(HashEmbedder())
     names = {1: "d", 2: "a", 3: "c", 4: "b"}
     first = view_of(leg, rows_of(["same", "same"], 1, ["d", "a"]))
@@ -226,7 +228,7 @@ def test_k_is_monotone(seed: int, k: int) -> None:
 
 
 def test_scores_and_vectors_of_keys() -> None:
-    """Scores of keys equal those of the search; unknown keys have 0."""
+    """Scores of keys equal those of the search; unknown keys score 0."""
     leg, segments = index(3, [50, 60], 48)
     searcher = DenseSearcher(leg, segments)
     hits = searcher.search("q", 40)
@@ -248,7 +250,7 @@ def test_explain() -> None:
 
 
 def test_nothing_to_find() -> None:
-    """An empty index, an empty query and a k of 0 find nothing, and raise nothing."""
+    """An empty index, an empty query and k = 0 give no hits and no error."""
     leg, segments = index(1, [20], 16)
     searcher = DenseSearcher(leg, segments)
     assert len(searcher.search("", 5)) == 0
@@ -259,7 +261,7 @@ def test_nothing_to_find() -> None:
 
 
 def test_empty_passages_are_found_last() -> None:
-    """A passage that the embedder knows nothing of scores 0."""
+    """A passage with a zero vector scores 0."""
     leg = DenseLeg(HashEmbedder())
     hits = DenseSearcher(leg, [view_of(leg, rows_of(["", "word"]))]).search("word", 2)
     assert hits.keys.tolist() == [2, 1]
@@ -267,7 +269,7 @@ def test_empty_passages_are_found_last() -> None:
 
 
 def test_another_embedder() -> None:
-    """A segment made with one embedder refuses another, naming both and what to do."""
+    """A segment of another embedder raises an error with both names and the remedy."""
     _, segments = index(1, [5], 16)
     other = DenseLeg(HashEmbedder(16, "other"))
     with pytest.raises(EmbedderMismatchError, match=r"'hash/16/'.*'hash/16/other'.*sleuth index --re-embed"):
@@ -277,7 +279,7 @@ def test_another_embedder() -> None:
 
 
 def test_wrong_query() -> None:
-    """A query of another length, or one that is not finite, is refused."""
+    """A query vector of another length, or with NaN or infinity, raises an error."""
     leg, segments = index(1, [5], 16)
     searcher = DenseSearcher(leg, segments)
     with pytest.raises(EmbeddingError, match="a query must have 16 dimensions"):
@@ -288,14 +290,14 @@ def test_wrong_query() -> None:
 
 @pytest.mark.parametrize("bad", [-1, 1.5, True])
 def test_wrong_k(bad: int) -> None:
-    """A k that is no count is refused by name and value."""
+    """An invalid k raises an error with name and value."""
     leg, segments = index(1, [5], 16)
     with pytest.raises(ArgumentError, match=f"k must be an int of 0 or more, got {bad!r}"):
         DenseSearcher(leg, segments).search("q", bad)
 
 
 def test_wrong_mask() -> None:
-    """A bitmap of another length is refused."""
+    """A bitmap of another length raises an error."""
     leg, segments = index(1, [100], 16)
     with pytest.raises(ArgumentError, match="allowed must hold 2 words for 100 rows, got 1"):
         DenseSearcher(leg, segments).search("q", allowed=[np.zeros(1, np.uint64)])
@@ -303,7 +305,7 @@ def test_wrong_mask() -> None:
 
 @pytest.mark.parametrize("columns", [1, 16])
 def test_halves_are_widened_exactly(columns: int) -> None:
-    """Every finite half has the float that numpy gives it, in every loop over them."""
+    """Every finite half converts to the same float as in numpy, in every loop."""
     bits = np.arange(1 << 16, dtype=np.uint16)
     finite = bits[np.isfinite(bits.view(np.float16))]
     rows = np.zeros((len(finite), columns), np.uint16)
@@ -315,7 +317,9 @@ def test_halves_are_widened_exactly(columns: int) -> None:
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 1000), DIMENSIONS)
 def test_scores_are_summed_in_one_order(seed: int, dimension: int) -> None:
-    """A score is the sum of sixteen sums, added in pairs, to the last bit: on every machine and for every dimension."""
+    """A score is the sum of sixteen sums, added in pairs, equal to the last bit on every machine and for every
+    dimension.
+    """
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((20, dimension)).astype(np.float16)
     query = rng.standard_normal(dimension).astype(np.float32)
@@ -329,7 +333,7 @@ def test_scores_are_summed_in_one_order(seed: int, dimension: int) -> None:
 
 
 def test_equal_rows_stay() -> None:
-    """Where more rows are equal than are scored exactly, as many as are asked for are found all the same."""
+    """If more rows are equal than are scored exactly, the requested number is still returned."""
     leg = DenseLeg(HashEmbedder(16))
     segment = view_of(leg, rows_of(["same"] * 3000))
     hits = DenseSearcher(leg, [segment]).search("same", 20, depth=100)

@@ -44,13 +44,13 @@ def vocabulary() -> Vocabulary:
 @settings(max_examples=300, deadline=None)
 @given(text=TEXTS)
 def test_tokens_are_those_of_tokenizers(text: str, oracle: object, vocabulary: Vocabulary) -> None:
-    """Any text has the tokens that Hugging Face tokenizers gives it."""
+    """The tokens of any text equal those of Hugging Face tokenizers."""
     expected = oracle.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]
     assert vocabulary.encode(text.encode()).tolist() == expected
 
 
 def test_every_token_of_the_vocabulary(oracle: object, vocabulary: Vocabulary) -> None:
-    """Every token of the vocabulary, as a text, is cut as tokenizers cuts it."""
+    """Every token of the vocabulary, as a text, is tokenized as by Hugging Face tokenizers."""
     tokens = read_vocabulary(wordllama_folder / VOCABULARY)[3:]
     texts = [token.decode().replace("\u2581", " ") for token in tokens]
     expected = oracle.encode_batch(texts, add_special_tokens=False)  # type: ignore[attr-defined]
@@ -58,13 +58,13 @@ def test_every_token_of_the_vocabulary(oracle: object, vocabulary: Vocabulary) -
 
 
 def test_long_words(oracle: object, vocabulary: Vocabulary) -> None:
-    """A text without spaces is one word, however long."""
+    """A text without spaces is one word of any length."""
     text = "".join(chr(97 + (n * n) % 26) for n in range(20_000)) + "a" * 20_000
     assert vocabulary.encode(text.encode()).tolist() == oracle.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]
 
 
 def test_vectors_are_those_of_wordllama() -> None:
-    """The vectors equal those of WordLlama itself, normalised."""
+    """The vectors equal the normalised vectors of WordLlama."""
     texts = [
         "The quick brown fox",
         "x",
@@ -87,7 +87,7 @@ def test_vectors_are_those_of_wordllama() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=8))
 def test_queries_equal_documents(texts: list[str]) -> None:
-    """Equal texts get equal vectors, bit for bit, alone or among others; all are finite, of length 1 or 0."""
+    """Equal texts have bit-identical vectors, alone or in a batch; all are finite, of length 1 or 0."""
     embedder = WordLlamaEmbedder()
     vectors = embedder.embed_documents(texts)
     assert vectors.shape == (len(texts), 256)
@@ -101,12 +101,12 @@ def test_queries_equal_documents(texts: list[str]) -> None:
 
 
 def test_lone_surrogates() -> None:
-    """A lone surrogate is no reason to fail."""
+    """A text with a lone surrogate is embedded."""
     assert np.isfinite(WordLlamaEmbedder().embed_query("\ud800 text")).all()
 
 
 def test_wordllama_is_not_imported() -> None:
-    """Embedding imports neither wordllama nor tokenizers, and leaves logging as it was."""
+    """Embedding imports neither wordllama nor tokenizers, and does not change logging."""
     script = (
         "import logging, sys; from sleuth.dense.wordllama import WordLlamaEmbedder;"
         "WordLlamaEmbedder().embed_query('x');"
@@ -116,14 +116,14 @@ def test_wordllama_is_not_imported() -> None:
 
 
 def test_meaning() -> None:
-    """A text is nearer to one of like meaning than to another."""
+    """A text is nearer to one of similar meaning than to another."""
     vectors = WordLlamaEmbedder().embed_documents(["a small dog", "the tiny puppy", "interest rates rise"])
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"vocab": {"a": 1}}', '{"vocab": nothing}'])
 def test_damaged_vocabulary(tmp_path: Path, text: str) -> None:
-    """A file without a vocabulary in order of id is named."""
+    """A file without a vocabulary in order of id raises an error with its name."""
     path = tmp_path / "v.json"
     path.write_text(text)
     with pytest.raises(LoadError, match=r"v\.json: .*vocabulary"):
@@ -131,7 +131,7 @@ def test_damaged_vocabulary(tmp_path: Path, text: str) -> None:
 
 
 def test_damaged_table(tmp_path: Path) -> None:
-    """A table that is cut short or of another type is named."""
+    """A truncated table, or one of another type, raises an error with its name."""
     path = tmp_path / "t.safetensors"
     path.write_bytes((1 << 40).to_bytes(8, "little"))
     with pytest.raises(LoadError, match="its header is longer than the file"):

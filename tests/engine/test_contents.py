@@ -37,7 +37,7 @@ def listed(engine: Engine, **options: Any) -> list[str]:
     "filter", [None, "lang:de", "lang!=de", "tags:a", "year>2020", "author.name:Ann", "draft:true", "year:*"]
 )
 def test_counts_listings_and_deletions_agree_with_the_truth_table(engine: Engine, filter: str | None) -> None:
-    """`count`, `list_documents` and `delete` choose the documents that match, those without text included."""
+    """`count`, `list_documents` and `delete` select exactly the matching documents, including those without text."""
     from sleuth.filters import as_filter
 
     expected = sorted(
@@ -60,8 +60,8 @@ def test_count_counts_passages_too(engine: Engine) -> None:
     assert engine.count("source:empty.md") == Count(1, 0)
 
 
-def test_deleting_needs_to_say_what(engine: Engine) -> None:
-    """Neither ids nor a filter, or a filter with a key that no document has, deletes nothing."""
+def test_deleting_needs_ids_or_a_filter(engine: Engine) -> None:
+    """Without ids and filter, or with a filter on an unknown key, nothing is deleted."""
     with pytest.raises(ArgumentError, match="ids or filter must say which documents, got neither"):
         engine.delete()
     with pytest.raises(FilterError, match="no document has the metadata key 'lnag'; did you mean 'lang'\\?"):
@@ -71,7 +71,7 @@ def test_deleting_needs_to_say_what(engine: Engine) -> None:
 
 
 def test_pages_follow_each_other(engine: Engine) -> None:
-    """Pages hold every document once, also where documents go in between."""
+    """Pages contain every document once, even if documents are deleted in between."""
     first = engine.list_documents(limit=2)
     assert [document.id for document in first.documents] == ["cats.md", "eimer.md"]
     assert first.after == "eimer.md"
@@ -84,7 +84,7 @@ def test_pages_follow_each_other(engine: Engine) -> None:
 
 
 def test_facets_count_documents(engine: Engine) -> None:
-    """Facets count documents, not passages: of all, of those that match a filter, of those that hold a word."""
+    """Facets count documents, not passages, with and without a filter or a query."""
     assert engine.facets(["lang", "tags", "nothing"]) == {
         "lang": [Facet("en", 2), Facet("de", 1)],
         "tags": [Facet("a", 2), Facet("b", 1)],
@@ -104,7 +104,7 @@ def test_facets_count_documents(engine: Engine) -> None:
 
 
 def test_facets_of_several_segments_and_deleted_documents(engine: Engine) -> None:
-    """Values are added up over segments; deleted documents do not count, and True is not 1."""
+    """Values are added over segments; deleted documents do not count, and True is not 1."""
     engine.add([Document("More tokens.", {"source": "more.md", "lang": "en", "draft": 1})])
     engine.delete(["cats.md"])
     assert engine.facets(["lang", "draft"]) == {
@@ -114,7 +114,7 @@ def test_facets_of_several_segments_and_deleted_documents(engine: Engine) -> Non
 
 
 def test_keys_have_types(engine: Engine) -> None:
-    """Metadata keys come with the JSON types of their values and the number of documents that have them."""
+    """Metadata keys are listed with the JSON types of their values and the number of their documents."""
     keys = {key.name: key for key in engine.metadata_keys()}
     assert keys["year"] == MetadataKey("year", ("integer", "number"), 2)
     assert keys["lang"] == MetadataKey("lang", ("string",), 3)
@@ -126,7 +126,7 @@ def test_keys_have_types(engine: Engine) -> None:
 
 
 def test_metadata_is_updated_alone(engine: Engine) -> None:
-    """An update changes, adds and removes keys; text, passages and lines stay, and the title is searched."""
+    """An update changes, adds and removes keys; text, passages and lines stay, and the new title is searchable."""
     before = engine.get("cats.md")
     assert engine.update({"draft": None, "status": "new", "title": "Felines"}, ["cats.md", "none"]) == [
         "cats.md"
@@ -163,13 +163,13 @@ def test_an_updated_document_counts_as_changed(engine: Engine) -> None:
     ],
 )
 def test_changes_that_cannot_be_made(engine: Engine, changes: Any, message: str) -> None:
-    """Keys of the engine and values that JSON cannot hold are refused by name."""
+    """Reserved keys and values that JSON cannot represent raise an error with the key."""
     with pytest.raises(ArgumentError, match=message):
         engine.update(changes, ["limits.md"])
 
 
 def test_unknown_keys_are_noted(engine: Engine) -> None:
-    """A search with a key that no document has says so, with the nearest one."""
+    """A filter with an unknown key adds a note with the nearest key."""
     ranking = engine.retrieve("tokens", filter="lnag:en")
     assert (len(ranking), ranking.notes) == (
         0,
@@ -192,13 +192,13 @@ def test_async_twins(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_cancelling_ends_an_add(engine: Engine) -> None:
-    """A cancelled `aadd` takes no further document and lets go of the index."""
-    begun, taken = Event(), list[int]()
+    """A cancelled `aadd` reads no further document and releases the index."""
+    begun, consumed = Event(), list[int]()
 
     def endless() -> Iterator[Document]:
         while True:
-            taken.append(len(taken))
-            yield Document(f"Document {len(taken)}.", {"source": f"{len(taken)}.md"})
+            consumed.append(len(consumed))
+            yield Document(f"Document {len(consumed)}.", {"source": f"{len(consumed)}.md"})
             begun.set()
 
     async def main() -> None:
@@ -210,6 +210,6 @@ def test_cancelling_ends_an_add(engine: Engine) -> None:
 
     asyncio.run(main())
     engine.add([Document("Later.", {"source": "later.md"})], timeout=10)
-    number = len(taken)
+    number = len(consumed)
     engine.add([Document("Later still.", {"source": "still.md"})])
-    assert len(taken) == number
+    assert len(consumed) == number

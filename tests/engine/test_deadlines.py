@@ -1,4 +1,4 @@
-"""Searches end at their deadline and when their caller is cancelled."""
+"""Searches stop at their deadline and when their caller is cancelled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sleuth.remote import Cancellation, context_of
 
 
 class Slow:
-    """An embedder whose queries wait until they are released."""
+    """An embedder whose queries block until they are released."""
 
     fingerprint = "slow"
 
@@ -45,7 +45,7 @@ def engine(tmp_path: Path, slow: Slow) -> Iterator[Engine]:
 
 
 def test_a_late_leg_is_abandoned(engine: Engine) -> None:
-    """The words answer while the embedder is still waited for; the report says so."""
+    """The lexical leg answers while the embedder blocks, and the report says so."""
     ranking = engine.retrieve("tokens", deadline=2.0)
     assert [item.id for item in ranking] == ["limits.md#0"]
     assert [(part.name, part.status, part.error) for part in ranking.failures] == [
@@ -54,7 +54,7 @@ def test_a_late_leg_is_abandoned(engine: Engine) -> None:
 
 
 def test_no_answer_in_time_is_an_error(engine: Engine) -> None:
-    """With the late leg alone there is nothing to rank."""
+    """If the only leg is late, RetrievalError is raised."""
     with pytest.raises(RetrievalError, match=r"no part answered: dense: no answer within 0\.2 s"):
         engine.retrieve("tokens", legs=["dense"], deadline=0.2)
 
@@ -67,7 +67,7 @@ def test_deadlines_are_seconds(engine: Engine, deadline: object) -> None:
 
 
 def test_a_cancelled_search_goes_no_further(engine: Engine, slow: Slow) -> None:
-    """Once its caller is cancelled, a search ends at its next step."""
+    """A search of a cancelled caller stops at its next step."""
     cancellation = Cancellation()
 
     def cancelled_retrieve() -> None:

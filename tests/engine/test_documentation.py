@@ -1,4 +1,4 @@
-"""What docs/documents.md and docs/search.md show is what happens."""
+"""The examples of docs/documents.md and docs/search.md print what they show."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.mark.parametrize("guide", ["documents.md", "search.md"])
 def test_the_guides_are_true(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every example, run in an empty folder, prints what the guide says."""
+    """Every example prints what the guide shows, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     assert doctest.testfile(str(DOCS / guide), module_relative=False).failed == 0

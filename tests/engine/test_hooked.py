@@ -56,7 +56,7 @@ def sleuth(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_no_way_in_goes_around_a_permission_filter(engine: Engine, folder: Path, tmp_path: Path) -> None:
-    """`retrieve`, `aretrieve`, `search`, sources, views and `sleuth search` show what the plugin lets through."""
+    """`retrieve`, `aretrieve`, `search`, sources, views and `sleuth search` return only what the plugin allows."""
     assert len(engine.unhooked.retrieve("tokens")) == 2
     (folder / "permission.py").write_text(PERMISSION)
     with Engine.open(engine.path) as opened, opened.scoped("source:*md*") as view:
@@ -75,7 +75,7 @@ def test_no_way_in_goes_around_a_permission_filter(engine: Engine, folder: Path,
 
 
 def test_options_and_reports_pass_through(engine: Engine) -> None:
-    """With a plugin, a search takes the same options and tells the same notes and errors."""
+    """With a plugin, a search takes the same options and returns the same notes and errors."""
     engine.hooks.on(RETRIEVE, lambda result, *args, rag2f: None, plugin="idle")
     explained = engine.retrieve("tokens", filter="secret:true", explain=True, legs=["lexical"], deadline=10)
     assert [item.id for item in explained] == ["board.md#0"]
@@ -123,9 +123,9 @@ def test_a_plugin_that_fails_to_start_is_told(engine: Engine, folder: Path, tmp_
         listed = sleuth("plugins", *path, cwd=tmp_path)
         assert listed.returncode == 1
         assert "RuntimeError: no licence" in listed.stdout
-    told = sleuth("doctor", *index, cwd=tmp_path)
-    assert told.returncode == 1
-    assert "RuntimeError: no licence" in told.stdout
+    output = sleuth("doctor", *index, cwd=tmp_path)
+    assert output.returncode == 1
+    assert "RuntimeError: no licence" in output.stdout
     for command in ("search", "ask"):
         warned = sleuth(command, "tokens", *index, cwd=tmp_path)
         assert "sleuth: the plugin licensed failed: RuntimeError: no licence" in warned.stderr

@@ -208,15 +208,15 @@ def test_all_sources_at_a_shell(place: Path, tmp_path: Path) -> None:
             "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
             "AWS_ENDPOINT_URL": aws.url,
         }  # fmt: skip
-        asked = ("--in", "docs", "--in", "code", "--in", "web", "--in", f"kb:{KB}")
-        done = run(place, "search", *asked, "-k", "20", "--json", "order ledger", **environment)
+        options = ("--in", "docs", "--in", "code", "--in", "web", "--in", f"kb:{KB}")
+        done = run(place, "search", *options, "-k", "20", "--json", "order ledger", **environment)
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)
         kinds = {item["metadata"]["source_type"] for item in answer["items"]}
         assert kinds == {"docs", "code", "web", f"kb:{KB}"}
-        told = run(place, "ask", *asked, "what goes to the ledger?", **environment)
-        assert told.returncode == 0, told.stderr
-        assert "https://a.org/x" in told.stdout
+        output = run(place, "ask", *options, "what goes to the ledger?", **environment)
+        assert output.returncode == 0, output.stderr
+        assert "https://a.org/x" in output.stdout
     done = run(place, "search", "--in", "code", "--in", "web", "ledger", "-k", "3", TAVILY_API_KEY="")
     assert done.returncode == 0
     assert "shop/ledger.py:" in done.stdout

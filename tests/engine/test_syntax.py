@@ -119,16 +119,16 @@ def test_the_least_score_compares_queries(engine: Engine) -> None:
 
 def test_a_reranker_orders_anew(engine: Engine) -> None:
     """It is given the best passages, which filters and conditions let through, and decides the order before the cut."""
-    given: list[str] = []
+    texts: list[str] = []
 
     class Reversed:
         def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
-            given.extend(item.id for item in items)
+            texts.extend(item.id for item in items)
             return list(items)[::-1]
 
     plain = [item.id for item in engine.retrieve("token bucket", filter="source!=refill.md")]
     (first,) = engine.retrieve("token bucket", k=1, filter="source!=refill.md", rerank=Reversed())
-    assert given == plain
+    assert texts == plain
     assert first.id == plain[-1]
     with pytest.raises(
         ArgumentError, match="rerank must be a Reranker, the name of a cross-encoder or None, got 3"

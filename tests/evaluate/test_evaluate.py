@@ -107,11 +107,11 @@ def test_a_document_has_the_score_of_its_best_passage() -> None:
 def test_the_order_of_a_ranking_is_judged() -> None:
     """Documents that tie are judged in the order in which they were found, whatever their ids."""
     tied = [RetrievedItem(id=f"{id}#0", text="", score=0.7) for id in ("a", "c", "b")]
-    found = best_passages(Ranking(tied), 3)
-    assert score({"q": found}, {"q": {"a": 1}}, ["RR"]).means["RR"] == 1
-    assert score({"q": found}, {"q": {"b": 1}}, ["RR"]).means["RR"] == pytest.approx(1 / 3)
-    assert found["a"] == 0.7
-    assert list(found.values()) == pytest.approx([0.7] * 3)
+    passages = best_passages(Ranking(tied), 3)
+    assert score({"q": passages}, {"q": {"a": 1}}, ["RR"]).means["RR"] == 1
+    assert score({"q": passages}, {"q": {"b": 1}}, ["RR"]).means["RR"] == pytest.approx(1 / 3)
+    assert passages["a"] == 0.7
+    assert list(passages.values()) == pytest.approx([0.7] * 3)
 
 
 def test_randomisation_agrees_with_all_sign_changes() -> None:
@@ -130,8 +130,8 @@ def test_comparison_counts_queries() -> None:
     qrels = {"q1": {"d": 1}, "q2": {"d": 1}}
     one = score({"q1": {"d": 1.0}, "q2": {"x": 1.0}}, qrels, ["RR"])
     two = score({"q1": {"d": 1.0}, "q2": {"d": 1.0}}, qrels, ["RR"])
-    (found,) = compare(one, two)
-    assert (found.first, found.second, found.better, found.worse) == (0.5, 1.0, 1, 0)
+    (comparison,) = compare(one, two)
+    assert (comparison.first, comparison.second, comparison.better, comparison.worse) == (0.5, 1.0, 1, 0)
     with pytest.raises(EvaluationError, match="same queries"):
         compare(one, score({}, {"q1": {"d": 1}}, ["RR"]))
 
@@ -156,8 +156,8 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
         "--json",
         cwd=tmp_path,
     )
-    told = json.loads(again.stdout)
-    assert told["comparisons"][0]["first"] == told["comparisons"][0]["second"]
+    report = json.loads(again.stdout)
+    assert report["comparisons"][0]["first"] == report["comparisons"][0]["second"]
     assert (tmp_path / "p.png").stat().st_size > 5_000
     assert sleuth("eval", str(tmp_path / "nowhere"), cwd=tmp_path).returncode == 1
 
@@ -295,15 +295,15 @@ def test_an_index_of_the_folder_is_left_alone(folder: Path) -> None:
 
 def test_what_is_judged_is_what_is_shown(folder: Path) -> None:
     """A run of 100 documents asks for the pool of the default fusion: it begins as the ranking for any smaller k."""
-    asked: list[int] = []
+    limits: list[int] = []
 
     class Counting:
         def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
-            asked.append(k)
+            limits.append(k)
             return Ranking(())
 
     make_run(Counting(), {"q1": "cats"})
-    assert asked == [Fusion().pool]
+    assert limits == [Fusion().pool]
 
 
 def test_figures_are_shown_before_a_run_is_written(folder: Path) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 def free_descriptors(number: int) -> Iterator[None]:
     """Let this process open about `number` files more: the limit is on their numbers, and high ones may be taken."""
     gc.collect()  # a file that is closed during the test would be one more than the limit allows
-    taken = {int(file.name) for file in Path("/dev/fd").iterdir()}
-    free = (descriptor for descriptor in count() if descriptor not in taken)
+    used = {int(file.name) for file in Path("/dev/fd").iterdir()}
+    free = (descriptor for descriptor in count() if descriptor not in used)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (next(islice(free, number, None)), hard))
     try:

@@ -48,19 +48,19 @@ def test_kill(tmp_path: Path) -> None:
     root, index = tmp_path / "root", tmp_path / "index"
     root.mkdir()
     rng = random.Random(7)
-    told: set[str] = set()
+    acknowledged: set[str] = set()
     for _ in range(4):
         command = [sys.executable, "-c", CODER, str(index), str(root)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
             assert process.stdout
-            told.add(process.stdout.readline().strip())
+            acknowledged.add(process.stdout.readline().strip())
             time.sleep(rng.random() / 2)
             process.kill()
-            told |= {line.strip() for line in process.stdout.readlines() if line.endswith("\n")}
+            acknowledged |= {line.strip() for line in process.stdout.readlines() if line.endswith("\n")}
         with open_code(index) as storage:
             (repository,) = storage.repositories()
             completed = {info.id for info in storage.snapshots(repository.id) if info.status == "completed"}
-            assert told <= completed
+            assert acknowledged <= completed
         assert [fault for fault in faults(index) if "a crash left it" not in fault] == []
     with open_code(index) as storage:
         index_path(storage, root)
@@ -99,13 +99,13 @@ def answers(path: Path) -> list[tuple[str, str]]:
 def use(path: Path) -> tuple[list[tuple[str, str]] | None, list[str]]:
     """What is answered (None for an error of Sleuth's), and what a full check finds."""
     try:
-        found = faults(path)
+        findings = faults(path)
     except StoreError as error:
-        found = [str(error)]
+        findings = [str(error)]
     try:
-        return answers(path), found
+        return answers(path), findings
     except (StoreError, CodeError, ValueError):
-        return None, found
+        return None, findings
 
 
 @pytest.mark.parametrize("damage", [flip, truncate, zero, extend])
@@ -124,8 +124,8 @@ def test_damage(
         file = rng.choice(sorted(path.glob(kind)))
         before = file.read_bytes()
         file.write_bytes(damage(before, rng))
-        _, found = use(path)
-        if not found:
+        _, findings = use(path)
+        if not findings:
             assert kind == "code.db", f"{file.name}: not found"
             assert use(path)[0] in (whole, None)
         try:
@@ -152,7 +152,7 @@ def test_full_disk(tmp_path: Path) -> None:
         pytest.skip("mounting a small disk needs root")
     try:
         (disk / "ballast").write_bytes(b"\1" * (1 << 20))
-        told: list[str] = []
+        acknowledged: list[str] = []
         failures = 0
         rng = random.Random(3)
         for n in range(400):
@@ -160,19 +160,19 @@ def test_full_disk(tmp_path: Path) -> None:
             (root / f"m{n}.py").write_text("\n".join(f"{name} = '{name}'" for name in names))
             try:
                 with open_code(disk / "index", create=True) as storage:
-                    told.append(index_path(storage, root, workers=1).snapshot)
+                    acknowledged.append(index_path(storage, root, workers=1).snapshot)
             except StoreError as error:
                 assert "full" in str(error) or "space" in str(error), error
                 failures += 1
                 if failures == 3:
                     break
-        assert told
+        assert acknowledged
         assert failures == 3
         os.truncate(disk / "ballast", 0)
         with open_code(disk / "index") as storage:
             (repository,) = storage.repositories()
             completed = {info.id for info in storage.snapshots(repository.id) if info.status == "completed"}
-            assert completed.issuperset(told)
+            assert completed.issuperset(acknowledged)
             shutil.rmtree(root)
             root.mkdir()
             (root / "a.py").write_text("a = 1\n")

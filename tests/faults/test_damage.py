@@ -20,7 +20,7 @@ ROUNDS = 12
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index with files and inline segments, tombstones, metadata and vectors."""
+    """Return an index with files and inline segments, tombstones, metadata and vectors."""
     path = tmp_path_factory.mktemp("sound") / "index"
     with Store.open(path, create=True, settings={"analyzer": "plain"}) as store:
         store.attach([SumsLeg("sums"), SumsLeg("other")])
@@ -67,22 +67,24 @@ def extend(data: bytes, rng: random.Random) -> bytes:
 
 
 def outcome(path: Path) -> tuple[dict[str, str] | None, list[str], list[str]]:
-    """What the index answers (None for a typed error), what opening told, and what a full check found."""
+    """Return the answers of the index (None for a typed error), the repairs at opening, and the findings of a full
+    check.
+    """
     try:
         store = Store.open(path)
     except StoreError as error:
         return None, [], [str(error)]
     with store:
-        found = faults(store)
+        findings = faults(store)
         try:
-            told = [repair.why for repair in store.attach([SumsLeg("sums"), SumsLeg("other")])]
-            told += [repair.why for repair in store.repair()] if found else []
+            repairs = [repair.why for repair in store.attach([SumsLeg("sums"), SumsLeg("other")])]
+            repairs += [repair.why for repair in store.repair()] if findings else []
             with store.reader() as snapshot:
                 texts = contents(snapshot)
                 assert contents(snapshot, "other") == texts
         except (StoreError, AssertionError) as error:
-            return None, [], [*found, *([str(error)] if isinstance(error, StoreError) else [])]
-    return texts, told, found
+            return None, [], [*findings, *([str(error)] if isinstance(error, StoreError) else [])]
+    return texts, repairs, findings
 
 
 @pytest.mark.parametrize("damage", [flip, truncate, zero, extend])
@@ -90,7 +92,7 @@ def outcome(path: Path) -> tuple[dict[str, str] | None, list[str], list[str]]:
 def test_damage(
     sound: Path, tmp_path: Path, damage: Callable[[bytes, random.Random], bytes], kind: str
 ) -> None:
-    """Whatever is damaged, a full check finds it; where it does not, the bytes meant nothing and answers stay."""
+    """A full check finds any damage, unless it changed no meaning; then the answers are equal."""
     rng = random.Random(f"{damage.__name__} {kind}")
     whole, _, none = outcome(sound)
     assert whole and not none
@@ -103,8 +105,8 @@ def test_damage(
         after = damage(before, rng)
         file.write_bytes(after)
         if after != before:
-            texts, _, found = outcome(path)
-            if not found:
+            texts, _, findings = outcome(path)
+            if not findings:
                 missed += 1
                 assert kind == "record.sqlite", f"{file.name}: not found"
                 assert texts == whole, "a wrong answer, in silence"
@@ -118,38 +120,38 @@ def test_damage(
 
 @pytest.mark.parametrize("kind", ["segments/*", "segments", "record.sqlite"])
 def test_removal(sound: Path, tmp_path: Path, kind: str) -> None:
-    """A file or folder that is gone is found; segments are rebuilt, a record is not made anew."""
+    """A missing file or folder is found; segments are rebuilt, a record is not created again."""
     path = tmp_path / "index"
     shutil.copytree(sound, path)
     victim = sorted(path.glob(kind))[0]
     shutil.rmtree(victim) if victim.is_dir() else victim.unlink()
-    texts, told, found = outcome(path)
-    assert found
+    texts, repairs, findings = outcome(path)
+    assert findings
     if kind != "record.sqlite":
         assert texts is not None
         assert len(texts) == 901
-        assert told
+        assert repairs
         assert outcome(path)[1:] == ([], [])
 
 
 def test_swapped_segments(sound: Path, tmp_path: Path) -> None:
-    """Two segment files that changed places are noticed on opening, and rebuilt."""
+    """Two swapped segment files are found at opening, and rebuilt."""
     path = tmp_path / "index"
     shutil.copytree(sound, path)
     one, two = sorted((path / "segments").iterdir())
     first, second = one.read_bytes(), two.read_bytes()
     one.write_bytes(second)
     two.write_bytes(first)
-    texts, told, found = outcome(path)
-    assert len(found) >= 2
-    assert len(told) == 2
+    texts, repairs, findings = outcome(path)
+    assert len(findings) >= 2
+    assert len(repairs) == 2
     assert texts is not None
     assert outcome(path)[1:] == ([], [])
 
 
 @pytest.mark.parametrize("file", ["writer.lock", "writer.queue", "record.sqlite-shm"])
 def test_files_that_hold_nothing(sound: Path, tmp_path: Path, file: str) -> None:
-    """Locks and SQLite's shared memory may go: they are made anew."""
+    """Missing locks and shared memory of SQLite are created again."""
     path = tmp_path / "index"
     shutil.copytree(sound, path)
     (path / file).unlink(missing_ok=True)
@@ -161,7 +163,7 @@ def test_files_that_hold_nothing(sound: Path, tmp_path: Path, file: str) -> None
 
 
 def test_a_damaged_array_is_mended_by_repair(sound: Path, tmp_path: Path) -> None:
-    """Damage inside an array, which opening does not read, is found by a full check and mended by `repair`."""
+    """Damage inside an array, which opening does not read, is found by a full check and fixed by `repair`."""
     path = tmp_path / "index"
     shutil.copytree(sound, path)
     file = sorted((path / "segments").glob("sums*"))[0]

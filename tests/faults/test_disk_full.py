@@ -1,4 +1,4 @@
-"""R5: a full disk is a typed error, loses nothing that was acknowledged, and is over when there is space again."""
+"""R5: a full disk raises a typed error, loses nothing acknowledged, and writing continues when space is free."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.faults.proof import prove
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 14 MB."""
+    """Mount a disk of 14 MB."""
     mount = tmp_path / "disk"
     mount.mkdir()
-    made = subprocess.run(
+    result = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=14m", "tmpfs", mount], capture_output=True, check=False
     )
-    if made.returncode:
+    if result.returncode:
         pytest.skip("mounting a small disk needs root")
     yield mount
     subprocess.run(["umount", mount], check=True)
@@ -31,7 +31,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("filler", [0, 1 << 20, (1 << 20) + 300_000])
 def test_disk_full(small_disk: Path, filler: int) -> None:
-    """Batches are added until the disk is full, several times; when space is freed everything acknowledged is there."""
+    """After the disk was full several times and space is free again, everything acknowledged is there."""
     path = small_disk / "index"
     ballast = small_disk / "ballast"
     ballast.write_bytes(b"\1" * (5 << 20))

@@ -1,4 +1,4 @@
-"""An index that came with somebody else's files destroys nothing outside of it, whatever command opens it."""
+"""An index among somebody else's files destroys nothing outside of it, whatever command opens it."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ FOLDERS = (DOCUMENTS.segments, CODE.segments)
 
 
 def sleuth(*arguments: str) -> Result:
-    """A command, in this process."""
+    """Run a command in this process."""
     register(list(arguments))
     return CliRunner().invoke(app, list(arguments))
 
 
 def told(result: Result) -> str:
-    """All that a command says, its failure included."""
+    """Return all output of a command, including its failure."""
     return "".join(f"{result.output}{result.exception}".split())
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a document, a source file, and an index of both whose segments are files."""
+    """Return a folder with a document, a source file, and an index of both whose segments are files."""
     home = tmp_path_factory.mktemp("sound")
     (home / "guide.md").write_text("Tokens are refilled every second.\n")
     (home / "limits.py").write_text("def refill(tokens):\n    return tokens + 1\n")
@@ -76,7 +76,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def home(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, in which commands run."""
+    """Return a copy of the folder, in which commands run."""
     shutil.copytree(sound, tmp_path / "home", symlinks=True)
     monkeypatch.chdir(tmp_path / "home")
     monkeypatch.delenv("SLEUTH_INDEX", raising=False)
@@ -85,7 +85,7 @@ def home(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """Files that are nobody's business: a folder of them, one that is named as a segment, and a single one."""
+    """Return files outside of the index: a folder of them, one named as a segment, and a single one."""
     folder = tmp_path / "outside"
     (folder / "files").mkdir(parents=True)
     for name in ("letter.txt", "lexical-1-1-0123456789ab.seg", "lexical-1-1-0123456789ab.tmp"):
@@ -95,12 +95,12 @@ def outside(tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The files below a folder."""
+    """Return the files below a folder."""
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def replace(path: Path, kind: str, outside: Path) -> None:
-    """Put something else in the place of a part of the index."""
+    """Replace a part of the index by something else."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
@@ -121,7 +121,7 @@ def replace(path: Path, kind: str, outside: Path) -> None:
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_part_that_is_a_link(command: str, part: str, home: Path, outside: Path) -> None:
-    """Every command refuses the index, names the part, and leaves alone what it leads to."""
+    """Every command refuses an index with a link in it, names the part, and does not touch the link's target."""
     before = contents(outside)
     replace(home / ".sleuth" / part, "link", outside)
     result = sleuth(*COMMANDS[command])
@@ -133,7 +133,9 @@ def test_a_part_that_is_a_link(command: str, part: str, home: Path, outside: Pat
 @pytest.mark.parametrize("kind", ["dangling link", "pipe", "other"])
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_something_else(part: str, kind: str, home: Path, outside: Path) -> None:
-    """Links to nothing, pipes, and folders in the place of files are refused as well: none is waited for or made."""
+    """Dangling links, pipes, and folders in the place of files are refused without waiting for or
+    creating anything.
+    """
     before = contents(outside)
     replace(home / ".sleuth" / part, kind, outside)
     for command in ("index", "search", "code index", "code search"):
@@ -146,7 +148,7 @@ def test_a_part_that_is_something_else(part: str, kind: str, home: Path, outside
 @pytest.mark.parametrize("part", FOLDERS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_segment_that_is_a_link(command: str, part: str, home: Path, outside: Path) -> None:
-    """A link in the place of a segment is not followed, and what it names stays."""
+    """A link in the place of a segment is not followed, and its target stays."""
     for path in sorted((home / ".sleuth" / part).iterdir()):
         (outside / path.name).write_bytes(path.read_bytes())
         replace(path, "none", outside)
@@ -163,7 +165,7 @@ def test_a_segment_that_is_a_link(command: str, part: str, home: Path, outside: 
 @pytest.mark.parametrize("part", FOLDERS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_files_that_sleuth_did_not_write(command: str, part: str, home: Path) -> None:
-    """Other files in a folder of segments stay, whether their name or their beginning is that of a segment."""
+    """Foreign files in the segments folder stay, even with the name or the first bytes of a segment."""
     folder = home / ".sleuth" / part
     (folder / "letter.txt").write_text("precious")
     (folder / "letter.seg").write_bytes(segments.MAGIC + b"precious")
@@ -178,7 +180,7 @@ def test_files_that_sleuth_did_not_write(command: str, part: str, home: Path) ->
 
 
 def test_reading_deletes_nothing(home: Path) -> None:
-    """What a crash left is swept by the next write, and not by a search, a status or a check."""
+    """Leftovers of a crash are removed by the next write, not by a search, a status or a check."""
     left = home / ".sleuth" / "segments" / "lexical-1-1-0123456789ab.tmp"
     left.write_bytes(segments.MAGIC)
     for command in ("search", "ask", "show", "status", "doctor", "code search"):
@@ -189,7 +191,7 @@ def test_reading_deletes_nothing(home: Path) -> None:
 
 
 def test_mending_while_opening_deletes_nothing(home: Path) -> None:
-    """A search rebuilds a segment that is missing, and leaves everything else in the folder alone."""
+    """A search rebuilds a missing segment and changes nothing else in the folder."""
     folder = home / ".sleuth" / "segments"
     victim = min(folder.iterdir())
     victim.unlink()
@@ -201,7 +203,7 @@ def test_mending_while_opening_deletes_nothing(home: Path) -> None:
 
 
 def test_a_part_of_another_user(home: Path) -> None:
-    """A part that belongs to neither this user nor the one who made the index is refused."""
+    """A part that belongs to neither this user nor the index's creator is refused."""
     if os.geteuid():
         pytest.skip("giving a file away needs root")
     os.chown(home / ".sleuth" / "version", 4321, -1)
@@ -231,7 +233,7 @@ def _commit_split(home: Path) -> None:
 
 
 def _commit_in_a_worktree(home: Path) -> None:
-    """The index is that of a second worktree, where `.git` is a file."""
+    """Commit the index in a second worktree, where `.git` is a file."""
     shutil.move(home / ".sleuth", home.parent / "kept")
     _git("init", "-q")
     _git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one")
@@ -263,10 +265,10 @@ def _give_away(home: Path) -> None:
         (_give_away, "belongs to user 4321"),
     ],
 )
-def test_an_index_that_nobody_named(
+def test_an_index_that_was_not_named(
     origin: Callable[[Path], None], reason: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is found by itself, and may be somebody else's, is opened only where it is named."""
+    """An index that may be somebody else's is opened only if it is named."""
     origin(home)
     for command in ("index", "search", "doctor", "code search"):
         result = sleuth(*COMMANDS[command])
@@ -279,7 +281,7 @@ def test_an_index_that_nobody_named(
 
 
 def test_an_index_of_ones_own_in_a_repository(home: Path) -> None:
-    """One that git does not track opens without being named, whatever else git tracks."""
+    """An index that git does not track opens without being named, whatever else git tracks."""
     _git("init", "-q")
     (home / "more.sleuth").write_text("x")
     _git("add", "guide.md", "more.sleuth")
@@ -287,7 +289,7 @@ def test_an_index_of_ones_own_in_a_repository(home: Path) -> None:
 
 
 def test_only_the_owner_reads_an_index(home: Path) -> None:
-    """Whatever the mask of the process, folders have mode 0700 and files 0600."""
+    """With any umask, folders have mode 0700 and files 0600."""
     shutil.rmtree(home / ".sleuth")
     before = os.umask(0)
     try:

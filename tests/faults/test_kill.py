@@ -1,4 +1,4 @@
-"""R1: a process that is killed while it adds loses nothing that was acknowledged."""
+"""R1: a process that is killed while adding loses nothing that was acknowledged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ RUNS = int(os.environ.get("SLEUTH_RUNS", "10"))
 
 
 def test_kill_while_adding(tmp_path: Path) -> None:
-    """Over many kills of one index: acknowledged is present, batches are whole, legs agree, writing goes on."""
+    """After many kills of one index, acknowledged batches are present and complete, legs agree, and
+    writing continues.
+    """
     rng = random.Random(20)
     path = tmp_path / "index"
     added: set[int] = set()

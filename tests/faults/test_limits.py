@@ -1,4 +1,4 @@
-"""Limits of the system, and files that change while they are open, are errors of Sleuth's that lose nothing."""
+"""Limits of the system and files that change while they are open raise Sleuth errors and lose nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.store.words import SumsLeg, contents, faults, put
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An index whose segment is a file."""
+    """Return an index whose segment is a file."""
     monkeypatch.setattr(building, "INLINE_BYTES", 0)
     with Store.open(tmp_path / "index", create=True) as store:
         store.attach([SumsLeg()])
@@ -34,7 +34,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_too_many_open_files(path: Path) -> None:
-    """Opening, reading and writing fail with an error of the store; nothing is taken for damaged, and all is there."""
+    """Opening, reading and writing fail with a StoreError; nothing is reported as damaged or lost."""
     failures = 0
     for spare in range(40):
         try:
@@ -54,7 +54,7 @@ def test_too_many_open_files(path: Path) -> None:
 
 
 def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
-    """The next read says so, where reading the file's lost end would kill the process; opening again rebuilds it."""
+    """Reading a truncated segment raises an error instead of killing the process; opening again rebuilds it."""
     with Store.open(path) as store:
         store.attach([SumsLeg()])
         with store.reader() as snapshot:
@@ -70,7 +70,7 @@ def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
 
 
 def test_a_record_that_is_cut_off_under_a_reader(path: Path) -> None:
-    """The next read says so, where reading what SQLite has mapped of the lost end would kill the process."""
+    """Reading a truncated record that SQLite has mapped raises an error instead of killing the process."""
     with Store.open(path) as store:
         store.attach([SumsLeg()])
         with store.writer() as writer:
@@ -158,7 +158,7 @@ ODD_STATE = [
 
 @pytest.mark.parametrize("change", ODD_STATE)
 def test_odd_values_in_a_record(tmp_path: Path, change: Callable[[sqlite3.Connection], None]) -> None:
-    """Settings, state and manifest of any type and value open, or are refused by an error of Sleuth's."""
+    """An index with settings, state and manifest of any type and value opens or raises a Sleuth error."""
     path = tmp_path / "index"
     with Engine.open(path, create=True, embedder="") as engine:
         engine.add([Document("Tokens are refilled every second.", id="guide")])

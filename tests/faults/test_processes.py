@@ -20,7 +20,7 @@ LEAST = 4
 
 
 def write(path: str, name: str, seconds: float) -> None:
-    """Stamp all documents of this writer with one number after another, those of every writer in the same commit."""
+    """Write one number after another into the documents of this writer and the shared ones, each in one commit."""
     deadline = time.monotonic() + seconds
     count = 0
     with Store.open(path) as store:
@@ -37,7 +37,7 @@ def write(path: str, name: str, seconds: float) -> None:
 
 
 def read(path: str, seconds: float) -> None:
-    """Read until the time is up; any mixture of versions fails an assertion."""
+    """Read until the time is over; a mixture of versions fails an assertion."""
     deadline = time.monotonic() + seconds
     count, newest = 0, 0
     seen: dict[int, dict[str, str]] = {}
@@ -57,7 +57,7 @@ def read(path: str, seconds: float) -> None:
 
 
 def test_two_writers_and_four_readers(tmp_path: Path) -> None:
-    """Every snapshot is one version; writers take turns; the end is sound."""
+    """Every snapshot is one version, writers take turns, and the final index is sound."""
     path = tmp_path / "index"
     with Store.open(path, create=True) as store:
         store.attach(legs())

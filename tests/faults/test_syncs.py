@@ -1,4 +1,4 @@
-"""R3: what is referenced or acknowledged was synced before; R4: no lie after a failed call."""
+"""R3: what is referenced or acknowledged was synced before; R4: no false acknowledgement after a failed call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(STRACE is None, reason="strace is not installed"
 
 
 def trace(calls: str, path: Path, tmp_path: Path, *more: str, last: int = 6) -> tuple[list[str], list[str]]:
-    """Run the adder under strace; the calls that it made, and its output."""
+    """Run the adder under strace; return its system calls and its output."""
     log, adder = tmp_path / "trace", command(path, 0, last, 3)
     done = subprocess.run(
         [str(STRACE), "-f", "-y", "-o", str(log), "-e", f"trace={calls}", *more, *adder, "files", "unmerged"],
@@ -28,7 +28,7 @@ def trace(calls: str, path: Path, tmp_path: Path, *more: str, last: int = 6) -> 
 
 
 def joined(lines: list[str]) -> list[str]:
-    """Calls in order of their end, those that another thread interrupted in one piece."""
+    """Return calls in order of their end, with interrupted ones joined."""
     begun: dict[str, str] = {}
     whole = []
     for line in lines:
@@ -43,7 +43,9 @@ def joined(lines: list[str]) -> list[str]:
 
 
 def test_order_of_syncs(tmp_path: Path) -> None:
-    """Segment files are synced before they get their name, their folder before the commit, the log before the word."""
+    """Segment files are synced before they are renamed, their folder before the commit, the log before the
+    acknowledgement.
+    """
     path = tmp_path / "index"
     calls, output = trace("write,pwrite64,fsync,fdatasync,rename,renameat,renameat2", path, tmp_path)
     dirty: set[str] = set()
@@ -76,7 +78,7 @@ def test_order_of_syncs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("call", ["fsync,fdatasync", "pwrite64", "write", "rename", "ftruncate", "openat"])
 @pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
 def test_failing_calls(tmp_path: Path, call: str, error: str) -> None:
-    """Whichever call fails first: what is acknowledged is there, and the index opens and goes on."""
+    """Whichever call fails first, acknowledged data is there, and the index opens and is writable."""
     clean = tmp_path / "clean"
     calls, _ = trace(call, clean, tmp_path)
     ours = [i for i, line in enumerate(calls, 1) if str(clean) in line]

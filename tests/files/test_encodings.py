@@ -1,4 +1,4 @@
-"""Which text bytes are taken for."""
+"""Bytes are decoded to text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUSSIAN = "Быстрая бурая лиса перепрыгивает чер�
 
 @given(st.text())
 def test_utf8(text: str) -> None:
-    """Every UTF-8 text is read as what it is, with line feeds alone."""
+    """UTF-8 text is decoded unchanged, with line feeds as line ends."""
     data = text.encode()
     if not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\0" not in data:
         assert decode(data) == (text.replace("\r\n", "\n").replace("\r", "\n"), "utf-8")
@@ -23,14 +23,14 @@ def test_utf8(text: str) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 @pytest.mark.parametrize("text", [GERMAN, RUSSIAN, "漢字", ""])
 def test_byte_order_marks(encoding: str, text: str) -> None:
-    """A mark names the encoding, and is not part of the text."""
+    """A byte order mark determines the encoding and is not part of the text."""
     assert decode(text.encode(encoding)) == (text, encoding.removesuffix("-sig"))
     assert not is_binary(text.encode(encoding))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf16_without_a_mark(encoding: str) -> None:
-    """Latin text in UTF-16 is known by its NULs."""
+    """Latin text in UTF-16 is recognised by its NUL bytes."""
     data = GERMAN.encode(encoding)
     assert decode(data) == (GERMAN, encoding)
     assert not is_binary(data)
@@ -40,12 +40,12 @@ def test_utf16_without_a_mark(encoding: str) -> None:
     "data", [b"\0", b"\x7fELF\x02\x01\0\0\0", b"text\0text", bytes(range(256)) * 8, b"\0" * 100]
 )
 def test_binary(data: bytes) -> None:
-    """A NUL in bytes that are not wide text means binary."""
+    """A NUL byte in text that is not UTF-16 or UTF-32 means binary."""
     assert is_binary(data)
 
 
 def test_legacy_encodings_are_guessed() -> None:
-    """Text in the common one-byte encodings is read right, and says which it was."""
+    """Text in common one-byte encodings is decoded correctly, and its encoding is reported."""
     assert decode(GERMAN.encode("cp1252"))[0] == GERMAN
     text, encoding = decode(RUSSIAN.encode("cp1251"))
     assert text == RUSSIAN
@@ -81,7 +81,7 @@ SAMPLES = {
 @pytest.mark.parametrize("language", SAMPLES)
 @pytest.mark.parametrize("times", [1, 60])
 def test_languages(language: str, times: int) -> None:
-    """A sentence and a text of each language are read right without a word about their encoding."""
+    """A sentence and a text of each language are decoded correctly without a declaration."""
     encoding, text = SAMPLES[language]
     assert decode((text * times).encode(encoding))[0] == text * times
 
@@ -90,33 +90,33 @@ def test_languages(language: str, times: int) -> None:
     "text", ["café", "Le café était fermé. " * 60, "El niño", "Übermut", "Rødgrød med fløde", "São"]
 )
 def test_a_few_words_of_western_europe(text: str) -> None:
-    """One accent among ASCII is Western European, not Chinese and not UTF-16."""
+    """One accent among ASCII is Western European, not Chinese or UTF-16."""
     assert decode(text.encode("latin-1")) == (text, "cp1252")
 
 
 def test_a_damaged_sign_in_a_legacy_encoding() -> None:
-    """A byte that the encoding does not have costs one sign, not the encoding."""
+    """A byte that the encoding does not have is replaced, and the encoding stays."""
     encoding, text = SAMPLES["Polish"]
     data = (text * 9).encode(encoding)
     assert decode(data + b"\x98") == (text * 9 + "\ufffd", "cp1250 (damaged)")
 
 
 def test_declared_encoding_wins_over_a_guess() -> None:
-    """A page that declares its encoding is read in it, unless it is UTF-8 all the same."""
+    """A declared encoding is used unless the page is valid UTF-8."""
     assert decode("é".encode("koi8-r", "replace") + b"\xe9", "latin-1")[0] == "?é"
     assert decode("é".encode(), "latin-1") == ("é", "utf-8")
     assert decode(b"caf\xe9 " * 20, "no such encoding")[0] == "café " * 20
 
 
 def test_damaged_utf8_stays_utf8() -> None:
-    """One broken byte in a long text costs one sign, not the encoding."""
+    """One broken byte in a long text is replaced, and the encoding stays UTF-8."""
     data = GERMAN.encode() + b"\xff" + GERMAN.encode()
     assert decode(data) == (GERMAN + "\ufffd" + GERMAN, "utf-8 (damaged)")
 
 
 @given(st.binary())
 def test_everything_can_be_read(data: bytes) -> None:
-    """Any bytes give a text that is valid Unicode."""
+    """Any bytes are decoded to valid Unicode."""
     text, encoding = decode(data)
     text.encode()
     assert encoding
@@ -134,12 +134,12 @@ def test_everything_can_be_read(data: bytes) -> None:
     ],
 )
 def test_declared_encodings_mean_what_browsers_take_them_for(declared: str, written: str, text: str) -> None:
-    """Files that declare an old set hold signs of the larger one that took its place."""
+    """A declared encoding means what browsers decode it as, often a larger successor."""
     assert decode(text.encode(written), declared) == (text, written)
 
 
 def test_a_declared_encoding_that_its_successor_does_not_hold() -> None:
-    """Bytes that cp1252 leaves open are read as declared."""
+    """Bytes that cp1252 does not define are decoded as declared."""
     assert decode(b"caf\xe9 \x81", "latin1") == ("café \x81", "latin-1")
 
 
@@ -147,5 +147,5 @@ def test_a_declared_encoding_that_its_successor_does_not_hold() -> None:
     "label", ["utf-16", "UTF-16BE", "punycode", "unicode_escape", "utf-7", "replacement"]
 )
 def test_labels_that_no_browser_obeys(label: str) -> None:
-    """A page that can state UTF-16 in ASCII is not in it, and codecs that only Python knows are not asked for."""
+    """UTF-16 declared in ASCII and codecs that only Python has are ignored."""
     assert decode("Le café était fermé. ".encode("cp1252"), label) == ("Le café était fermé. ", "cp1252")

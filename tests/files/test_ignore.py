@@ -1,4 +1,4 @@
-"""Which files ignore files leave out: as git does it, and alike for documents and for code."""
+"""Ignore files exclude the same files as in git, for documents and for code."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ def write(root: Path, tree: Tree) -> None:
             continue
 
 
-def git(root: Path, *arguments: str, given: bytes = b"") -> list[str]:
+def git(root: Path, *arguments: str, stdin: bytes = b"") -> list[str]:
     command = ["git", "-c", "core.excludesFile=/dev/null", "-C", str(root), *arguments]
-    run = subprocess.run(command, input=given, capture_output=True, check=False)
+    run = subprocess.run(command, input=stdin, capture_output=True, check=False)
     assert run.returncode in (0, 1), run.stderr
     return run.stdout.decode().split("\0")[:-1]
 
 
 def documents(root: Path) -> set[str]:
-    """What is read of a folder as documents, hidden names too; without the files of rules themselves."""
+    """Return the paths that are read as documents, including hidden ones, without the ignore files."""
     entries = walk([root], ReadOptions(hidden=True))
-    found = {entry.source.removeprefix(f"{root}/") for entry in entries if isinstance(entry, FileEntry)}
-    return {path for path in found if not path.endswith("ignore")}
+    paths = {entry.source.removeprefix(f"{root}/") for entry in entries if isinstance(entry, FileEntry)}
+    return {path for path in paths if not path.endswith("ignore")}
 
 
 def code(source: FolderSource | WorktreeSource) -> set[str]:
@@ -82,7 +82,7 @@ def code(source: FolderSource | WorktreeSource) -> set[str]:
 def test_left_out_as_git_does(
     tmp_path_factory: pytest.TempPathFactory, files: list[str], top: str, nested: Tree, excluded: str
 ) -> None:
-    """Of generated trees, `.gitignore` files and `.git/info/exclude`, each path is left out where git says so."""
+    """In generated trees with `.gitignore` and `.git/info/exclude`, a path is excluded exactly if git excludes it."""
     need_git()
     root = tmp_path_factory.mktemp("repo")
     write(root, dict.fromkeys(files, "x"))
@@ -112,7 +112,7 @@ def test_left_out_as_git_does(
 def test_documents_and_code_agree(
     tmp_path_factory: pytest.TempPathFactory, files: list[str], top: str, ours: str, nested: Tree
 ) -> None:
-    """Documents, a folder of code and a worktree leave out the same by nested `.gitignore` and `.sleuthignore`."""
+    """Documents, a folder of code and a worktree exclude the same files by nested `.gitignore` and `.sleuthignore`."""
     need_git()
     root = tmp_path_factory.mktemp("tree")
     write(root, dict.fromkeys(files, "x"))
@@ -131,7 +131,9 @@ def test_documents_and_code_agree(
 
 
 def test_a_tracked_file_that_sleuthignore_leaves_out(tmp_path: Path) -> None:
-    """In a worktree `.sleuthignore` leaves out tracked files too, and the snapshot is then not called the commit."""
+    """In a worktree `.sleuthignore` excludes tracked files too, and the snapshot then does not have the
+    commit's id.
+    """
     need_git()
     git(tmp_path, "init", "-q")
     write(tmp_path, {"a.py": "a = 1\n", "made/b.py": "b = 1\n", ".gitignore": "made/\n"})
@@ -147,7 +149,7 @@ def test_a_tracked_file_that_sleuthignore_leaves_out(tmp_path: Path) -> None:
 
 
 def test_hostile_patterns_take_no_time(tmp_path: Path) -> None:
-    """Many stars do not multiply, and brackets that are not closed raise nothing."""
+    """Patterns with many stars do not take exponential time, and unclosed brackets raise no error."""
     lines = [
         "*a" * 60 + "b",
         "**/a/" * 60 + "b",
@@ -166,7 +168,7 @@ def test_hostile_patterns_take_no_time(tmp_path: Path) -> None:
 
 
 def test_rules_that_keep_git_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where git would compare a path with a pattern for ever, it is ended, and the files are listed without it."""
+    """If git takes too long to match a pattern, it is killed, and the files are listed without its rules."""
     need_git()
     monkeypatch.setattr("sleuth.code.repository.git._RULES_SECONDS", 1.0)
     deep = "/".join("a" * 40) + "/x.py"
@@ -181,7 +183,7 @@ def test_rules_that_keep_git_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_ignore_files_that_are_no_files(tmp_path: Path) -> None:
-    """A pipe, a link and a folder in the place of an ignore file are passed over, as git does."""
+    """A pipe, a link or a folder in the place of an ignore file is ignored, as in git."""
     write(tmp_path, {"a/x.md": "x", "b/x.md": "x", "c/x.md": "x", "rules": "*\n"})
     os.mkfifo(tmp_path / "a" / ".gitignore")
     (tmp_path / "b" / ".gitignore").symlink_to(tmp_path / "rules")
@@ -191,7 +193,7 @@ def test_ignore_files_that_are_no_files(tmp_path: Path) -> None:
 
 
 def test_an_ignore_file_of_many_patterns(tmp_path: Path) -> None:
-    """Of an ignore file that is too large the start is obeyed, and the run says so."""
+    """Only the start of an ignore file that is too large applies, and the run reports it."""
     write(tmp_path, {".gitignore": "*.log\n" + "#" * MAX_BYTES + "\n*.md\n", "a.log": "x", "b.md": "x"})
     assert documents(tmp_path) == {"b.md"}
     (skipped,) = [entry for entry in walk([tmp_path]) if isinstance(entry, Skipped)]
@@ -201,7 +203,9 @@ def test_an_ignore_file_of_many_patterns(tmp_path: Path) -> None:
 
 
 def test_rules_of_a_linked_worktree(tmp_path: Path) -> None:
-    """The exclude file of a repository holds in its linked worktrees; a `.git` file that leads nowhere does no harm."""
+    """The exclude file of a repository applies in its linked worktrees; a `.git` file that points
+    nowhere is harmless.
+    """
     (tmp_path / "repo" / ".git" / "worktrees" / "w").mkdir(parents=True)
     write(tmp_path / "repo" / ".git", {"info/exclude": "*.log\n", "worktrees/w/commondir": "../..\n"})
     write(tmp_path / "w", {".git": f"gitdir: {tmp_path}/repo/.git/worktrees/w\n", "a.log": "x", "b.md": "x"})

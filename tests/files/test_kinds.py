@@ -1,4 +1,4 @@
-"""What names and first lines of files say about them, to documents and to code."""
+"""The kind of a file follows from its name and first line, for documents and for code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sleuth.ingest.loaders import kind_of
     ],
 )
 def test_kind_of_a_name(name: str, kind: str) -> None:
-    """Whole names win over extensions, and case does not count."""
+    """A complete name wins over an extension, and case does not matter."""
     assert kind_of_name(name) == kind
 
 
@@ -36,19 +36,19 @@ def test_kind_of_a_name(name: str, kind: str) -> None:
     ],
 )
 def test_kind_of_a_first_line(head: bytes, kind: str) -> None:
-    """The interpreter names the kind, and only the first line counts."""
+    """The interpreter in the first line determines the kind."""
     assert kind_of_first_line(head) == kind
 
 
 def test_each_extension_has_one_kind() -> None:
-    """No extension and no file name stands under two kinds."""
+    """Each extension and each file name belongs to one kind."""
     for table in (EXTENSIONS, FILENAMES):
         names = [name for names in table.values() for name in names.split()]
         assert len(names) == len(set(names))
 
 
 def test_documents_and_code_agree() -> None:
-    """A file of a language is of a kind that this language names, and every kind that a language names exists."""
+    """A file of a language has a kind of that language, and every kind of a language exists."""
     for language in LANGUAGES.values():
         for kind in language.kinds or (language.name,):
             for extension in EXTENSIONS[kind].split():

@@ -1,4 +1,4 @@
-"""Filters for a hosted knowledge base: true for the same documents, or refused."""
+"""Filters for a hosted knowledge base match the same documents or are refused."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ def read(value: Any) -> Filter:
 
 
 def service(union: Any, row: Any) -> Any:
-    """What the service's model says of each member of RetrievalFilter, asked of one document's attributes."""
+    """Evaluate a RetrievalFilter on the attributes of one document, as the service documents it."""
     [(name, item)] = union.items()
     if name in ("andAll", "orAll"):
         assert len(item) >= 2, "the model's minimum"
         answers = [service(part, row) for part in item]
         return all(answers) if name == "andAll" else any(answers)
     assert set(item) == {"key", "value"}
-    is_there, held, value = item["key"] in row, row.get(item["key"]), item["value"]
+    is_there, stored_value, value = item["key"] in row, row.get(item["key"]), item["value"]
     if name == "notEquals":
         return not is_there or not service({"equals": item}, row)
     if name == "notIn":
         return is_there and not service({"in": item}, row)
-    return is_there and DOCUMENTED[name](held, value)
+    return is_there and DOCUMENTED[name](stored_value, value)
 
 
-def elements(held: Any) -> Any:
-    return held if isinstance(held, list) else [held]
+def elements(stored_value: Any) -> Any:
+    return stored_value if isinstance(stored_value, list) else [stored_value]
 
 
 def equal(one: Any, other: Any) -> Any:
@@ -53,9 +53,13 @@ def equal(one: Any, other: Any) -> Any:
 
 
 def number_in_order(compare: Any) -> Any:
-    def holds(held: Any, value: Any) -> Any:
+    def holds(stored_value: Any, value: Any) -> Any:
         assert match.kind(value) is float, "the service orders numbers"
-        return not isinstance(held, list) and match.kind(held) is float and compare(held, value)
+        return (
+            not isinstance(stored_value, list)
+            and match.kind(stored_value) is float
+            and compare(stored_value, value)
+        )
 
     return holds
 
@@ -78,7 +82,7 @@ DOCUMENTED = {
 @settings(max_examples=400)
 @given(filters(), metadata(nested=False))
 def test_the_service_finds_the_same_documents(tree: Any, row: Any) -> None:
-    """A translated filter is true for a document if and only if the filter is; otherwise it is refused."""
+    """A translated filter matches a document exactly if the filter does; otherwise it is refused."""
     try:
         union = to_bedrock(tree)
     except FilterError as error:
@@ -90,7 +94,7 @@ def test_the_service_finds_the_same_documents(tree: Any, row: Any) -> None:
 @settings(max_examples=200)
 @given(filters(), metadata(nested=False))
 def test_the_services_form_is_read(tree: Any, row: Any) -> None:
-    """A filter in the service's form is recognised and read as a tree that is true for the same documents."""
+    """A filter in the service's form is parsed to a tree that matches the same documents."""
     try:
         union = to_bedrock(tree)
     except FilterError:
@@ -100,7 +104,7 @@ def test_the_services_form_is_read(tree: Any, row: Any) -> None:
 
 
 def test_not_in_of_the_service_wants_the_key() -> None:
-    """The service documents notIn for documents that have the key, so it is read as exists and nin."""
+    """The service's notIn matches only documents with the key, so it is parsed as exists and nin."""
     tree = from_bedrock({"notIn": {"key": "a", "value": ["x"]}})
     assert to_text(tree) == "a:* a!=x,"
     assert not matches(tree, {})
@@ -140,7 +144,7 @@ def test_not_in_of_the_service_wants_the_key() -> None:
     ],
 )
 def test_translations(filter: Any, union: Any) -> None:
-    """Each operator has its member of the union."""
+    """Each operator is translated to its member of the union."""
     assert to_bedrock(read(filter)) == union
 
 
@@ -156,7 +160,7 @@ def test_translations(filter: Any, union: Any) -> None:
     ],
 )
 def test_what_the_service_cannot_say_is_refused(filter: Any, what: Any) -> None:
-    """The error names the operator and the key."""
+    """A filter without a translation raises an error with the operator and the key."""
     with pytest.raises(FilterError, match=what) as caught:
         to_bedrock(read(filter))
     assert caught.value.where == "a"
@@ -173,13 +177,13 @@ def test_what_the_service_cannot_say_is_refused(filter: Any, what: Any) -> None:
     ],
 )
 def test_malformed_filters_of_the_service_are_refused(union: Any, where: Any) -> None:
-    """A filter in the service's form is checked as the service would, with the path to the place."""
+    """A malformed filter in the service's form raises an error with the path to the place."""
     with pytest.raises(FilterError) as caught:
         as_filter(union)
     assert caught.value.where == where
 
 
 def test_other_dicts_are_not_taken_for_the_services() -> None:
-    """A metadata key that bears an operator's name is still a key."""
+    """A metadata key with the name of an operator is still a key."""
     assert as_filter({"equals": "x"}) == Compare("equals", "eq", "x")
     assert as_filter({"in": {"$gt": 1}}) == Compare("in", "gt", 1)

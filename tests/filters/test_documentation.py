@@ -1,4 +1,4 @@
-"""The guide says what the code does."""
+"""The examples and tables of docs/filters.md are true."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ GUIDE = Path(__file__).parents[2] / "docs" / "filters.md"
 
 
 def test_its_examples_run() -> None:
-    """Every example of the guide gives what is written under it."""
+    """Every example of the guide prints what stands below it."""
     result = doctest.testfile(str(GUIDE), module_relative=False)
     assert result.attempted > 10
     assert result.failed == 0
 
 
 def test_it_has_the_truth_table() -> None:
-    """The guide's truth table is the one beside the code, line for line."""
+    """The truth table of the guide equals the one in the code."""
     lines = [line for line in str(sleuth.filters.match.__doc__).splitlines() if line.startswith("|")]
     assert len(lines) == 12
     assert "\n".join(lines) in GUIDE.read_text("utf8")
 
 
 def test_it_names_every_operator_and_the_limit() -> None:
-    """Each operator of dicts stands in the guide, and so does the depth that is allowed."""
+    """The guide names each operator of dicts and the maximum depth."""
     text = GUIDE.read_text("utf8")
     assert [name for name in OPERATORS if f"`${name}`" not in text] == []
     assert f"deeper than {MAX_DEPTH}" in text

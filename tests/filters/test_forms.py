@@ -1,4 +1,4 @@
-"""Filters as dicts and as text: what is read, what is printed, what is refused and where."""
+"""Filters are parsed from dicts and text, and printed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ANY_COMPARISON = st.one_of(
 
 @given(st.one_of(filters(), filters(ANY_COMPARISON)))
 def test_text_round_trips(tree: Any) -> None:
-    """The printed text is read as exactly the tree, types of values included."""
+    """The printed text is parsed to the same tree, with the same types of values."""
     text = to_text(tree)
     assert from_text(text) == tree == as_filter(text)
     assert repr(from_text(text)) == repr(tree)
@@ -56,7 +56,7 @@ def test_text_round_trips(tree: Any) -> None:
 
 @given(st.one_of(filters(), filters(ANY_COMPARISON)))
 def test_dicts_round_trip(tree: Any) -> None:
-    """The printed dict is read as exactly the tree, through JSON too."""
+    """The printed dict is parsed to the same tree, also through JSON."""
     value = to_mongo(tree)
     assert from_mongo(value) == tree == as_filter(value)
     assert repr(as_filter(json.dumps(value))) == repr(tree)
@@ -64,7 +64,7 @@ def test_dicts_round_trip(tree: Any) -> None:
 
 @pytest.mark.parametrize("value", [None, {}, "", "  \n"])
 def test_nothing_is_no_filter(value: Any) -> None:
-    """None, an empty dict and a blank text are no filter."""
+    """None, an empty dict and a blank text mean no filter."""
     assert as_filter(value) is None
 
 
@@ -87,7 +87,7 @@ def test_nothing_is_no_filter(value: Any) -> None:
     ],
 )
 def test_dicts_are_read(value: Any, tree: Any) -> None:
-    """Keys and operators side by side are all demanded; a bare value means equality."""
+    """Keys and operators side by side must all match; a plain value means equality."""
     assert as_filter(value) == tree
 
 
@@ -126,7 +126,7 @@ def test_dicts_are_read(value: Any, tree: Any) -> None:
     ],
 )
 def test_text_is_read(text: Any, tree: Any) -> None:
-    """Each line of the grammar reads as its tree."""
+    """Each line of the grammar is parsed to its tree."""
     assert as_filter(text) == tree
     assert repr(as_filter(text)) == repr(tree)
 
@@ -171,7 +171,7 @@ def test_text_is_read(text: Any, tree: Any) -> None:
     ],
 )
 def test_errors_point_at_the_place(value: Any, where: Any, what: Any) -> None:
-    """What is wrong is said in words, and where it stands by path or column."""
+    """An error says what is wrong, and where by path or column."""
     with pytest.raises(FilterError, match=what) as caught:
         as_filter(value)
     assert caught.value.where == where
@@ -186,7 +186,7 @@ def deep_dict(levels: Any) -> Any:
 
 @pytest.mark.parametrize("levels", [MAX_DEPTH, 200, 100_000])
 def test_depth_is_limited_in_every_form(levels: Any) -> None:
-    """Nesting beyond the limit is refused, and no depth exhausts the stack."""
+    """Nesting beyond the limit raises an error at any depth, without a stack overflow."""
     for value in (
         deep_dict(levels),
         "-" * levels + "a:1",
@@ -198,14 +198,14 @@ def test_depth_is_limited_in_every_form(levels: Any) -> None:
 
 
 def test_depth_up_to_the_limit_is_read() -> None:
-    """A filter as deep as the limit is read from every form."""
+    """A filter with the maximum depth is parsed from every form."""
     tree = from_mongo(deep_dict(MAX_DEPTH - 1))
     assert as_filter(to_text(tree)) == tree
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: Any) -> None:
-    """No text does anything but become a filter or a FilterError with a column."""
+    """Any text is parsed to a filter or raises a FilterError with a column."""
     try:
         tree = as_filter(text)
     except FilterError:
@@ -215,7 +215,7 @@ def test_any_text_is_read_or_refused(text: Any) -> None:
 
 @given(st.text(alphabet='ab:,*"()[]{}-<>=! \\/1.OR\n', max_size=30))
 def test_any_text_of_the_grammar_is_read_or_refused(text: Any) -> None:
-    """The same for texts made of the grammar's own signs."""
+    """Any text of the grammar's characters is parsed or raises a FilterError."""
     try:
         tree = as_filter(text)
     except FilterError:
@@ -225,7 +225,7 @@ def test_any_text_of_the_grammar_is_read_or_refused(text: Any) -> None:
 
 @pytest.mark.parametrize("key", ["NOT-x", "OR-x", "AND-x", "OR-", "NOT-", "ORx", "-OR-x"])
 def test_keys_that_begin_like_a_keyword_round_trip(key: str) -> None:
-    """They are printed in quotes, wherever they stand."""
+    """Keys that begin with a keyword are printed in quotes."""
     test = Compare(key, "eq", 5)
     for tree in (test, Not(test), And((Compare("a", "eq", 1), test)), Or((Compare("a", "eq", 1), test))):
         assert from_text(to_text(tree)) == tree
@@ -235,6 +235,6 @@ def test_keys_that_begin_like_a_keyword_round_trip(key: str) -> None:
     "text", ["year:" + "1" * 5000, "year:-" + "1" * 5000, '{"year": ' + "1" * 5000 + "}"]
 )
 def test_integers_that_python_would_not_read_are_refused(text: str) -> None:
-    """Thousands of digits are told of, and not printed."""
+    """An integer of thousands of digits raises an error that does not print it."""
     with pytest.raises(FilterError, match=r"at most 64 bits, got one of 5,00\d digits"):
         as_filter(text)

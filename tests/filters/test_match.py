@@ -1,4 +1,4 @@
-"""The truth table, line by line."""
+"""Filters match rows by the truth table."""
 
 from __future__ import annotations
 
@@ -58,37 +58,37 @@ ALL = set(ROWS)
     ],
 )
 def test_truth_table(filter: Any, expected: Any) -> None:
-    """Each operator matches exactly the rows that the table says."""
+    """Each operator matches exactly the rows of the table."""
     tree = as_filter(filter)
     assert {name for name, row in ROWS.items() if matches(tree, row)} == expected
 
 
 def test_no_filter_matches_every_row() -> None:
-    """None is no filter."""
+    """None matches every row."""
     assert all(matches(None, row) for row in ROWS.values())
 
 
 @given(comparisons(), metadata())
 def test_not_is_the_complement(test: Any, row: Any) -> None:
-    """A row matches a comparison or its negation, never both."""
+    """A row matches either a comparison or its negation."""
     assert matches(test, row) != matches(Not(test), row)
 
 
 def test_numbers_compare_exactly() -> None:
-    """An integer that no float holds is not equal to the nearest float, and is in order with it."""
+    """An integer that no float represents differs from the nearest float and is ordered with it."""
     big = 2**53
     assert not matches(as_filter({"k": big + 1}), {"k": float(big)})
     assert matches(as_filter({"k": {"$gt": float(big)}}), {"k": big + 1})
 
 
 def test_an_integer_beyond_64_bits_counts_as_a_float() -> None:
-    """Such integers in a row are compared as the nearest float."""
+    """An integer beyond 64 bits in a row is compared as the nearest float."""
     assert matches(as_filter({"k": 2.0**70}), {"k": 2**70 + 1})
     assert matches(as_filter({"k": {"$gt": 1e300}}), {"k": 10**400})
 
 
 def test_a_key_spelled_twice_has_both_values() -> None:
-    """A dotted key and the same key nested make a list."""
+    """A dotted key and the same nested key together make a list."""
     assert leaves({"a.b": 1, "a": {"b": 2}}) == {"a.b": [1, 2], "a": []}
 
 
@@ -101,7 +101,7 @@ def test_deep_metadata_is_read() -> None:
 
 
 def test_the_order_of_keys_says_nothing() -> None:
-    """A key spelled twice, once as an object, holds the same whichever comes first."""
+    """A key that occurs twice, once as an object, has the same values in either order."""
     row = {"x.a": 5, "x": {"a": {"b": 1}}}
     turned = dict(reversed(row.items()))
     assert leaves(row) == leaves(turned) == {"x": [], "x.a": [5], "x.a.b": 1}

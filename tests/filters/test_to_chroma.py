@@ -1,4 +1,4 @@
-"""Filters for a Chroma: true for the same rows, or refused."""
+"""Filters for Chroma match the same rows or are refused."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def read(value: Any) -> Filter:
 
 
 def rows(lists: bool = True) -> Any:
-    """What Chroma can hold: flat, lists of one type and not empty."""
+    """Generate rows that Chroma can store: flat, with non-empty lists of one type."""
     values = st.one_of(VALUES, LISTS) if lists else VALUES
     return st.dictionaries(st.sampled_from(KEYS), values, min_size=1, max_size=4)
 
 
 def chroma(where: Any, row: Any) -> Any:
-    """What Chroma's reference says of each operator, asked of one row."""
+    """Evaluate a `where` clause on one row, as Chroma's reference documents it."""
     assert len(where) == 1
     [(key, item)] = where.items()
     if key in ("$and", "$or"):
@@ -58,9 +58,13 @@ def equal(one: Any, other: Any) -> Any:
 
 
 def in_order(compare: Any) -> Any:
-    def holds(held: Any, value: Any) -> Any:
+    def holds(stored_value: Any, value: Any) -> Any:
         assert match.kind(value) is float, "orders take numbers"
-        return not isinstance(held, list) and match.kind(held) is float and compare(held, value)
+        return (
+            not isinstance(stored_value, list)
+            and match.kind(stored_value) is float
+            and compare(stored_value, value)
+        )
 
     return holds
 
@@ -82,7 +86,7 @@ REFERENCE = {
 @settings(max_examples=400)
 @given(filters(), rows())
 def test_the_reference_finds_the_same_rows(tree: Any, row: Any) -> None:
-    """A translated filter is true for a row if and only if the filter is; otherwise it is refused."""
+    """A translated filter matches a row exactly if the filter does; otherwise it is refused."""
     try:
         where = to_chroma(tree)
     except FilterError as error:
@@ -94,7 +98,7 @@ def test_the_reference_finds_the_same_rows(tree: Any, row: Any) -> None:
 @settings(max_examples=200)
 @given(filters(), rows(lists=False))
 def test_the_plain_form_is_exact_without_lists(tree: Any, row: Any) -> None:
-    """The form for older servers finds the same rows where none holds a list."""
+    """The form for older servers matches the same rows if no row has a list."""
     try:
         where = to_chroma(tree, lists=False)
     except FilterError:
@@ -112,7 +116,7 @@ def client() -> Iterator[object]:
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(rows(), min_size=8, max_size=20), st.lists(filters(), min_size=10, max_size=25))
 def test_a_real_chroma_finds_the_same_rows(client: Any, data: Any, trees: Any) -> None:
-    """Chroma itself, given the translation, returns exactly the rows that match."""
+    """Chroma returns exactly the matching rows for the translated filter."""
     # Collections are kept: 1.5.9 leaves the elements of lists behind, and finds them under reused ids.
     collection = client.create_collection(f"c{uuid.uuid4().hex}")
     ids = [str(number) for number in range(len(data))]
@@ -129,10 +133,10 @@ def test_a_real_chroma_finds_the_same_rows(client: Any, data: Any, trees: Any) -
 
 
 def test_a_real_chroma_compares_as_the_table_says(client: Any) -> None:
-    """Every operator against every value nearby: whole numbers, fractions, truths, strings, lists."""
+    """Chroma compares whole numbers, fractions, booleans, strings and lists by the truth table."""
     scalars: list[Any] = [-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2.0, True, False, "1", ""]
-    held: list[Any] = [*scalars, [1, 2], [1.0, 1.5], ["1"], [True]]
-    data = [{"k": value} for value in held] + [{"other": 1}]
+    values: list[Any] = [*scalars, [1, 2], [1.0, 1.5], ["1"], [True]]
+    data = [{"k": value} for value in values] + [{"other": 1}]
     collection = client.create_collection(f"c{uuid.uuid4().hex}")
     collection.add(
         ids=[str(at) for at in range(len(data))], embeddings=[[1.0, 0.0]] * len(data), metadatas=data
@@ -143,8 +147,8 @@ def test_a_real_chroma_compares_as_the_table_says(client: Any) -> None:
     tests += [Compare("k", name, (value, 2)) for name in ("in", "nin") for value in scalars]
     trees: list[Filter] = [*tests, *(Not(test) for test in tests if test.operator not in ORDERED)]
     for tree in trees:
-        found = {int(one) for one in collection.get(where=to_chroma(tree))["ids"]}
-        assert found == {at for at, row in enumerate(data) if matches(tree, row)}, to_text(tree)
+        ids = {int(one) for one in collection.get(where=to_chroma(tree))["ids"]}
+        assert ids == {at for at, row in enumerate(data) if matches(tree, row)}, to_text(tree)
 
 
 def numbers_in(tree: Any) -> Any:
@@ -167,12 +171,12 @@ def numbers_in(tree: Any) -> Any:
     ],
 )
 def test_the_plain_form(filter: Any, where: Any) -> None:
-    """One operator per comparison, two members per conjunction, one type per list of values."""
+    """The plain form has one operator per comparison, two members per conjunction, one type per list of values."""
     assert to_chroma(read(filter), lists=False) == where
 
 
 def test_equality_looks_into_lists() -> None:
-    """Equality is asked of scalars and of lists; whole numbers of both kinds of lists."""
+    """Equality is tested on scalars and lists, and on both kinds of numbers."""
     assert to_chroma(read("tags:x")) == {"$or": [{"tags": {"$eq": "x"}}, {"tags": {"$contains": "x"}}]}
     assert to_chroma(read("-tags:[1]")) == {
         "$and": [{"tags": {"$not_contains": 1}}, {"tags": {"$not_contains": 1.0}}]
@@ -191,13 +195,13 @@ def test_equality_looks_into_lists() -> None:
     ],
 )
 def test_what_chroma_cannot_say_is_refused(filter: Any, what: Any) -> None:
-    """The error names the operator and the key."""
+    """A filter without a translation raises an error with the operator and the key."""
     with pytest.raises(FilterError, match=what) as caught:
         to_chroma(read(filter))
     assert caught.value.where == "a"
 
 
 def test_lists_are_refused_in_the_plain_form() -> None:
-    """An older server has no "contains", so the operator is refused and not turned into something else."""
+    """An older server has no "contains", so the operator is refused."""
     with pytest.raises(FilterError, match="'contains'"):
         to_chroma(read("tags:[x]"), lists=False)

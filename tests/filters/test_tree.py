@@ -1,4 +1,4 @@
-"""What can be a filter, and what cannot."""
+"""Filter trees: what can be built, and what raises an error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sleuth.testing.filters import filters, metadata
 
 
 def test_builder_writes_the_tree() -> None:
-    """Comparisons of a field and the operators of Python make the tree that the classes make."""
+    """Comparisons of a field and Python's operators build the same tree as the classes."""
     built = (field("year") >= 2020) & field("lang").is_in(["en", "de"]) & ~(field("draft") == True)  # noqa: E712
     assert built == And(
         (
@@ -42,9 +42,9 @@ def test_builder_writes_the_tree() -> None:
 
 
 def test_every_builder_method_has_its_operator() -> None:
-    """Each method of a field names one operator."""
+    """Each method of a field builds one operator."""
     key = field("k")
-    made = {
+    trees = {
         "eq": key == 1,
         "ne": key != 1,
         "gt": key > 1,
@@ -58,7 +58,7 @@ def test_every_builder_method_has_its_operator() -> None:
         "contains": key.contains("a"),
         "substring": key.has_substring("a"),
     }
-    assert {name: test.operator for name, test in made.items()} == {name: name for name in made}
+    assert {name: test.operator for name, test in trees.items()} == {name: name for name in trees}
 
 
 def test_joining_flattens() -> None:
@@ -69,7 +69,7 @@ def test_joining_flattens() -> None:
 
 
 def test_all_of_takes_any_number() -> None:
-    """No filter is left out of a conjunction; nothing at all is no filter."""
+    """A conjunction of any number of filters keeps each of them; none gives no filter."""
     a, b = field("a") == 1, field("b") == 2
     assert all_of() is None
     assert all_of(None, a, None) is a
@@ -78,7 +78,7 @@ def test_all_of_takes_any_number() -> None:
 
 
 def test_types_of_values_count_for_equality() -> None:
-    """True, 1 and 1.0 make three different comparisons, so a cache cannot mix them up."""
+    """True, 1 and 1.0 make three different comparisons, so that a cache cannot confuse them."""
     tests = {Compare("k", "eq", True), Compare("k", "eq", 1), Compare("k", "eq", 1.0)}
     assert len(tests) == 3
     assert Compare("k", "in", (1,)) != Compare("k", "in", (True,))
@@ -108,14 +108,14 @@ def test_types_of_values_count_for_equality() -> None:
     ],
 )
 def test_what_cannot_be_a_comparison_cannot_be_built(key: Any, operator: Any, value: Any) -> None:
-    """A wrong key, operator or value is refused where it is written."""
+    """An invalid key, operator or value raises an error when the comparison is built."""
     with pytest.raises(FilterError, match="must be"):
         Compare(key, operator, value)
 
 
 @pytest.mark.parametrize("parts", [(), (Compare("k", "eq", 1),), [Compare("k", "eq", 1)] * 2, ("k:1", "k:2")])
 def test_conjunctions_have_two_filters(parts: Any) -> None:
-    """And and Or of fewer than two filters, or of something else, are refused."""
+    """And and Or of fewer than two filters, or of other objects, raise an error."""
     with pytest.raises(FilterError):
         And(parts)
     with pytest.raises(FilterError):
@@ -123,7 +123,7 @@ def test_conjunctions_have_two_filters(parts: Any) -> None:
 
 
 def test_depth_is_limited() -> None:
-    """A tree nested deeper than the limit is refused, however deep, without exhausting the stack."""
+    """A tree nested deeper than the limit raises an error at any depth, without a stack overflow."""
     tree: Filter = field("k") == 1
     for _ in range(MAX_DEPTH - 1):
         tree = Not(tree)
@@ -136,7 +136,7 @@ def test_depth_is_limited() -> None:
 
 @given(filters(), metadata())
 def test_moving_negations_inward_changes_no_answer(tree: Any, row: Any) -> None:
-    """De Morgan's laws hold for this truth table, and leave Not only over comparisons without an opposite."""
+    """De Morgan's laws hold, and leave Not only over comparisons without an opposite."""
     inward = negations_inward(tree)
     assert matches(inward, row) == matches(tree, row)
     pending = [inward]
@@ -175,21 +175,21 @@ class Text(str):
     ],
 )
 def test_subclasses_of_scalars_are_kept_as_plain_ones(value: Any, plain: Any) -> None:
-    """Members of enumerations and numpy's floats make the tree that plain values make, and print as it."""
-    made = Compare("k", "eq", value)
-    assert made == Compare("k", "eq", plain)
+    """Enum members and numpy floats build the same tree as plain values, and print as them."""
+    tree = Compare("k", "eq", value)
+    assert tree == Compare("k", "eq", plain)
     assert field("k").is_in([value]) == field("k").is_in([plain])
-    assert type(made.value) is type(plain)
-    assert as_filter(to_text(made)) == made
-    assert matches(made, {"k": value})
-    assert matches(made, {"k": plain})
+    assert type(tree.value) is type(plain)
+    assert as_filter(to_text(tree)) == tree
+    assert matches(tree, {"k": value})
+    assert matches(tree, {"k": plain})
 
 
 @pytest.mark.parametrize(
     ("value", "plain"), [(np.float32(2.5), 2.5), (np.int64(-3), -3), (np.uint8(3), 3), (np.True_, True)]
 )
 def test_scalars_of_numpy_are_kept_as_plain_ones(value: Any, plain: Any) -> None:
-    """What comes out of an array or a data frame makes the tree that plain values make."""
+    """Scalars of an array or a data frame build the same tree as plain values."""
     assert as_filter({"k": value}) == as_filter({"k": plain})
     assert field("k").not_in(np.array([value])) == field("k").not_in([plain])
 
@@ -198,7 +198,7 @@ def test_scalars_of_numpy_are_kept_as_plain_ones(value: Any, plain: Any) -> None
     "value", [np.float64("nan"), np.datetime64("2024-01-31"), np.complex64(1), np.array([1])]
 )
 def test_other_values_of_numpy_are_refused(value: Any) -> None:
-    """They are none of the kinds that metadata has."""
+    """Other values of numpy raise an error, since metadata has no such type."""
     with pytest.raises(FilterError, match="must be a"):
         field("k").is_in([value])
 
@@ -216,7 +216,7 @@ def test_other_values_of_numpy_are_refused(value: Any) -> None:
     ],
 )
 def test_what_would_lose_a_part_is_refused(joined: Any) -> None:
-    """Python's own "and", "or", "not" and chains ask for a truth value and drop a filter, which has none."""
+    """Python's "and", "or", "not" and chained comparisons raise an error, since they would drop a filter."""
     with pytest.raises(FilterError, match=r"joined with '&' and '\|'"):
         joined()
 
@@ -224,13 +224,13 @@ def test_what_would_lose_a_part_is_refused(joined: Any) -> None:
 @pytest.mark.parametrize("method", ["is_in", "not_in"])
 @pytest.mark.parametrize("values", ["en", b"en", 5])
 def test_a_string_is_no_list_of_values(method: str, values: object) -> None:
-    """A string would be taken for the list of its letters."""
+    """A string instead of a list of values raises an error."""
     with pytest.raises(FilterError, match=r"values must be a list, got .*: write \["):
         getattr(field("lang"), method)(values)
 
 
 @pytest.mark.parametrize("value", [10**5000, -(10**5000), 2**63], ids=["large", "small", "65 bits"])
 def test_integers_beyond_64_bits_are_refused(value: int) -> None:
-    """Those too that Python would not print."""
+    """Integers beyond 64 bits raise an error, including those that Python does not print."""
     with pytest.raises(FilterError, match="at most 64 bits, got"):
         as_filter({"year": value})

@@ -165,13 +165,13 @@ def test_whatever_a_plugin_raises_stays_with_it(tmp_path: Path) -> None:
     registry = Morpheus()
     registry.on("shout", lambda result, *, rag2f: None, plugin="sleuth")
     registry.on("shout", lambda result, *, rag2f: None, plugin="ends_task")
-    told = {
+    errors = {
         info.name: (info.status, info.error)
         for info in load_plugins(registry, folder=tmp_path, installed=False)
     }
-    assert {name: status for name, (status, _) in told.items()} == {
+    assert {name: status for name, (status, _) in errors.items()} == {
         "ends_program": "failed", "ends_task": "failed", "sleuth": "failed", "waits": "failed", "well": "active",
     }  # fmt: skip
-    assert told["ends_program"][1] == "SystemExit: 3"
-    assert "plain function" in told["waits"][1]
+    assert errors["ends_program"][1] == "SystemExit: 3"
+    assert "plain function" in errors["waits"][1]
     assert [one.plugin for one in registry.hooks("shout")] == ["sleuth", "ends_task", "well"]

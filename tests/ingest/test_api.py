@@ -198,7 +198,7 @@ def test_a_link_that_is_named_itself(engine: Engine, docs: Path) -> None:
 
 @pytest.mark.parametrize(("method", "kept"), [("put_batch", 2), ("commit", 0)])
 def test_interruptions_in_the_midst(
-    engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch, method: str, kept: int
+    engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch, method: str, count: int
 ) -> None:
     """Ctrl-C within a document or a commit keeps what was committed before, and the report tells of no more."""
     for name in "abcd":
@@ -209,7 +209,7 @@ def test_interruptions_in_the_midst(
     def interrupted(writer: Writer, *args: Any, **kwargs: Any) -> Any:
         nonlocal calls
         calls += 1
-        if calls == kept + 1:
+        if calls == count + 1:
             raise KeyboardInterrupt
         return really(writer, *args, **kwargs)
 
@@ -219,9 +219,9 @@ def test_interruptions_in_the_midst(
     with pytest.raises(IndexInterrupted) as raised:
         engine.index([docs])
     report = raised.value.report
-    assert (report.added, report.documents, report.interrupted) == (kept, kept, True)
+    assert (report.added, report.documents, report.interrupted) == (count, count, True)
     assert {finding.level for finding in engine.check(full=True)} == {"ok"}
-    assert engine.index([docs]).added == 4 - kept
+    assert engine.index([docs]).added == 4 - count
 
 
 def test_the_index_leaves_itself_out(tmp_path: Path) -> None:

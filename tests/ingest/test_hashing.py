@@ -28,11 +28,11 @@ def test_text_and_metadata_count(
 ) -> None:
     """Another text, another value or another key gives another hash."""
     one, two = Document(text, fields), Document(text2, fields2)
-    kept = [
+    unchanged = [
         {k: repr(v) for k, v in f.items() if k not in ("modified", "size", "content_hash")}
         for f in (fields, fields2)
     ]
-    assert (content_hash(one) == content_hash(two)) == (text == text2 and kept[0] == kept[1])
+    assert (content_hash(one) == content_hash(two)) == (text == text2 and unchanged[0] == unchanged[1])
 
 
 def test_known_value() -> None:

@@ -312,9 +312,9 @@ def test_numbers_in_columns(tmp_path: Path) -> None:
         text_fields=["n"],
         metadata_fields=["n"],
     )
-    found = [(row.page_content, row.metadata["n"]) for row in rows if isinstance(row, Document)]
-    assert found == [(cell.strip(), value) for cell, value in cells.items()]
-    assert [type(value) for _, value in found] == [type(value) for value in cells.values()]
+    contents = [(row.page_content, row.metadata["n"]) for row in rows if isinstance(row, Document)]
+    assert contents == [(cell.strip(), value) for cell, value in cells.items()]
+    assert [type(value) for _, value in contents] == [type(value) for value in cells.values()]
     assert (
         only(tmp_path / "a.jsonl", '{"t": "x", "n": "2022"}', metadata_fields=["n"]).metadata["n"] == "2022"
     )
@@ -359,8 +359,8 @@ def test_lines_of_rows_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("t\nocelot\nmargay\n")
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
         engine.index([tmp_path / "a.csv"])
-        found = engine.retrieve("margay")[0].metadata
-    assert (found["start_line"], found["end_line"]) == (3, 3)
+        metadata = engine.retrieve("margay")[0].metadata
+    assert (metadata["start_line"], metadata["end_line"]) == (3, 3)
 
 
 def test_delimiters(tmp_path: Path) -> None:
@@ -410,10 +410,10 @@ def test_rows_in_other_encodings(tmp_path: Path) -> None:
     for name, make in (("a.csv", b"t\n%s"), ("a.jsonl", b"%s")):
         wrapped = [b'"%s"' % line for line in (*data, *strange)]
         rows = load(tmp_path / name, make % b"\n".join(wrapped), text_fields=["t"] if name == "a.csv" else [])
-        found = [row.page_content for row in rows if isinstance(row, Document)]
-        assert found[: len(lines)] == lines
-        assert found[-3][:3] == "caf"
-        assert found[-2:] == ["ordinary", "naïve"]
+        texts = [row.page_content for row in rows if isinstance(row, Document)]
+        assert texts[: len(lines)] == lines
+        assert texts[-3][:3] == "caf"
+        assert texts[-2:] == ["ordinary", "naïve"]
 
 
 def test_csv_in_other_encodings(tmp_path: Path) -> None:

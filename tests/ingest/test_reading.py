@@ -41,10 +41,10 @@ def test_unchanged_files_are_not_opened(tmp_path: Path) -> None:
     """A file that the caller knows is reported as seen, by source, size and time alone."""
     (tmp_path / "a.md").write_text("text")
     (tmp_path / "b.md").write_text("text")
-    asked: list[tuple[str, int, int]] = []
+    states: list[tuple[str, int, int]] = []
 
     def unchanged(source: str, size: int, modified_ns: int) -> bool:
-        asked.append((source, size, modified_ns))
+        states.append((source, size, modified_ns))
         (tmp_path / "a.md").unlink(missing_ok=True)
         return source.endswith("a.md")
 
@@ -53,7 +53,7 @@ def test_unchanged_files_are_not_opened(tmp_path: Path) -> None:
         "Document b.md",
         "FileRead b.md",
     ]
-    assert asked[1] == (str(tmp_path / "b.md"), 4, (tmp_path / "b.md").stat().st_mtime_ns)
+    assert states[1] == (str(tmp_path / "b.md"), 4, (tmp_path / "b.md").stat().st_mtime_ns)
 
 
 def test_progress(tmp_path: Path) -> None:

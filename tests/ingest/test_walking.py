@@ -28,8 +28,8 @@ def paths(root: Path | Sequence[Path], options: ReadOptions | None = None) -> li
 
 
 def skipped(root: Path, options: ReadOptions | None = None) -> dict[str, tuple[SkipKind, str]]:
-    found = (entry for entry in walk([root], options or ReadOptions()) if isinstance(entry, Skipped))
-    return {entry.path.removeprefix(f"{root}/"): (entry.kind, entry.reason) for entry in found}
+    records = (entry for entry in walk([root], options or ReadOptions()) if isinstance(entry, Skipped))
+    return {entry.path.removeprefix(f"{root}/"): (entry.kind, entry.reason) for entry in records}
 
 
 def test_order_and_fields(tmp_path: Path) -> None:
@@ -143,14 +143,14 @@ def test_links(tmp_path: Path) -> None:
     (root / "loop-1").symlink_to("loop-2")
     (root / "loop-2").symlink_to("loop-1")
     assert paths(root) == ["a.md", "sub/b.md"]
-    found = skipped(root)
-    assert {kind for kind, _ in found.values()} == {"link"}
+    skips = skipped(root)
+    assert {kind for kind, _ in skips.values()} == {"link"}
     for name in ("out", "out-file.md", "sibling", "up"):
-        assert found[name][1].startswith("a link out of the folder")
+        assert skips[name][1].startswith("a link out of the folder")
     for name in ("self", "in.md"):
-        assert found[name][1].endswith("found under its own name")
-    assert found["nothing"][1] == "a link to nothing"
-    assert found["loop-1"][1] == found["loop-2"][1] == "a link in a loop"
+        assert skips[name][1].endswith("found under its own name")
+    assert skips["nothing"][1] == "a link to nothing"
+    assert skips["loop-1"][1] == skips["loop-2"][1] == "a link in a loop"
     (tmp_path / "alias").symlink_to(root)
     assert paths(tmp_path / "alias") == ["a.md", "sub/b.md"]
 
@@ -181,8 +181,8 @@ def test_oversized(tmp_path: Path) -> None:
 
 def test_roots_that_are_not_there(tmp_path: Path) -> None:
     """A root that does not exist, or cannot, is a record like any other."""
-    found = list(walk([tmp_path / "none", "a\0b"]))
-    assert [entry.kind for entry in found if isinstance(entry, Skipped)] == ["vanished", "unreadable"]
+    entries = list(walk([tmp_path / "none", "a\0b"]))
+    assert [entry.kind for entry in entries if isinstance(entry, Skipped)] == ["vanished", "unreadable"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
