@@ -128,8 +128,8 @@ def test_a_real_chroma_finds_the_same_rows(client: Any, data: Any, trees: Any) -
             where = to_chroma(tree)
         except FilterError:
             continue
-        found = set(collection.get(where=where)["ids"])
-        assert found == {row_id for row_id, row in zip(ids, data, strict=True) if matches(tree, row)}
+        matching_ids = set(collection.get(where=where)["ids"])
+        assert matching_ids == {row_id for row_id, row in zip(ids, data, strict=True) if matches(tree, row)}
 
 
 def test_a_real_chroma_compares_as_the_table_says(client: Any) -> None:

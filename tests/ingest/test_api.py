@@ -196,7 +196,7 @@ def test_a_link_that_is_named_itself(engine: Engine, docs: Path) -> None:
             assert texts(engine) == ["far"]
 
 
-@pytest.mark.parametrize(("method", "kept"), [("put_batch", 2), ("commit", 0)])
+@pytest.mark.parametrize(("method", "count"), [("put_batch", 2), ("commit", 0)])
 def test_interruptions_in_the_midst(
     engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch, method: str, count: int
 ) -> None:
