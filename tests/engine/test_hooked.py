@@ -89,7 +89,7 @@ def test_options_and_reports_pass_through(engine: Engine) -> None:
 
 
 def test_a_hook_may_search_itself(engine: Engine) -> None:
-    """Inside a hook, the engine's own `retrieve` gives the ranking without hooks."""
+    """Inside a hook, `retrieve` of the engine returns the ranking without hooks."""
 
     def narrow(result: RetrieveResult, query: str, k: int, *args: Any, rag2f: Engine) -> RetrieveResult:
         return RetrieveResult.success(
@@ -101,7 +101,7 @@ def test_a_hook_may_search_itself(engine: Engine) -> None:
 
 
 def test_a_hook_that_refuses_is_an_error(engine: Engine) -> None:
-    """A result that a hook calls an error is raised, with its code; nothing found is an empty ranking."""
+    """An error result of a hook is raised with its code; a result without hits is an empty ranking."""
     code = ["denied"]
 
     def refuse(result: RetrieveResult, query: str, *args: Any, rag2f: Engine) -> RetrieveResult:
@@ -115,8 +115,8 @@ def test_a_hook_that_refuses_is_an_error(engine: Engine) -> None:
     assert len(engine.retrieve("tokens")) == 0
 
 
-def test_a_plugin_that_fails_to_start_is_told(engine: Engine, folder: Path, tmp_path: Path) -> None:
-    """`plugins` and `doctor` show it as failed and exit with 1; `search` and `ask` warn and go on."""
+def test_a_plugin_that_fails_to_start_is_reported(engine: Engine, folder: Path, tmp_path: Path) -> None:
+    """`plugins` and `doctor` list it as failed and exit with 1; `search` and `ask` warn and continue."""
     (folder / "licensed.py").write_text(FAILING)
     index = ["--index", str(engine.path)]
     for path in (index, ["--index", str(tmp_path / "none")]):

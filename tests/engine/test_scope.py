@@ -1,4 +1,4 @@
-"""A scope limits everything that an engine does to the documents that match a filter."""
+"""A scope limits every operation of an engine to the documents that match a filter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ours(whole: Engine, request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 
 def test_reading_stays_within(ours: Engine) -> None:
-    """Searches, answers, listings, counts, facets and keys see nothing else, whatever filter comes with them."""
+    """Searches, answers, listings, counts, facets and keys cover only the scope, with any further filter."""
     for filter in (None, "tenant:them", "tenant:us OR tenant:them", "tenant!=us"):
         assert all(item.id == "ours.md#0" for item in ours.retrieve("secret tokens", filter=filter))
     assert [item.id for item in ours.retrieve("secret tokens")] == ["ours.md#0"]
@@ -53,7 +53,7 @@ def test_reading_stays_within(ours: Engine) -> None:
 
 
 def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
-    """Documents outside are neither deleted, nor changed, nor replaced, and none is added there."""
+    """Documents outside the scope are not deleted, changed, replaced or added."""
     assert ours.delete(["theirs.md", "blank.md"]) == []
     assert ours.update({"x": 1}, ["theirs.md"]) == []
     with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'theirs\.md'"):
@@ -69,7 +69,7 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
 
 
 def test_passages_around_a_hit_stay_within(whole: Engine) -> None:
-    """Expansion shows no passage outside of the scope."""
+    """Expansion returns no passage outside the scope."""
     whole.add(
         [
             Document(
@@ -86,7 +86,7 @@ def test_passages_around_a_hit_stay_within(whole: Engine) -> None:
 
 
 def test_views_nest_and_leave_the_index_open(whole: Engine) -> None:
-    """A view of a view sees what both allow; closing it closes nothing else."""
+    """A view of a view covers the intersection; closing it closes nothing else."""
     with whole.scoped("tenant:us") as view, view.scoped("tenant:them") as none:
         assert none.count() == Count(0, 0)
     assert whole.count().documents == 3

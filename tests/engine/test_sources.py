@@ -1,4 +1,4 @@
-"""Several sources answer as one: fused by rank, filtered alike, each item labelled, each failure named."""
+"""Several sources answer as one: fused by rank, filtered, with labelled items and named failures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DOCS = [
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a shop's code, and an index `.sleuth` of it and of some documents."""
+    """Return a folder with a shop's code, and an index `.sleuth` of it and of some documents."""
     root = tmp_path_factory.mktemp("sources")
     write(root / "shop", dict(SHOP))
     with Engine.open(root / ".sleuth", create=True) as engine:
@@ -57,7 +57,7 @@ def both(place: Path) -> Iterator[Sources]:
 
 
 class TestContract(RetrieverContract):
-    """Sources are a retriever."""
+    """The retriever contract over several sources."""
 
     query = QUERY
 
@@ -70,7 +70,7 @@ class TestContract(RetrieverContract):
 
 
 class TestContractOfOne(RetrieverContract):
-    """So is a single source."""
+    """The retriever contract over one source."""
 
     query = QUERY
 
@@ -84,7 +84,7 @@ class TestContractOfOne(RetrieverContract):
 
 
 def test_every_item_says_its_source(both: Sources) -> None:
-    """Documents and code stand in one ranking, each with its label, fused by rank."""
+    """Documents and code are fused by rank into one ranking, each item with its label."""
     ranking = both.retrieve(QUERY, 6, explain=True)
     assert {item.metadata["source_type"] for item in ranking} == {"docs", "code"}
     for item in ranking:
@@ -109,18 +109,18 @@ def test_every_item_says_its_source(both: Sources) -> None:
     ],
 )
 def test_one_filter_for_all(both: Sources, filter: str, labels: set[str]) -> None:
-    """A filter is applied by every source, also on the label, which documents do not hold."""
+    """Every source applies the filter, including conditions on the label, which documents do not store."""
     assert {item.metadata["source_type"] for item in both.retrieve(QUERY, 50, filter=filter)} == labels
 
 
 def test_a_filter_may_be_a_tree(both: Sources) -> None:
-    """A filter that is a tree finds what its text finds."""
+    """A filter tree matches the same items as its text."""
     tree = as_filter("source_type:code")
     assert both.retrieve("tokens", filter=tree) == both.retrieve("tokens", filter="source_type:code")
 
 
 def test_answers_cite_documents_and_code(both: Sources) -> None:
-    """Sources write answers as an engine does, and the list of sources says what each is."""
+    """Sources answer questions as an engine does, and the answer's source list has the type of each."""
     result = both.search("what writes an order into the ledger?", 4, "with_items")
     assert result.is_ok()
     assert {source["source_type"] for source in result.extra["sources"]} == {"docs", "code"}
@@ -128,7 +128,7 @@ def test_answers_cite_documents_and_code(both: Sources) -> None:
 
 
 def test_failures_are_named(place: Path) -> None:
-    """A source that fails leaves the answers of the others; where none answers, the error names each."""
+    """If a source fails, the others answer; if all fail, the error names each."""
 
     class Down:
         def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
@@ -147,7 +147,7 @@ def test_failures_are_named(place: Path) -> None:
 
 
 def test_failures_inside_a_source_are_named(both: Sources) -> None:
-    """A leg that failed in a source that answered is reported under the name of the source."""
+    """A failed leg of a source is reported under the name of the source."""
     part = sleuth.PartReport("dense", "failed", error="no model")
 
     class Degraded:
@@ -160,7 +160,7 @@ def test_failures_inside_a_source_are_named(both: Sources) -> None:
 
 
 def test_wrong_arguments(place: Path, both: Sources, tmp_path: Path) -> None:
-    """Each is refused by name, with what there is."""
+    """Each invalid argument raises an error with the valid values."""
     for wrong in (["books"], ["kb:"], ["code:"], ["docs:x"], [3]):
         with pytest.raises(
             ArgumentError, match="sources must be among docs, code, code:REPOSITORY, web, kb:ID"
@@ -179,7 +179,7 @@ def test_wrong_arguments(place: Path, both: Sources, tmp_path: Path) -> None:
 
 
 def test_an_index_of_code_alone(place: Path, tmp_path: Path) -> None:
-    """Where an index holds no documents, opening them says that it holds code."""
+    """Opening documents of an index with only code raises an error that says so."""
     with open_code(tmp_path / "ix", create=True) as storage:
         repository = index_path(storage, place / "shop", workers=1).repository
     with pytest.raises(IndexNotFoundError, match="holds code and no documents: `sleuth search --in code`"):
@@ -197,7 +197,7 @@ def run(place: Path, *arguments: str, **environment: str) -> subprocess.Complete
 
 
 def test_all_sources_at_a_shell(place: Path, tmp_path: Path) -> None:
-    """`--in` takes documents, code, the web and a knowledge base together; a service that is down is named."""
+    """`--in` combines documents, code, the web and a knowledge base; an unreachable service is named."""
     page = {"url": "https://a.org/x", "title": "Ledgers", "content": "An order goes to the ledger."}
     with TavilyServer([page]) as web, BedrockServer() as aws:
         aws.hold(
@@ -226,7 +226,7 @@ def test_all_sources_at_a_shell(place: Path, tmp_path: Path) -> None:
 
 
 def test_at_a_shell_documents_are_the_default(place: Path) -> None:
-    """Without `--in` a search is of documents; what only they can do is refused with other sources."""
+    """Without `--in` only documents are searched; options that only documents have are refused with other sources."""
     plain = run(place, "search", "ledger", "--json")
     assert {item["id"].partition("#")[0] for item in json.loads(plain.stdout)["items"]} <= {
         "rules",
@@ -243,7 +243,7 @@ def test_at_a_shell_documents_are_the_default(place: Path) -> None:
 
 
 def test_the_guide_prints_what_it_says(tmp_path: Path) -> None:
-    """The example of docs/sources.md, run in an empty folder, prints the block below it, and all sources are named."""
+    """The example of docs/sources.md prints the block below it in an empty folder; the guide names all sources."""
     text = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
     example = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
     assert example is not None
@@ -257,7 +257,7 @@ def test_the_guide_prints_what_it_says(tmp_path: Path) -> None:
 
 
 def test_everything_is_opened_from_the_package() -> None:
-    """What opens an index of documents, of code, and several sources is a name of `sleuth`; old paths stay."""
+    """`sleuth` exports what opens documents, code and several sources; old import paths still work."""
     from sleuth.codebase import open_code as old_path
 
     assert sleuth.open_code is old_path

@@ -1,4 +1,4 @@
-"""The search syntax, spelling, the least score, and reranking."""
+"""The query syntax, spelling suggestions, the minimum score, and reranking."""
 
 from __future__ import annotations
 
@@ -60,25 +60,25 @@ def test_parsing(text: str, query: SearchQuery) -> None:
     ],
 )
 def test_conditions_hold_on_every_leg(engine: Engine, query: str, sources: set[str]) -> None:
-    """Each passage found fulfils all conditions, whether words or meaning found it."""
+    """Every hit satisfies all conditions, whichever leg found it."""
     ranking = engine.retrieve(query, syntax=True)
     assert {item.metadata["source"] for item in ranking} == sources
 
 
 def test_plain_queries_rank_as_without_the_syntax(engine: Engine) -> None:
-    """Without a sign of the syntax, it changes nothing."""
+    """A query without syntax ranks as with the syntax disabled."""
     for query in ("token bucket", "rate of refill", "how fast is the lane?"):
         assert engine.retrieve(query, syntax=True) == engine.retrieve(query)
 
 
 def test_conditions_are_anded_to_filter_and_scope(engine: Engine) -> None:
-    """A phrase finds nothing that the filter or the scope excludes."""
+    """A phrase matches nothing that the filter or the scope excludes."""
     assert not engine.retrieve('"token bucket"', syntax=True, filter="year:1999")
     assert not engine.scoped("source:leaky.md").retrieve('"token bucket"', syntax=True)
 
 
 def test_only_words_to_leave_out(engine: Engine) -> None:
-    """A query that only excludes finds nothing and says why."""
+    """A query with only exclusions has no hits and a note that says why."""
     ranking = engine.retrieve("-bucket", syntax=True)
     assert (len(ranking), len(ranking.notes)) == (0, 1)
 
@@ -88,14 +88,14 @@ def test_only_words_to_leave_out(engine: Engine) -> None:
     [("bukket", "bucket"), ("leeky", "leaky"), ("refil1", "refill"), ("tokne", "token"), ("limts", "limits")],
 )
 def test_spelling_is_suggested_from_the_index(engine: Engine, word: str, nearest: str) -> None:
-    """An unknown word comes with the nearest word as the passages write it."""
+    """For an unknown word, the nearest word is suggested in the spelling of the passages."""
     assert engine.retrieve(word, syntax=True).notes == (
         f"no passage holds {word!r}; did you mean {nearest!r}?",
     )
 
 
 def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
-    """A word like none of the index is named alone; words of documents out of scope are not suggested."""
+    """A word that is near no word of the index has no suggestion; documents outside the scope suggest nothing."""
     assert engine.retrieve("xylophone", syntax=True).notes == ("no passage holds 'xylophone'",)
     assert engine.scoped("source:bucket.md").retrieve("leeky", syntax=True).notes == (
         "no passage holds 'leeky'",
@@ -104,12 +104,12 @@ def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
 
 @pytest.mark.parametrize("query", ["qwxz blorf", "asdf qwer zxcv", "kwmtkrjw tcrcevjtm", "hjkl hjkl"])
 def test_gibberish_finds_nothing(engine: Engine, query: str) -> None:
-    """With a least score of 0, passages without anything in common are left out."""
+    """With a minimum score, passages without anything in common with the query are omitted."""
     assert not engine.retrieve(query, min_score=0)
 
 
 def test_the_least_score_compares_queries(engine: Engine) -> None:
-    """All words are 1; one of two words is below; the scale is checked."""
+    """A passage with all words scores 1, one with one of two words less; values outside the scale are refused."""
     assert "bucket.md#0" in {item.id for item in engine.retrieve("token bucket", min_score=1)}
     assert not engine.retrieve("token xylophone", min_score=0.9)
     assert engine.retrieve("token xylophone", min_score=0.05)
@@ -118,7 +118,7 @@ def test_the_least_score_compares_queries(engine: Engine) -> None:
 
 
 def test_a_reranker_orders_anew(engine: Engine) -> None:
-    """It is given the best passages, which filters and conditions let through, and decides the order before the cut."""
+    """A reranker gets the best passages after filters and conditions, and orders them before the cut."""
     texts: list[str] = []
 
     class Reversed:

@@ -1,4 +1,4 @@
-"""Engines where the package of the default embedder is not installed."""
+"""Engines without the package of the default embedder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
 def test_a_new_index_is_searched_by_words_and_says_so_once(
     tmp_path: Path, installed: Callable[[bool], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its creation logs the command that adds meaning; later openings are silent, and `re_embed` adds it."""
+    """Creating it logs the command that adds meaning, later openings are silent, and `re_embed` adds it."""
     with caplog.at_level(logging.WARNING):
         with Engine.open(tmp_path / "i", create=True) as engine:
             engine.add(DOCUMENTS)
@@ -58,7 +58,7 @@ def test_a_new_index_is_searched_by_words_and_says_so_once(
 def test_an_embedder_that_is_named_must_be_installed(
     tmp_path: Path, installed: Callable[[bool], None]
 ) -> None:
-    """The refusal gives the command, and no index is made."""
+    """A named embedder without its package raises an error with the command, and no index is created."""
     with pytest.raises(MissingPackageError, match=COMMAND):
         Engine.open(tmp_path / "i", create=True, embedder="wordllama")
     with pytest.raises(MissingPackageError, match=COMMAND):
@@ -74,7 +74,7 @@ def test_an_embedder_that_is_named_must_be_installed(
 def test_an_index_with_vectors_is_searched_by_its_words(
     tmp_path: Path, installed: Callable[[bool], None]
 ) -> None:
-    """The failed leg gives the command; what is added meanwhile has vectors once the package is there again."""
+    """The failed leg names the command; documents added meanwhile get vectors once the package is installed."""
     installed(True)
     with Engine.open(tmp_path / "i", create=True) as engine:
         engine.add(DOCUMENTS)

@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_collection_end_to_end(folder: Path, tmp_path: Path) -> None:
-    """Index, search, measure: the second place of the only answer is nDCG 1/log2(3)."""
+    """Indexing, searching and measuring give nDCG 1/log2(3) for an answer in second place."""
     collection = open_collection(folder)
     assert set(collection.queries) == {"q1", "q2"}
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
@@ -63,12 +63,12 @@ def test_a_collection_end_to_end(folder: Path, tmp_path: Path) -> None:
 
 
 def test_queries_without_hits_count_as_zero() -> None:
-    """A query that the run does not answer is in the mean."""
+    """A query without hits counts as 0 in the mean."""
     assert score({}, {"q": {"d": 1}}).means["nDCG@10"] == 0.0
 
 
 def test_bad_collections_are_named(folder: Path) -> None:
-    """A missing file, split or column says which."""
+    """A missing file, split or column raises an error that names it."""
     with pytest.raises(EvaluationError, match="split must be among test"):
         open_collection(folder, "dev")
     (folder / "qrels" / "test.tsv").write_text("q1 d3 1\n")
@@ -80,13 +80,13 @@ def test_bad_collections_are_named(folder: Path) -> None:
 
 
 def test_measures_are_spelled_as_ir_measures_does() -> None:
-    """Unknown measures are refused."""
+    """Measures have the names of ir_measures; unknown ones are refused."""
     with pytest.raises(EvaluationError, match="spelled"):
         score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["goodness"])
 
 
 def test_runs_round_trip(tmp_path: Path) -> None:
-    """TREC's format keeps scores to the bit; lines of another form are named."""
+    """TREC's format keeps scores exactly; malformed lines raise an error with their number."""
     run = {"q1": {"d1": 0.1 + 0.2, "d2": 1e-17}, "q2": {"d3": -1.5}}
     write_run(run, tmp_path / "run")
     assert read_run(tmp_path / "run") == run
@@ -98,14 +98,14 @@ def test_runs_round_trip(tmp_path: Path) -> None:
 
 
 def test_a_document_has_the_score_of_its_best_passage() -> None:
-    """Passages collapse to documents, the first of each counts."""
+    """A document has the rank and score of its first passage."""
     items = [RetrievedItem(id=id, text="", score=s) for id, s in [("a#0", 3.0), ("a#1", 2.0), ("b#0", 1.0)]]
     assert best_passages(Ranking(items), 2) == {"a": 3.0, "b": 1.0}
     assert document_of("x#1#2") == "x#1"
 
 
 def test_the_order_of_a_ranking_is_judged() -> None:
-    """Documents that tie are judged in the order in which they were found, whatever their ids."""
+    """Tied documents are judged in the order of the ranking, whatever their ids."""
     tied = [RetrievedItem(id=f"{id}#0", text="", score=0.7) for id in ("a", "c", "b")]
     passages = best_passages(Ranking(tied), 3)
     assert score({"q": passages}, {"q": {"a": 1}}, ["RR"]).means["RR"] == 1
@@ -115,7 +115,7 @@ def test_the_order_of_a_ranking_is_judged() -> None:
 
 
 def test_randomisation_agrees_with_all_sign_changes() -> None:
-    """p by sampling is near p by enumeration."""
+    """The sampled p-value is near the enumerated one."""
     differences = np.array([0.3, 0.1, -0.05, 0.2, 0.15, 0.0, 0.25, -0.1])
     observed = abs(differences.sum())
     exact = np.mean(
@@ -126,7 +126,7 @@ def test_randomisation_agrees_with_all_sign_changes() -> None:
 
 
 def test_comparison_counts_queries() -> None:
-    """Better and worse queries are counted, and runs over other queries refused."""
+    """Better and worse queries are counted; runs over different queries are refused."""
     qrels = {"q1": {"d": 1}, "q2": {"d": 1}}
     one = score({"q1": {"d": 1.0}, "q2": {"x": 1.0}}, qrels, ["RR"])
     two = score({"q1": {"d": 1.0}, "q2": {"d": 1.0}}, qrels, ["RR"])
@@ -137,7 +137,7 @@ def test_comparison_counts_queries() -> None:
 
 
 def test_the_command(folder: Path, tmp_path: Path) -> None:
-    """sleuth eval prints a table, JSON, a run file and a plot, and compares configurations."""
+    """`sleuth eval` prints a table and JSON, writes a run and a plot, and compares configurations."""
     from tests.surfaces.test_cli import sleuth
 
     done = sleuth("eval", str(folder), "--leg", "lexical", "--out", "r.trec", "--per-query", cwd=tmp_path)
@@ -198,14 +198,14 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     ],
 )
 def test_files_of_another_form_are_named(folder: Path, file: str, content: bytes, message: str) -> None:
-    """The file, the line and the rule."""
+    """A malformed file raises an error with the file, the line and the rule."""
     (folder / file).write_bytes(content)
     with pytest.raises(EvaluationError, match=message):
         list(open_collection(folder).documents())
 
 
 def test_judgements_need_no_header(folder: Path) -> None:
-    """The first line is a judgement where its third field is a number."""
+    """The first line is a judgement if its third field is a number."""
     (folder / "qrels" / "test.tsv").write_text("\ufeffq1\td3\t1\n\nq2\td2\t-1\r\n", encoding="utf8")
     assert read_qrels(folder / "qrels" / "test.tsv") == {"q1": {"d3": 1}, "q2": {"d2": -1}}
 
@@ -214,40 +214,40 @@ def test_judgements_need_no_header(folder: Path) -> None:
     "measure", ["SetP@0", "nDCG@0", "P", "P@x", "", "RR@1.5", "P@" + "9" * 30, "P(rel=0)@5"]
 )
 def test_measures_that_cannot_be_taken_are_refused(measure: str) -> None:
-    """Some would end the process, or raise what the tools below raise."""
+    """Measures that crash or raise errors of ir_measures raise ArgumentError."""
     with pytest.raises(EvaluationError, match="measure"):
         score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["RR", measure])
 
 
 def test_two_spellings_of_one_measure_have_one_value() -> None:
-    """Neither is left at 0."""
+    """Both spellings get the value of the measure."""
     assert score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["RR", "MRR"]).means == {"RR": 1.0, "MRR": 1.0}
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "x"])
 def test_scores_of_a_run_are_finite(tmp_path: Path, value: str) -> None:
-    """Others cannot be ranked."""
+    """A score that is not finite raises an error."""
     (tmp_path / "run").write_text(f"q1 Q0 d1 1 1.5 t\nq1 Q0 d2 2 {value} t\n")
     with pytest.raises(EvaluationError, match=r"run:2 must hold .*a finite number"):
         read_run(tmp_path / "run")
 
 
 def test_a_run_ranks_a_document_once(tmp_path: Path) -> None:
-    """Which of two scores is meant, nobody knows."""
+    """A document that occurs twice in a ranking raises an error."""
     (tmp_path / "run").write_text("q1 Q0 d1 1 1.5 t\nq2 Q0 d1 1 1.5 t\nq1 Q0 d1 2 0.5 t\n")
     with pytest.raises(EvaluationError, match=r"run:3 must rank 'd1' once for 'q1'"):
         read_run(tmp_path / "run")
 
 
 def test_a_run_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    """An id with a blank in it is told of before the file is there."""
+    """An id with a blank raises an error before the file is created."""
     with pytest.raises(EvaluationError, match="no blanks"):
         write_run({"q1": {"d1": 1.0}, "q2": {"d 2": 1.0}}, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_the_index_follows_the_corpus(folder: Path) -> None:
-    """A run that was broken off, or a corpus that has changed, is measured as it is now."""
+    """After an interrupted run or a changed corpus, the current corpus is measured."""
     index_of = partial(search, legs=["lexical"], fusion=None, k=10, analyzer=None)
     with Engine.open(folder / ".sleuth-eval", create=True) as engine:
         engine.add([Document("Cats sleep. Cats.", id="old"), Document("Nothing.", id="d2")])
@@ -271,7 +271,7 @@ def test_the_index_follows_the_corpus(folder: Path) -> None:
     ],
 )
 def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], message: str) -> None:
-    """Nothing is indexed for what cannot be read or written in the end."""
+    """Paths that cannot be read or written are refused before indexing."""
     done = CliRunner().invoke(app, ["eval", str(folder), *arguments])
     assert isinstance(done.exception, SleuthError)
     assert message in str(done.exception)
@@ -279,13 +279,13 @@ def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], 
 
 
 def test_a_leg_named_twice_is_one(folder: Path) -> None:
-    """The table says what was searched."""
+    """A repeated leg counts once, and the table names what was searched."""
     done = CliRunner().invoke(app, ["eval", str(folder), "--leg", "dense", "--leg", "dense", "--json"])
     assert list(json.loads(done.stdout)["runs"]) == ["dense"]
 
 
 def test_an_index_of_the_folder_is_left_alone(folder: Path) -> None:
-    """What was indexed there for searching is not replaced by the corpus."""
+    """`sleuth eval` does not touch the folder's own index."""
     with Engine.open(folder / ".sleuth", create=True) as engine:
         engine.add([Document("Notes.", id="notes")])
     assert CliRunner().invoke(app, ["eval", str(folder)]).exit_code == 0
@@ -294,7 +294,7 @@ def test_an_index_of_the_folder_is_left_alone(folder: Path) -> None:
 
 
 def test_what_is_judged_is_what_is_shown(folder: Path) -> None:
-    """A run of 100 documents asks for the pool of the default fusion: it begins as the ranking for any smaller k."""
+    """A run of 100 documents has the pool of the default fusion, so it begins as the ranking for any smaller k."""
     limits: list[int] = []
 
     class Counting:
@@ -307,7 +307,7 @@ def test_what_is_judged_is_what_is_shown(folder: Path) -> None:
 
 
 def test_figures_are_shown_before_a_run_is_written(folder: Path) -> None:
-    """An id that the format cannot hold costs the file, and not what was measured."""
+    """If an id cannot be written to the run, the figures are still printed."""
     (folder / "corpus.jsonl").write_text(json.dumps({"_id": "d 1", "text": "cats"}))
     done = CliRunner().invoke(app, ["eval", str(folder), "--out", str(folder / "run")])
     assert "no blanks" in str(done.exception)
@@ -315,6 +315,6 @@ def test_figures_are_shown_before_a_run_is_written(folder: Path) -> None:
 
 
 def test_any_number_of_documents_can_be_asked_for(folder: Path) -> None:
-    """More than there are gives all there are."""
+    """A k above the number of documents returns all of them."""
     done = CliRunner().invoke(app, ["eval", str(folder), "-k", str(10**20), "--json"])
     assert done.exit_code == 0, done.output

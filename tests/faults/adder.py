@@ -23,7 +23,7 @@ def legs() -> list[SumsLeg]:
 
 
 def add(writer: Writer, batch: int, size: int = 20) -> int | None:
-    """Put a batch, and commit it; the batch that was deleted with it."""
+    """Put a batch and commit it; return the batch that was deleted with it."""
     for i in range(DOCUMENTS):
         put(writer, f"{batch}-{i}", *([f"batch {batch} " * size] * (1 + i % 2)))
     put(writer, "hot", f"batch {batch}")
@@ -35,7 +35,7 @@ def add(writer: Writer, batch: int, size: int = 20) -> int | None:
 
 
 def say(line: str) -> None:
-    """One write: a line that was cut off says nothing."""
+    """Print a line in one write, so that a truncated line is recognised."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

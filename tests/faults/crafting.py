@@ -1,4 +1,4 @@
-"""Makes segments that no leg wrote, with checksums that fit."""
+"""Makes segments that no leg wrote, with valid checksums."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ODD: tuple[Any, ...] = (
 
 
 def _value(array: Array, rng: random.Random) -> Any:
-    """A value of the array's type, often one at an edge."""
+    """Return a value of the array's type, often an extreme one."""
     if array.dtype.kind == "f":
         return rng.choice([0, -1, 1, np.nan, np.inf, -np.inf, 1e-38, np.finfo(array.dtype).max])
     bits = np.iinfo(array.dtype)
@@ -82,7 +82,7 @@ ARRAYS: tuple[Callable[[Array, random.Random], Array], ...] = (
 
 
 def _change_facts(facts: Any, rng: random.Random) -> Any:
-    """The same with one value changed, wherever it is nested."""
+    """Return the facts with one value changed at any depth."""
     if isinstance(facts, dict) and facts and rng.random() < 0.9:
         key = rng.choice(sorted(facts))
         if rng.random() < 0.1:
@@ -97,7 +97,7 @@ def _change_facts(facts: Any, rng: random.Random) -> Any:
 
 
 def craft(data: SegmentData, rng: random.Random) -> SegmentData:
-    """The arrays and facts of a segment, of which one to three are no longer what the leg made of its rows."""
+    """Return the arrays and facts of a segment with one to three of them changed."""
     arrays, facts = dict(data.arrays), dict(data.meta)
     for _ in range(rng.choice([1, 1, 2, 3])):
         name = rng.choice(sorted(arrays))
@@ -118,13 +118,13 @@ def craft(data: SegmentData, rng: random.Random) -> SegmentData:
 
 
 def craft_keys(keys: NDArray[np.int64], rng: random.Random) -> NDArray[np.int64]:
-    """The keys of a segment, of which some are no longer what they were."""
+    """Return the keys of a segment with some of them changed."""
     changed = np.ascontiguousarray(rng.choice(ARRAYS[:9])(keys, rng))
     return changed.astype(np.int64, copy=False)
 
 
 def craft_header(segment: segments.Encoded, rng: random.Random) -> segments.Encoded:
-    """The segment with a header in which one thing is changed, and a checksum that fits it."""
+    """Return the segment with one change in its header and a valid checksum."""
     content = b"".join(segment.parts)
     length = struct.unpack_from("<I", content, 12)[0]
     start = -(-(24 + length) // 64) * 64

@@ -1,4 +1,4 @@
-"""A limit on open files that leaves a given number of them."""
+"""Limits the number of files that this process can open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def free_descriptors(number: int) -> Iterator[None]:
-    """Let this process open about `number` files more: the limit is on their numbers, and high ones may be taken."""
+    """Let this process open about `number` more files; descriptors above the limit may be in use already."""
     gc.collect()  # a file that is closed during the test would be one more than the limit allows
     used = {int(file.name) for file in Path("/dev/fd").iterdir()}
     free = (descriptor for descriptor in count() if descriptor not in used)

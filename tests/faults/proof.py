@@ -1,4 +1,4 @@
-"""What must hold of an index after anything at all has happened to the process that wrote it."""
+"""Invariants of an index after any failure of the process that wrote it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def command(path: Path, first: int = 0, last: int = 1 << 30, size: int = 20) -> list[str]:
-    """How to run the adder."""
+    """Return the command that runs the adder."""
     return [sys.executable, "-m", "tests.faults.adder", str(path), str(first), str(last), str(size)]
 
 
 def told(lines: Iterable[str]) -> tuple[set[int], set[int]]:
-    """Batches whose addition, and whose deletion, was acknowledged. A line that was cut off acknowledges nothing."""
+    """Return the batches whose addition and whose deletion were acknowledged. A truncated line
+    acknowledges nothing.
+    """
     words = [line.split() for line in lines if line.endswith("\n")]
     return ({int(w[1]) for w in words if w[0] == "added"}, {int(w[1]) for w in words if w[0] == "deleted"})
 

@@ -1,4 +1,4 @@
-"""A code index outlives kills, full disks and damage as an index of documents does."""
+"""A code index survives kills, full disks and damage as an index of documents does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ with open_code(index, create=True) as storage:
 
 
 def faults(path: Path) -> list[str]:
-    """What a full check complains of."""
+    """Return the faults that a full check reports."""
     with open_code(path) as storage:
         return [
             f"{f.level} {f.subject}: {f.message}" for f in health.check(storage, full=True) if f.level != "ok"
@@ -44,7 +44,7 @@ def faults(path: Path) -> list[str]:
 
 
 def test_kill(tmp_path: Path) -> None:
-    """A run that is killed loses no snapshot that was reported; the next one goes on."""
+    """A killed run loses no snapshot that was reported, and the next run continues."""
     root, index = tmp_path / "root", tmp_path / "index"
     root.mkdir()
     rng = random.Random(7)
@@ -69,7 +69,7 @@ def test_kill(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index of code whose segments are files."""
+    """Return a code index whose segments are files."""
     home = tmp_path_factory.mktemp("sound")
     (home / "root").mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -85,7 +85,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def answers(path: Path) -> list[tuple[str, str]]:
-    """What queries find at the newest snapshot."""
+    """Return the hits of queries at the newest snapshot."""
     with open_code(path) as storage:
         (repository,) = storage.repositories()
         retriever = CodeRetriever(storage, None)
@@ -97,7 +97,7 @@ def answers(path: Path) -> list[tuple[str, str]]:
 
 
 def use(path: Path) -> tuple[list[tuple[str, str]] | None, list[str]]:
-    """What is answered (None for an error of Sleuth's), and what a full check finds."""
+    """Return the answers (None for a Sleuth error) and the findings of a full check."""
     try:
         findings = faults(path)
     except StoreError as error:
@@ -113,7 +113,7 @@ def use(path: Path) -> tuple[list[tuple[str, str]] | None, list[str]]:
 def test_damage(
     sound: Path, tmp_path: Path, damage: Callable[[bytes, random.Random], bytes], kind: str
 ) -> None:
-    """Damage is found by a full check; a repaired index answers as before, and a segment's damage costs nothing."""
+    """A full check finds damage; a repaired index answers as before, and a damaged segment loses nothing."""
     rng = random.Random(f"{damage.__name__} {kind}")
     whole, none = use(sound)
     assert whole
@@ -141,7 +141,7 @@ def test_damage(
 
 
 def test_full_disk(tmp_path: Path) -> None:
-    """A full disk is an error of Sleuth's that loses no snapshot, and over when there is space again."""
+    """A full disk raises a Sleuth error and loses no snapshot; indexing works again once there is space."""
     disk, root = tmp_path / "disk", tmp_path / "root"
     disk.mkdir()
     root.mkdir()
@@ -183,7 +183,7 @@ def test_full_disk(tmp_path: Path) -> None:
 
 
 def test_too_many_open_files(tmp_path: Path, sound: Path) -> None:
-    """Indexing and searching fail with an error of Sleuth's; nothing is taken for damaged, and all is there."""
+    """Indexing and searching fail with a Sleuth error; nothing is reported as damaged or lost."""
     index, root = tmp_path / "index", sound.parent / "root"
     shutil.copytree(sound, index)
     whole = answers(index)

@@ -1,4 +1,4 @@
-"""Crafted segments, whose checksums fit, end in a typed error at worst; kernels touch no byte beyond an array."""
+"""Crafted segments with valid checksums raise a typed error at worst; kernels touch no byte beyond an array."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ N = 500
 
 @pytest.fixture(autouse=True)
 def bounded_memory() -> Iterator[None]:
-    """An allocation of a size that a file names fails, where the sanitizer does not need the addresses itself."""
+    """Limit the memory of this process, so that a crafted size cannot allocate it all; the sanitizer needs the
+    addresses itself.
+    """
     if "asan" in os.environ.get("LD_PRELOAD", ""):
         yield
         return
@@ -45,7 +47,7 @@ def bounded_memory() -> Iterator[None]:
 
 
 def rows(first: int, n: int = N, *, gaps: bool = False) -> Rows:
-    """Rows with rare and frequent words, long counts, and metadata of every type."""
+    """Return rows with rare and frequent words, long counts, and metadata of every type."""
     rng = random.Random(first)
     words = [f"w{i}" for i in range(400)]
     texts = [" ".join(rng.choices(words, [1 / (i + 1) for i in range(400)], k=30)) for _ in range(n)]
@@ -152,7 +154,7 @@ def subject(name: str) -> Subject:
 
 
 def attempt(case: Subject, encoded: segments.Encoded, rng: random.Random) -> str:
-    """What becomes of a crafted segment: where it is refused, or "" where it serves."""
+    """Use a crafted segment; return where it was refused, or "" if it was not."""
     try:
         opened = segments.decode(encoded.name, b"".join(encoded.parts), encoded.checksum)
         segments.validate(opened, case.leg)
@@ -183,9 +185,9 @@ def attempt(case: Subject, encoded: segments.Encoded, rng: random.Random) -> str
 
 @pytest.mark.parametrize("name", ["lexical", "flat", "dense", "tokens", "columns"])
 def test_crafted_arrays(name: str) -> None:
-    """Whatever arrays and facts are, they are refused with a typed error, or searched and merged within their bounds.
+    """Any arrays and facts raise a typed error, or are searched and merged within their bounds.
 
-    What a search or a merge refuses, a full validation refuses as well, so that `repair` makes it anew.
+    What a search or a merge refuses, a full validation refuses too, so that `repair` rebuilds it.
     """
     case = subject(name)
     own = case.rows

@@ -1,4 +1,4 @@
-"""A whole index that somebody crafted, checksums and manifest included, ends in typed errors at worst."""
+"""A crafted index with valid checksums and manifest raises typed errors at worst."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ N = 150
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index of documents with metadata and vectors; of each leg one segment is a file and one is in the record."""
+    """Return an index of documents with metadata and vectors; each leg has one segment in a file and one in the
+    record.
+    """
     path = tmp_path_factory.mktemp("documents") / "index"
     rng = random.Random(0)
     words = [f"w{i}" for i in range(90)]
@@ -56,7 +58,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index of code of three snapshots, in segments that are files."""
+    """Return a code index of three snapshots whose segments are files."""
     home = tmp_path_factory.mktemp("code")
     with pytest.MonkeyPatch.context() as patch, open_code(home / "index", create=True) as storage:
         patch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
@@ -67,7 +69,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def craft_segment(path: Path, names: Any, rng: random.Random) -> None:
-    """Put a crafted segment in the place of one, under a name of its own that the manifest lists."""
+    """Replace a segment by a crafted one with a name of its own that the manifest lists."""
     with closing(sqlite3.connect(path / names.record)) as connection, connection:
         listed = connection.execute(
             "SELECT name, leg, fingerprint, first, last, checksum, inline FROM segments ORDER BY leg, first"
@@ -96,7 +98,7 @@ def craft_segment(path: Path, names: Any, rng: random.Random) -> None:
 
 
 def craft_code_row(path: Path, rng: random.Random) -> None:
-    """Change what parsing found in a file version, or the list of files of a snapshot; the checksum fits again."""
+    """Change the details of a file version, or the file list of a snapshot, with a valid checksum."""
     with closing(sqlite3.connect(path / CODE.record)) as connection, connection:
         if rng.random() < 0.7:
             rows = connection.execute(
@@ -125,7 +127,7 @@ def craft_code_row(path: Path, rng: random.Random) -> None:
 
 
 def change(packed: bytes, rng: random.Random) -> bytes:
-    """Other bytes of the same kind: where they are compressed, what they unpack to is changed."""
+    """Change bytes of a value; in compressed ones, change the content."""
     try:
         content = zlib.decompress(packed)
     except zlib.error:
@@ -145,7 +147,7 @@ def change(packed: bytes, rng: random.Random) -> bytes:
 
 
 def use_documents(path: Path) -> None:
-    """Search, filter, explain, read, add, merge, check and repair, each whatever became of the one before."""
+    """Search, filter, explain, read, add, merge, check and repair; a failed step does not stop the next."""
     with Engine.open(path, embedder=HashEmbedder()) as engine:
         steps: list[Callable[[], Any]] = [
             lambda: engine.retrieve("w0 w3 w80", 10, explain=True),
@@ -166,7 +168,7 @@ def use_documents(path: Path) -> None:
 
 
 def use_code(path: Path) -> None:
-    """Search, walk references, check, merge and repair, each whatever became of the one before."""
+    """Search, walk references, check, merge and repair; a failed step does not stop the next."""
     with open_code(path) as storage:
         (repository,) = storage.repositories()
         retriever = CodeRetriever(storage, None)
@@ -190,7 +192,7 @@ def use_code(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["documents", "code", "rows of code"])
 def test_crafted_index(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Whatever its files say, an index is refused with a typed error, or used within its bounds."""
+    """An index with any contents raises a typed error or is used within its bounds."""
     sound: Path = request.getfixturevalue("documents" if kind == "documents" else "code")
     for i in range(CRAFTED):
         rng = random.Random(f"{kind} {i}")
@@ -206,7 +208,7 @@ def test_crafted_index(kind: str, request: pytest.FixtureRequest, tmp_path: Path
 
 
 def test_a_crafted_index_is_read_where_it_is_sound(documents: Path, code: Path, tmp_path: Path) -> None:
-    """Without a change, the same steps raise nothing and find something."""
+    """Without a change, the same steps raise nothing and return hits."""
     shutil.copytree(documents, tmp_path / "documents")
     with Engine.open(tmp_path / "documents", embedder=HashEmbedder()) as engine:
         assert len(engine.retrieve("w0 w3 w80", 10, filter="year>1950")) == 10

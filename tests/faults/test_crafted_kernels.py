@@ -1,4 +1,4 @@
-"""Kernels stay within their arrays whatever values hypothesis chooses for them."""
+"""Kernels stay within their arrays for any values that hypothesis generates."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ POOLS = st.lists(
 def test_fusion(
     pools: list[list[tuple[int, float]]], method: str, constant: float, k: int, data: st.DataObject
 ) -> None:
-    """Pools of any keys and scores give each key once, and at most k best and their equals."""
+    """Pools of any keys and scores give each key once, and at most k best keys and their ties."""
     weights = data.draw(arrays_of.arrays(np.float64, len(pools), elements=FLOATS))
     keys = [np.array([key for key, _ in pool], np.int64) for pool in pools]
     scores = [np.array([score for _, score in pool], np.float64) for pool in pools]
@@ -76,7 +76,7 @@ SYMBOLS = st.lists(st.binary(min_size=0, max_size=17), max_size=40).map(
 @tried
 @given(SYMBOLS, st.lists(st.text(max_size=60), max_size=5), st.binary(max_size=300))
 def test_codebook(symbols: list[bytes], texts: list[str], coded: bytes) -> None:
-    """A list of symbols is refused, or makes a codebook that returns texts and reads no byte beyond foreign ones."""
+    """A list of symbols is refused, or makes a codebook that returns the texts and reads only its bytes."""
     try:
         book = Codebook(symbols)
     except ValueError:
@@ -98,7 +98,7 @@ def test_codebook(symbols: list[bytes], texts: list[str], coded: bytes) -> None:
     ),
 )
 def test_texts_of_a_batch(stored: bytes, pieces: list[tuple[int, bool]]) -> None:
-    """Sizes that do not fit the bytes, and codes of no symbol, are refused."""
+    """Sizes that do not fit the bytes, and codes without a symbol, are refused."""
     books = {number: Codebook(list(usual_symbols())) for number in (0, 7)}
     with contextlib.suppress(ValueError, KeyError):
         decode_all(stored, [size for size, _ in pieces], [coded for _, coded in pieces], books)
@@ -112,7 +112,7 @@ def test_texts_of_a_batch(stored: bytes, pieces: list[tuple[int, bool]]) -> None
     st.binary(max_size=20),
 )
 def test_strings_of_a_column(data: Any, heads: Any, count: int, needle: bytes) -> None:
-    """Front-coded strings that nobody encoded are refused, or read within their bytes."""
+    """Invalid front-coded strings are refused, or are read within their bytes."""
     for step in (
         lambda: kernels.decode(data, count),
         lambda: kernels.below(data, heads, count, needle),
@@ -138,7 +138,7 @@ def test_codes_of_a_column(dtype: Any, offsets: Any, elements: Any, table: Any) 
 @tried
 @given(st.lists(st.text(max_size=200), max_size=5), st.sampled_from(["english", "plain", "code"]))
 def test_texts_are_counted(texts: list[str], analyzer: str) -> None:
-    """Any text becomes terms, lone surrogates included."""
+    """Any text is split into terms, including lone surrogates."""
     counter = get_analyzer(analyzer).counter()
     ends, terms, counts, lengths = counter.count([texts], [1])
     assert len(ends) == len(lengths) == len(texts)
@@ -148,7 +148,7 @@ def test_texts_are_counted(texts: list[str], analyzer: str) -> None:
 @tried
 @given(st.binary(max_size=300))
 def test_word_pieces(text: bytes) -> None:
-    """Any bytes are cut into tokens of the model, and have a vector."""
+    """Any bytes are split into tokens of the model, and have a vector."""
     vocabulary, vectors, _ = load_model()
     ids = vocabulary.encode(text)
     assert not len(ids) or (ids.min() >= 0 and ids.max() < len(vectors))
@@ -170,7 +170,7 @@ EDGES = st.sampled_from(
 @tried
 @given(data=st.data())
 def test_values_of_a_segment(name: str, data: st.DataObject) -> None:
-    """Any values in the arrays of a segment are refused with a typed error, or searched and merged within bounds."""
+    """Any values in the arrays of a segment raise a typed error, or are searched and merged within bounds."""
     case = case_of(name)
     changed = dict(case.data.arrays)
     for _ in range(data.draw(st.integers(1, 3))):

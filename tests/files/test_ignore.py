@@ -92,7 +92,7 @@ def test_left_out_as_git_does(
     write(root, {".git/info/exclude": excluded})
     present = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
     present = {path for path in present if not path.startswith(".git/")}
-    said = git(root, "check-ignore", "-z", "--stdin", given="".join(f"{path}\0" for path in present).encode())
+    said = git(root, "check-ignore", "-z", "--stdin", stdin="".join(f"{path}\0" for path in present).encode())
     listed = set(git(root, "ls-files", "-z", "--others", "--exclude-standard"))
     assert {path.decode() for path in files_below(root, lambda _, name: name == ".git")} == listed
     ours = IgnoredPaths(root)

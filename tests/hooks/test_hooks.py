@@ -50,7 +50,7 @@ def test_order(priorities: list[int]) -> None:
 
 
 def test_none_keeps_the_result() -> None:
-    """None keeps the result, with what was changed in place."""
+    """A hook that returns None keeps the result, including changes in place."""
     registry = Morpheus()
     registry.on("call", lambda result, *, rag2f: result.append(1))
     registry.on("call", lambda result, *, rag2f: [*result, 2], priority=0)
@@ -58,13 +58,13 @@ def test_none_keeps_the_result() -> None:
 
 
 def test_unknown_name_gives_the_result_back() -> None:
-    """A call without hooks returns what it was given."""
+    """A call without hooks returns its argument."""
     start = object()
     assert Morpheus().execute_hook("nobody", start, rag2f=None) is start
 
 
 def test_a_failing_hook_stops_the_chain() -> None:
-    """No hook runs after one that raised."""
+    """No hook runs after one that raised an exception."""
     registry = Morpheus()
     ran: list[str] = []
 
@@ -80,7 +80,7 @@ def test_a_failing_hook_stops_the_chain() -> None:
 
 
 def test_a_result_must_stay_a_result() -> None:
-    """A hook on a result returns one of its type or None."""
+    """A hook on a result returns one of the same type, or None."""
     registry = Morpheus()
     registry.on("call", lambda result, *, rag2f: {"items": []})
     with pytest.raises(RetrievalError, match="must return RetrieveResult or None"):
@@ -88,7 +88,7 @@ def test_a_result_must_stay_a_result() -> None:
 
 
 def test_coroutines_and_bad_priorities_are_refused() -> None:
-    """Hooks are plain functions with whole priorities; the error names the value."""
+    """A coroutine function and a priority that is not an int raise an error with the value."""
 
     async def coroutine(result: Any, *, rag2f: Any) -> None: ...
 
@@ -103,7 +103,7 @@ def test_coroutines_and_bad_priorities_are_refused() -> None:
 
 
 def test_hooks_added_during_a_call_run_from_the_next_one() -> None:
-    """A call runs the hooks that there were at its start."""
+    """A call runs the hooks that were registered at its start."""
     registry = Morpheus()
 
     def adder(result: list[int], *, rag2f: Any) -> list[int]:
@@ -117,7 +117,7 @@ def test_hooks_added_during_a_call_run_from_the_next_one() -> None:
 
 
 def test_what_ends_a_program_or_a_task_is_a_failure_too() -> None:
-    """A hook cannot end the program that calls it; Ctrl-C still can."""
+    """SystemExit and CancelledError in a hook count as a failure; KeyboardInterrupt is raised."""
     for raised in (SystemExit(0), asyncio.CancelledError(), MemoryError()):
 
         def quits(result: Any, *, rag2f: Any, raised: BaseException = raised) -> None:

@@ -1,4 +1,4 @@
-"""Plugins from folders and entry points; failures are listed and stop nothing."""
+"""Plugins are loaded from folders and entry points; failures are listed and do not stop the others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def deactivated(plugin, instance):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A good plugin in a file, a good one in a folder with a second module, and four that fail."""
+    """Return a folder with a plugin in a file, one in a folder with a second module, and four that fail."""
     (tmp_path / "good.py").write_text(HOOK)
     package = tmp_path / "nested"
     package.mkdir()
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_folder(folder: Path) -> None:
-    """Good plugins of a folder load, each failure is listed with its error, and the rest is left alone."""
+    """Valid plugins of a folder load, and each failure is listed with its error."""
     registry, instance = Morpheus(), list[Any]()
     infos = {
         info.name: info for info in load_plugins(registry, folder=folder, installed=False, instance=instance)
@@ -77,7 +77,7 @@ def test_folder(folder: Path) -> None:
 
 
 def test_activation_that_fails_takes_the_hooks_away(tmp_path: Path) -> None:
-    """A plugin whose `activated` raises is failed, and none of its hooks stays."""
+    """A plugin whose `activated` raises is failed, and its hooks are removed."""
     (tmp_path / "shy.py").write_text(HOOK)
     registry = Morpheus()
     (info,) = load_plugins(registry, folder=tmp_path, installed=False, instance=None)
@@ -99,7 +99,7 @@ def test_unload(folder: Path) -> None:
 
 
 def test_failure_to_deactivate_is_raised_after_all(tmp_path: Path) -> None:
-    """Every plugin is deactivated before the first failure is raised."""
+    """All plugins are deactivated before the first failure is raised."""
     off = "from sleuth.hooks import plugin\n@plugin\ndef deactivated(plugin, instance):\n"
     (tmp_path / "a.py").write_text(f"{off}    instance.append('a')\n")
     (tmp_path / "b.py").write_text(f"{off}    1 / 0\n")
@@ -112,7 +112,7 @@ def test_failure_to_deactivate_is_raised_after_all(tmp_path: Path) -> None:
 
 
 def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Installed plugins come first, and one of the same name in the folder is listed as failed."""
+    """Installed plugins come first; one with the same name in the folder is listed as failed."""
     site = folder / "site"
     site.mkdir()
     (site / "installed_plugin.py").write_text(HOOK)
@@ -136,7 +136,7 @@ def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_entry_point_without_distribution() -> None:
-    """An entry point made by hand is listed by its value."""
+    """An entry point without a distribution is listed by its value."""
     from sleuth.hooks import load_entry_point
 
     info = load_entry_point(Morpheus(), EntryPoint("x", "nowhere", "sleuth.plugins"))
@@ -144,13 +144,13 @@ def test_entry_point_without_distribution() -> None:
 
 
 def test_folder_must_exist(tmp_path: Path) -> None:
-    """A folder that is none is an error that names it."""
+    """A missing folder raises an error that names it."""
     with pytest.raises(ArgumentError, match=r"plugins folder must be a folder that exists, got '.*nowhere'"):
         load_plugins(Morpheus(), folder=tmp_path / "nowhere", installed=False)
 
 
 def test_whatever_a_plugin_raises_stays_with_it(tmp_path: Path) -> None:
-    """One that ends the task or the program, or that says it is Sleuth, is listed; the hooks of others stay."""
+    """A plugin that raises SystemExit, CancelledError or a Sleuth error is listed; hooks of others stay."""
     (tmp_path / "ends_task.py").write_text("import asyncio\nraise asyncio.CancelledError()\n")
     (tmp_path / "ends_program.py").write_text("raise SystemExit(3)\n")
     (tmp_path / "sleuth.py").write_text(

@@ -1,4 +1,4 @@
-"""The template plugin and the guide that builds it."""
+"""The template plugin, and the guide that builds it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEMPLATE = ROOT / "examples" / "plugin-template"
 
 
 def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every example of the guide gives what is written under it."""
+    """Every example of the guide prints what stands below it."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     result = doctest.testfile(str(GUIDE), module_relative=False)
@@ -29,7 +29,7 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_guide_shows_the_template() -> None:
-    """The code of the guide is that of the template, so that neither can grow old alone."""
+    """The code in the guide equals the code of the template."""
     code = (TEMPLATE / "src" / "sleuth_glossary" / "__init__.py").read_text("utf8")
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf8"), re.DOTALL)
     shown = [part for block in blocks if not block.startswith(">>>") for part in re.split(r"\n\n+", block)]
@@ -39,7 +39,7 @@ def test_the_guide_shows_the_template() -> None:
 
 
 def test_the_template_installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Installed as a package it is found by its entry point, and its four hooks work."""
+    """The template, installed as a package, is found by its entry point, and its four hooks work."""
     shutil.copytree(TEMPLATE, tmp_path / "template")
     site = tmp_path / "site"
     install = ["install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(site)]

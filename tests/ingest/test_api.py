@@ -1,4 +1,4 @@
-"""Folders in the index: what is kept, replaced and forgotten when they are read again."""
+"""Indexing folders again: which documents are kept, replaced and deleted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def texts(engine: Engine) -> list[str]:
     ],
 )
 def test_rows_of_a_named_file(engine: Engine, docs: Path, name: str, before: str, after: str) -> None:
-    """A file of rows that is a path itself forgets rows that are gone, and is not read while it stays."""
+    """Rows that were removed from a named file are deleted, and an unchanged file is not read."""
     path = docs / name
     beside = docs / f"{name}#1.txt"
     path.write_text(before)
@@ -71,7 +71,7 @@ def test_rows_of_a_named_file(engine: Engine, docs: Path, name: str, before: str
 def test_numbers_that_are_none(
     engine: Engine, docs: Path, name: str, content: str, options: dict[str, Any]
 ) -> None:
-    """A number that is not finite is left out of the metadata; the document is kept."""
+    """A number that is not finite is dropped from the metadata, and the document is kept."""
     (docs / name).write_text(content)
     (docs / "z.txt").write_text("plain")
     report = engine.index([docs], options=ReadOptions(**options))
@@ -82,7 +82,7 @@ def test_numbers_that_are_none(
 
 
 def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A document that the index refuses costs its file or its row, with the reason, and not the run."""
+    """A document that the index refuses is reported with the reason, and the run continues."""
     from sleuth.ingest import register_loader
     from sleuth.ingest.loaders import registry
     from sleuth.types import Document
@@ -104,7 +104,7 @@ def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path, monkeypatch:
 
 
 def test_pruning_spares_what_exists(engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only files that are gone are pruned, not those that were not listed, not chosen, or cannot be asked after."""
+    """Only files that are gone are pruned, not those that were unlisted, filtered or unreadable."""
     (docs / "shut").mkdir()
     names = ("a.md", "b.txt", "gone.txt", "shut/c.txt", "was.txt")
     for name in names:
@@ -147,7 +147,7 @@ NO_TEXT = {
 
 
 def test_files_that_hold_no_text_any_more(engine: Engine, docs: Path) -> None:
-    """A file that is emptied, or turned into something without text, takes its old documents with it."""
+    """A file that becomes empty or binary loses its old documents."""
     for name in (*NO_TEXT, "g.txt", "h.txt", "kept.txt"):
         (docs / name).write_text('[{"t": "old text"}]' if name != "e.csv" else "t\nold text\n")
     engine.index([docs])
@@ -165,7 +165,7 @@ def test_files_that_hold_no_text_any_more(engine: Engine, docs: Path) -> None:
 def test_files_that_cannot_be_read_keep_their_text(
     engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a file gave stays while it cannot be read, whatever has become of it."""
+    """The documents of an unreadable file stay."""
     for name in ("a.txt", "b.txt", "c.txt"):
         (docs / name).write_text(name)
     engine.index([docs])
@@ -187,7 +187,7 @@ def test_files_that_cannot_be_read_keep_their_text(
 
 
 def test_a_link_that_is_named_itself(engine: Engine, docs: Path) -> None:
-    """A link that is a path of the run is read, though the folder around it refuses it."""
+    """A link that is named as a path is read, though links in folders are not followed."""
     (docs.parent / "far.txt").write_text("far")
     (docs / "link.txt").symlink_to(docs.parent / "far.txt")
     for _ in range(2):
@@ -200,7 +200,7 @@ def test_a_link_that_is_named_itself(engine: Engine, docs: Path) -> None:
 def test_interruptions_in_the_midst(
     engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch, method: str, count: int
 ) -> None:
-    """Ctrl-C within a document or a commit keeps what was committed before, and the report tells of no more."""
+    """Ctrl-C within a document or a commit keeps earlier commits, and the report counts only those."""
     for name in "abcd":
         (docs / f"{name}.txt").write_text(f"text {name}")
     really = getattr(Writer, method)
@@ -225,7 +225,7 @@ def test_interruptions_in_the_midst(
 
 
 def test_the_index_leaves_itself_out(tmp_path: Path) -> None:
-    """An index inside of the folder that it holds does not hold its own files."""
+    """An index inside the folder that it indexes does not contain its own files."""
     (tmp_path / "a.txt").write_text("text")
     (tmp_path / "link").symlink_to(tmp_path)
     with Engine.open(tmp_path / "link" / "idx", create=True, embedder="") as engine:
@@ -236,7 +236,7 @@ def test_the_index_leaves_itself_out(tmp_path: Path) -> None:
 
 
 def test_paths_that_are_not_utf8(tmp_path: Path) -> None:
-    """A folder whose name is not UTF-8 is read, and holds an index."""
+    """A folder whose name is not UTF-8 is read, and can contain an index."""
     folder = tmp_path / os.fsdecode(b"r\xff")
     folder.mkdir()
     (folder / "a.txt").write_text("text")
@@ -248,7 +248,7 @@ def test_paths_that_are_not_utf8(tmp_path: Path) -> None:
 
 
 def test_other_options_read_again(engine: Engine, docs: Path) -> None:
-    """A file whose options change is read again, once; others, and files that the options do not touch, are not."""
+    """A file whose options change is read again once; files that the options do not affect are not."""
     (docs / "a.csv").write_text("name,year\nann,2020\n")
     (docs / "b.csv").write_text("name,year\nbob,2021\n")
     (docs / "c.txt").write_text("text")
@@ -267,7 +267,7 @@ def test_other_options_read_again(engine: Engine, docs: Path) -> None:
 
 
 def test_ids_that_are_taken(engine: Engine, docs: Path) -> None:
-    """A row whose id another row of the run has is reported; the first one stands."""
+    """A row whose id another row of the run has is reported, and the first one stays."""
     options = ReadOptions(id_field="id")
     (docs / "a.csv").write_text("id,t\n1,one\n1,two\n2,three\n")
     (docs / "b.csv").write_text("id,t\n2,four\n3,five\n")
@@ -286,7 +286,7 @@ def test_ids_that_are_taken(engine: Engine, docs: Path) -> None:
 
 
 def test_ids_that_move(engine: Engine, docs: Path) -> None:
-    """A row that moves to another file is not deleted with what that file gave before."""
+    """A row that moves to another file is not deleted with the documents of its old file."""
     options = ReadOptions(id_field="id")
     (docs / "b.csv").write_text("id,t\n1,one\n2,two\n")
     engine.index([docs], options=options)
@@ -299,7 +299,7 @@ def test_ids_that_move(engine: Engine, docs: Path) -> None:
 
 
 def test_folders_that_are_gone(engine: Engine, docs: Path) -> None:
-    """A folder that was moved away is forgotten by pruning it; one that the index never held is an error."""
+    """Pruning a folder that was removed deletes its documents; a folder that was never indexed raises an error."""
     for name in ("a", "b"):
         (docs / name).mkdir()
         (docs / name / "x.txt").write_text(name)
@@ -317,7 +317,7 @@ def test_folders_that_are_gone(engine: Engine, docs: Path) -> None:
 
 
 def test_a_file_that_is_touched(engine: Engine, docs: Path) -> None:
-    """A new time of a file whose text is the same is seen by filters; nothing counts as updated."""
+    """A new modification time of an unchanged file is visible to filters; nothing counts as updated."""
     (docs / "a.txt").write_text("text")
     (docs / "b.csv").write_text("t\nrow\n")
     for name in ("a.txt", "b.csv"):

@@ -1,4 +1,4 @@
-"""CSV as programs write it: which sign parts cells, and how lines end."""
+"""CSV dialects: delimiters and line ends."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ def rows(path: Path, content: str, encoding: str = "utf-8", **options: int) -> l
     ],
 )
 def test_cells(tmp_path: Path, content: str, encoding: str) -> None:
-    """The first line that holds something tells what parts cells, or says so itself."""
+    """The first line with content determines the delimiter, or declares it."""
     assert rows(tmp_path / "a.csv", content, encoding) == ["a: 1\nb: x, y, z"]
 
 
 def test_delimiters_in_quotes_do_not_count(tmp_path: Path) -> None:
-    """Names may hold commas, line ends and quotes; inches are no quotes."""
+    """Quoted names may contain commas, line ends and quotes; inch signs are not quotes."""
     content = '"Name, ""first"", last\n(all, of, them)";"Text"\nA, B;C\n'
     assert rows(tmp_path / "a.csv", content) == ['Name, "first", last\n(all, of, them): A, B\nText: C']
     assert rows(tmp_path / "b.csv", '5" disks;3,5" disks;n\n1;2;3\n') == ['5" disks: 1\n3,5" disks: 2\nn: 3']
 
 
 def test_a_row_that_holds_a_carriage_return(tmp_path: Path) -> None:
-    """Where other lines end in line feeds, it costs its row, for a reason that a reader can understand."""
+    """A lone carriage return in a file with line feeds costs its row, with a clear reason."""
     assert rows(tmp_path / "a.csv", "a,b\n1,2\rx,y\n3,4\n") == [
         "new-line character seen in unquoted field", "a: 3\nb: 4",
     ]  # fmt: skip
 
 
 def test_carriage_returns_in_large_files(tmp_path: Path) -> None:
-    """Such a file is read whole, and thus not where it is too large for that."""
+    """A file with carriage returns as line ends is read whole, unless it is too large for that."""
     assert rows(tmp_path / "a.csv", "a\r1\r", max_bytes=3) == [
         "its lines end in carriage returns alone and too large to convert"
     ]

@@ -1,4 +1,4 @@
-"""Metadata that Markdown files state at their top, as people write them."""
+"""Front matter of Markdown files as people write it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from sleuth.types import Document
     ],
 )
 def test_yaml(line: str, value: Any) -> None:
-    """Quotes, comments, escapes and lists mean what they mean in YAML."""
+    """Quotes, comments, escapes and lists are parsed as YAML."""
     assert front_matter.front_matter(f"---\nfirst: 1\n{line}\nlast: 2\n---\ntext")[0] == {
         "first": 1,
         "k": value,
@@ -67,7 +67,7 @@ def test_keys_of_any_script() -> None:
 
 
 def test_titles_that_are_numbers(tmp_path: Path) -> None:
-    """A title is a text, though YAML would read a number."""
+    """A title is a text, even if YAML reads it as a number."""
     (tmp_path / "a.md").write_text("---\ntitle: 1984\n---\n\n# Part One\n")
     (document, _) = read([tmp_path])
     assert isinstance(document, Document)
@@ -104,7 +104,7 @@ YAML_BOMB = "\n".join(
     ids=range(18),
 )
 def test_bombs(text: str) -> None:
-    """Front matter of 60 KB takes at most two seconds and 100 MB, whatever it holds."""
+    """Front matter of 60 KB takes bounded time and at most 100 MB, whatever it contains."""
     tracemalloc.start()
     start = time.process_time()
     fields, _ = front_matter.front_matter(text)

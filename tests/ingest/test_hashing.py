@@ -1,4 +1,4 @@
-"""What counts as the content of a document."""
+"""The content hash of a document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ metadata = st.dictionaries(st.text(), values)
 
 @given(st.text(), metadata)
 def test_order_and_volatile_keys_do_not_count(text: str, fields: dict[str, object]) -> None:
-    """Keys in another order, another time, another size and another id give the same hash."""
+    """Key order, modification time, size and id do not change the hash."""
     backwards = dict(reversed(fields.items()))
     volatile = {"modified": "2020-01-01T00:00:00Z", "size": 7, "content_hash": "x"}
     stable = {key: value for key, value in fields.items() if key not in volatile}
@@ -26,7 +26,7 @@ def test_order_and_volatile_keys_do_not_count(text: str, fields: dict[str, objec
 def test_text_and_metadata_count(
     text: str, fields: dict[str, object], text2: str, fields2: dict[str, object]
 ) -> None:
-    """Another text, another value or another key gives another hash."""
+    """Another text, value or key changes the hash."""
     one, two = Document(text, fields), Document(text2, fields2)
     unchanged = [
         {k: repr(v) for k, v in f.items() if k not in ("modified", "size", "content_hash")}
@@ -36,12 +36,12 @@ def test_text_and_metadata_count(
 
 
 def test_known_value() -> None:
-    """The hash is stable across versions: an index keeps it."""
+    """The hash is stable across versions, since an index stores it."""
     assert content_hash(Document("text", {"b": 1, "a": ["ü"]})) == "f4e3e1ad948561c020fbbe89ec1ee2a8"
 
 
 def test_what_json_cannot_hold() -> None:
-    """Values of other types and lone surrogates are hashed, too."""
+    """Values of other types and lone surrogates are hashed too."""
     assert content_hash(
         Document(
             "\ud800",

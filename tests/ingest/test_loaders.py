@@ -1,4 +1,4 @@
-"""Which documents each format gives, and what is said of files that cannot be read."""
+"""Loaders: the documents of each format, and the reasons for unreadable files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def reason(path: Path, content: str | bytes, **options: Any) -> str:
 
 
 def test_metadata_of_every_file(tmp_path: Path) -> None:
-    """A document says where it comes from, when it changed, how large it is and what it was taken for."""
+    """A document has its source, modification time, size and type as metadata."""
     path = tmp_path / "sub" / "some notes.txt"
     path.parent.mkdir()
     path.write_text("text\r\nmore\rlast\n")
@@ -61,14 +61,14 @@ def test_metadata_of_every_file(tmp_path: Path) -> None:
 
 
 def test_times_out_of_range(tmp_path: Path) -> None:
-    """A file from the far future has a time all the same."""
+    """A file with a time in the far future has a valid time."""
     assert registry.iso_time(2**63 - 1) == "2262-04-11T23:47:16Z"
     assert registry.iso_time(10**21) == "9999-01-01T00:00:00Z"
     assert registry.iso_time(-(10**21)) == "0001-01-01T00:00:00Z"
 
 
 def test_encoding_is_noted_where_it_is_not_utf8(tmp_path: Path) -> None:
-    """UTF-16 is read, and said."""
+    """UTF-16 is decoded, and the encoding is noted."""
     document = only(tmp_path / "a.txt", "Grüße".encode("utf-16"))
     assert document.page_content == "Grüße"
     assert document.metadata["encoding"] == "utf-16"
@@ -76,7 +76,7 @@ def test_encoding_is_noted_where_it_is_not_utf8(tmp_path: Path) -> None:
 
 
 def test_markdown(tmp_path: Path) -> None:
-    """Front matter becomes metadata and leaves blank lines, so that lines are those of the file."""
+    """Front matter becomes metadata and blank lines, so that line numbers equal those of the file."""
     text = '---\ntitle: "The Guide"\ntags: [a, b c]\nauthors:\n  - Ann\n  - Bob\ndraft: true\nyear: 2024\nsize: 7\n'
     text += "nested:\n  deep: 1\nnote: one\n  two\n---\n\n# Heading\n\nBody.\n"
     document = only(tmp_path / "a.md", text)
@@ -103,12 +103,12 @@ def test_toml_front_matter(tmp_path: Path) -> None:
     "text", ["---\n\nA rule above.\n\n---\n", "---\nnever closed\n", "+++\nno toml\n+++\n", "---\n"]
 )
 def test_what_is_no_front_matter(tmp_path: Path, text: str) -> None:
-    """A rule at the top is a rule; nothing is lost."""
+    """A horizontal rule at the top is not front matter, and no text is lost."""
     assert only(tmp_path / "a.md", text).page_content == text
 
 
 def test_titles(tmp_path: Path) -> None:
-    """A title is the first heading, else the name of the file."""
+    """A title is the first heading, or else the name of the file."""
     assert only(tmp_path / "a.md", "text\n\n## The `Title` ##\n\n# Other").metadata["title"] == "The Title"
     assert only(tmp_path / "b.md", "no heading").metadata["title"] == "b"
     assert only(tmp_path / "c.rst", "=====\nTitle\n=====\n\ntext").metadata["title"] == "Title"
@@ -130,7 +130,7 @@ def test_titles(tmp_path: Path) -> None:
 
 
 def test_empty_and_binary_files(tmp_path: Path) -> None:
-    """Files without text are skipped, and say so."""
+    """Files without text are skipped with a reason."""
     assert reason(tmp_path / "a.md", "") == "empty"
     assert reason(tmp_path / "b.txt", " \n\n") == "empty"
     for name in ("c.txt", "c.md", "c.py", "c.html", "c.csv", "c.json", "c.jsonl", "c"):
@@ -147,7 +147,7 @@ HTML = """<!doctype html><html><head><title>The &amp; Title</title><style>p {col
 
 
 def test_html(tmp_path: Path) -> None:
-    """A page becomes Markdown: headings, lists, tables and code survive, the frame around them does not."""
+    """A page becomes Markdown with headings, lists, tables and code, without navigation."""
     document = only(tmp_path / "a.html", HTML)
     assert document.metadata["title"] == "The & Title"
     assert document.page_content == (
@@ -157,14 +157,14 @@ def test_html(tmp_path: Path) -> None:
 
 
 def test_html_main_part(tmp_path: Path) -> None:
-    """Where a page marks its main part, only that is read."""
+    """If a page marks its main part, only that is read."""
     text = "word " * 100
     page = f"<body><div>frame</div><main><h1>T</h1><p>{text}</p></main><div>frame</div></body>"
     assert "frame" not in only(tmp_path / "a.html", page).page_content
 
 
 def test_html_declared_encoding(tmp_path: Path) -> None:
-    """A page is read in the encoding that it declares."""
+    """A page is decoded with the encoding that it declares."""
     page = '<html><head><meta charset="cp1251"></head><body><p>Быстрая лиса</p></body></html>'.encode(
         "cp1251"
     )
@@ -173,7 +173,7 @@ def test_html_declared_encoding(tmp_path: Path) -> None:
 
 
 def test_html_nested_deeply(tmp_path: Path) -> None:
-    """Ten times what browsers nest is read."""
+    """A page nested ten times deeper than browsers allow is read."""
     document = only(tmp_path / "a.html", "<div>" * 5000 + "deep" + "</div>" * 5000)
     assert document.page_content == "deep"
 
@@ -188,12 +188,12 @@ def test_html_nested_deeply(tmp_path: Path) -> None:
     ],
 )
 def test_html_nested_too_deeply(tmp_path: Path, page: str) -> None:
-    """A page over which the parser would take many seconds is refused before it is parsed."""
+    """A page that would take many seconds to parse is refused before parsing."""
     assert reason(tmp_path / "a.html", page + "text") == "elements nested too deeply"
 
 
 def test_html_that_is_large_and_sloppy(tmp_path: Path) -> None:
-    """Ends that are left out, and the many shapes of a drawing, are not depth."""
+    """Missing end tags and many shapes of a drawing do not count as depth."""
     page = (
         "<p>word <br><b>bold</b>" * 20_000
         + "<svg>"
@@ -206,12 +206,12 @@ def test_html_that_is_large_and_sloppy(tmp_path: Path) -> None:
 
 
 def test_html_without_text(tmp_path: Path) -> None:
-    """A page of scripts alone is skipped."""
+    """A page with only scripts is skipped."""
     assert reason(tmp_path / "a.html", "<html><script>x</script></html>") == "no text in this page"
 
 
 def test_pdf(tmp_path: Path) -> None:
-    """Pages are kept apart; chunks know theirs."""
+    """Each page is a document part, and chunks have page numbers."""
     document = only(
         tmp_path / "a.pdf", pdf([["First page", "second line"], [], ["Third page"]], title="The Title")
     )
@@ -234,12 +234,12 @@ def test_pdf_that_cannot_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", range(0, 900, 37))
 def test_pdf_cut_anywhere(tmp_path: Path, cut: int) -> None:
-    """A PDF cut short gives its text or a reason, never an error."""
+    """A PDF that is truncated anywhere gives its text or a reason, never an error."""
     assert len(load(tmp_path / "a.pdf", pdf([["some text"], ["more"]])[:cut])) == 1
 
 
 def test_docx(tmp_path: Path) -> None:
-    """A Word document becomes Markdown; nothing is unpacked to disk."""
+    """A Word document becomes Markdown without unpacking anything to disk."""
     document = only(tmp_path / "a.docx", docx([("Heading1", "Title"), ("Normal", "Some text.")]))
     assert document.page_content == "# Title\n\nSome text."
     assert document.metadata["title"] == "Title"
@@ -261,7 +261,7 @@ def test_docx_that_cannot_be_read(tmp_path: Path) -> None:
 def test_missing_packages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, package: str, extra: str
 ) -> None:
-    """Without its package a file is skipped with the command that brings it."""
+    """Without its package a file is skipped with the command that installs it."""
     monkeypatch.setitem(sys.modules, package, None)
     assert f"pip install 'sleuth[{extra}]'" in reason(tmp_path / name, b"any bytes")
 
@@ -270,7 +270,7 @@ CSV = 'id,title,body,year\n7,"A ""title""","Two\nlines",2020\n\n8,Other,"x, y",\
 
 
 def test_csv(tmp_path: Path) -> None:
-    """Each row is a document of `key: value` lines, named by its number."""
+    """Each row is a document of `key: value` lines with its row number."""
     path = tmp_path / "a.csv"
     first, second, third, fourth = load(path, "\ufeff" + CSV.replace("\n", "\r\n"))
     assert isinstance(first, Document)
@@ -286,7 +286,7 @@ def test_csv(tmp_path: Path) -> None:
 
 
 def test_chosen_fields(tmp_path: Path) -> None:
-    """Fields are chosen for text, metadata, title and id."""
+    """Options choose the fields for text, metadata, title and id."""
     first, *_ = load(
         tmp_path / "a.csv",
         CSV,
@@ -301,7 +301,7 @@ def test_chosen_fields(tmp_path: Path) -> None:
 
 
 def test_numbers_in_columns(tmp_path: Path) -> None:
-    """A cell kept as metadata is a number where it is written as one; the text keeps it as it stands."""
+    """A numeric cell becomes a number in the metadata; the text keeps its spelling."""
     cells = {
         "2022": 2022, "-1.5": -1.5, "0": 0, " 19.90": 19.9, "0.5": 0.5, "007": "007", "1e5": "1e5", "1_000": "1_000",
         "+1": "+1", "-0": "-0", ".5": ".5", "1.": "1.", "1,000": "1,000", "nan": "nan", "٣": "٣", "9" * 19: "9" * 19,
@@ -322,7 +322,7 @@ def test_numbers_in_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(RESERVED))
 def test_names_that_are_taken(tmp_path: Path, name: str) -> None:
-    """What the engine writes of every document is changed by no field of a row, by no caller and by no front matter."""
+    """Fields of rows, callers and front matter cannot change the engine's own metadata keys."""
     with pytest.raises(
         ArgumentError, match=f"metadata_fields must be none .* got {name}: give them another name"
     ):
@@ -333,7 +333,7 @@ def test_names_that_are_taken(tmp_path: Path, name: str) -> None:
 
 
 def test_lines_of_rows(tmp_path: Path) -> None:
-    """A row knows its lines in the file."""
+    """A row has its lines in the file as metadata."""
 
     def lines(name: str, content: str) -> list[tuple[int, int]]:
         rows = load(tmp_path / name, content)
@@ -355,7 +355,7 @@ def test_lines_of_rows(tmp_path: Path) -> None:
 
 
 def test_lines_of_rows_are_found(tmp_path: Path) -> None:
-    """A hit shows the lines of its row."""
+    """A hit has the lines of its row."""
     (tmp_path / "a.csv").write_text("t\nocelot\nmargay\n")
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
         engine.index([tmp_path / "a.csv"])
@@ -371,7 +371,7 @@ def test_delimiters(tmp_path: Path) -> None:
 
 
 def test_csv_that_is_damaged(tmp_path: Path) -> None:
-    """A row over the limit is skipped, the rows after it are read."""
+    """A row over the limit is skipped, and the rows after it are read."""
     path = tmp_path / "a.csv"
     rows = load(path, "a,b\n" + "x" * 5000 + ",y\n1,2\n", max_row_bytes=1000)
     assert [isinstance(row, Document) for row in rows] == [False, True]
@@ -393,7 +393,7 @@ def test_csv_that_is_damaged(tmp_path: Path) -> None:
     ],
 )
 def test_csv_lines_over_the_limit(tmp_path: Path, row: str) -> None:
-    """A line over the limit costs its row, wherever it stands in a quoted cell, and no row after it."""
+    """A line over the limit costs only its row, even within a quoted cell."""
     path = tmp_path / "a.csv"
     first, second, third = load(path, f"a,b\n1,x\n{row}\n3,z\n", max_row_bytes=1000)
     assert str(second) == f"{path}#2: over the limit of 1,000 bytes"
@@ -403,7 +403,7 @@ def test_csv_lines_over_the_limit(tmp_path: Path, row: str) -> None:
 
 
 def test_rows_in_other_encodings(tmp_path: Path) -> None:
-    """The encoding is guessed from all lines together; what does not decode in it is kept all the same."""
+    """The encoding is detected from all lines together; undecodable bytes are replaced."""
     lines = ["Zażółć", "gęślą", "jaźń", "plain", "łódź", "grün"] * 50
     data = [line.encode("cp1250") for line in lines]
     strange = [b"caf\x98", b"ordinary", "naïve".encode()]
@@ -417,7 +417,7 @@ def test_rows_in_other_encodings(tmp_path: Path) -> None:
 
 
 def test_csv_in_other_encodings(tmp_path: Path) -> None:
-    """Rows are read from UTF-16 and from one-byte encodings."""
+    """Rows are decoded from UTF-16 and from one-byte encodings."""
     for encoding in ("utf-16", "utf-16-le", "cp1252"):
         document = only(tmp_path / "a.csv", "name,text\nMüller,Übergröße für die Straße\n".encode(encoding))
         assert document.page_content == "name: Müller\ntext: Übergröße für die Straße"
@@ -437,7 +437,7 @@ def test_jsonl(tmp_path: Path) -> None:
 
 
 def test_jsonl_fields_keep_their_type(tmp_path: Path) -> None:
-    """Metadata are numbers, texts and lists, as they stand in the file."""
+    """Numbers, texts and lists keep their type as metadata."""
     line = json.dumps(
         {"id": 5, "text": "x", "year": 2020, "by": {"name": "Ann"}, "tags": ["a"], "none": None}
     )
@@ -466,7 +466,7 @@ HOSTILE_ROWS = {
 
 
 def test_hostile_rows(tmp_path: Path) -> None:
-    """Each bad row is skipped with its reason and the good one after it is read."""
+    """Each invalid row is skipped with its reason, and the valid one after it is read."""
     path = tmp_path / "a.jsonl"
     lines = [line for row in HOSTILE_ROWS for line in (row, '{"text": "good", "n": 1}')]
     rows = load(path, "\n".join(lines), metadata_fields=["n"], max_row_bytes=50_000)
@@ -480,7 +480,7 @@ def test_hostile_rows(tmp_path: Path) -> None:
 
 
 def test_json(tmp_path: Path) -> None:
-    """A list gives a document per member, anything else one document."""
+    """A list gives one document per member, any other value one document."""
     path = tmp_path / "a.json"
     _, second = load(path, '[{"a": "x"}, {"a": "y"}]')
     assert isinstance(second, Document)
@@ -490,7 +490,7 @@ def test_json(tmp_path: Path) -> None:
 
 
 def test_json_that_cannot_be_read(tmp_path: Path) -> None:
-    """A whole JSON file that is bad is one skipped file."""
+    """A whole JSON file that is invalid is one skipped file."""
     path = tmp_path / "a.json"
     assert reason(path, "[" * 100_000) == "nested too deeply"
     assert reason(path, "{").startswith("not JSON")
@@ -500,7 +500,7 @@ def test_json_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_kinds() -> None:
-    """Files are known by their extension, else by their name, else by their first bytes."""
+    """The kind of a file follows from its extension, else its name, else its first bytes."""
     assert kind_of("a/b.PY") == "python"
     assert kind_of("Makefile") == "makefile"
     assert kind_of("README") == "text"
@@ -512,7 +512,7 @@ def test_kinds() -> None:
 
 
 def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plugin reads its own format, by extension or by content; one that fails costs one file."""
+    """A plugin loads its own format by extension or content; a plugin that fails costs one file."""
     monkeypatch.setattr(registry, "_plugins", {})
     monkeypatch.setattr(registry, "_plugin_extensions", {})
     monkeypatch.setattr(registry, "_plugin_magic", [])

@@ -1,4 +1,4 @@
-"""Names of files: relative to the folder of the index, whichever way leads to a file."""
+"""File names in an index are relative to its base folder, whichever path leads to a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sleuth.ingest import FileNames
 
 
 def test_names_below_and_beside_the_base(tmp_path: Path) -> None:
-    """A file below the base has a relative name, any other an absolute one, and both lead back to the file."""
+    """A file below the base has a relative name, any other an absolute one; both lead back to the file."""
     names = FileNames.beside(tmp_path / "home" / ".sleuth")
     inside, outside = str(tmp_path / "home" / "docs" / "a.md"), str(tmp_path / "homely" / "a.md")
     assert names.name_of(inside) == "docs/a.md"
@@ -22,7 +22,7 @@ def test_names_below_and_beside_the_base(tmp_path: Path) -> None:
 
 
 def test_names_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative path means the file that it leads to from the working folder."""
+    """A relative path is resolved from the working folder."""
     (tmp_path / "docs").mkdir()
     monkeypatch.chdir(tmp_path / "docs")
     names = FileNames.beside("../.sleuth")
@@ -35,7 +35,7 @@ def test_names_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_links_to_the_base(tmp_path: Path) -> None:
-    """A file has one name, by whichever link it is reached; a link that is named keeps its own name."""
+    """A file has one name through any link to the base; a link that is named itself keeps its name."""
     (tmp_path / "real" / "docs").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "real" / "alias").symlink_to("docs")
@@ -48,14 +48,14 @@ def test_links_to_the_base(tmp_path: Path) -> None:
 
 
 def test_an_index_in_the_root_folder() -> None:
-    """Names are absolute where the base would be the root of the file system."""
+    """Names are absolute if the base would be the root of the file system."""
     names = FileNames.beside("/index")
     assert names.name_of("/docs/a.md") == "/docs/a.md"
     assert names.path_of("docs/a.md") == "docs/a.md"
 
 
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
-    """A byte that is not UTF-8 is spelled out, in the base and below it."""
+    """A byte that is not UTF-8 is escaped in names, in the base and below it."""
     base = tmp_path / os.fsdecode(b"r\xff")
     names = FileNames.beside(base / "index")
     assert names.name_of(base / os.fsdecode(b"\xe9.txt")) == "\\xe9.txt"

@@ -1,4 +1,4 @@
-"""Reading folders: what comes out, in which order, and that no file stops it."""
+"""Reading folders: records, their order, and files that fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def names(records: Sequence[Record]) -> list[str]:
 
 
 def test_records(tmp_path: Path) -> None:
-    """A file gives its documents and then that it was read; a file that gives none says why."""
+    """A file gives its documents and a record that it was read, or a record with the reason why not."""
     (tmp_path / "a.md").write_text("text")
     (tmp_path / "b.csv").write_text("x\n1\n2\n")
     (tmp_path / "c.md").write_text("")
@@ -38,7 +38,7 @@ def test_records(tmp_path: Path) -> None:
 
 
 def test_unchanged_files_are_not_opened(tmp_path: Path) -> None:
-    """A file that the caller knows is reported as seen, by source, size and time alone."""
+    """A file that the caller knows by source, size and time is reported as seen without opening it."""
     (tmp_path / "a.md").write_text("text")
     (tmp_path / "b.md").write_text("text")
     states: list[tuple[str, int, int]] = []
@@ -67,7 +67,7 @@ def test_progress(tmp_path: Path) -> None:
 
 
 def test_reading_streams(tmp_path: Path) -> None:
-    """The first document comes before the second file is opened."""
+    """The first document is yielded before the second file is opened."""
     (tmp_path / "a.md").write_text("first")
     (tmp_path / "b.md").write_text("second")
     records = read([tmp_path])
@@ -77,7 +77,7 @@ def test_reading_streams(tmp_path: Path) -> None:
 
 
 def test_a_file_that_vanishes(tmp_path: Path) -> None:
-    """A file that is gone, or is something else, when it is opened costs itself only."""
+    """A file that was removed or replaced before it is opened costs only itself."""
     for name in ("a.md", "b.md", "c.md"):
         (tmp_path / name).write_text("text")
     records = read([tmp_path])
@@ -93,7 +93,7 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
 
 
 def test_hostile_folder(tmp_path: Path) -> None:
-    """Every file that cannot be read is one record with a reason; all others are read, twice alike."""
+    """Every unreadable file is one record with a reason, and all others are read, equally in a second run."""
     (tmp_path / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
     (tmp_path / "surrogate.json").write_text('{"a": "\\ud83d"}')
     (tmp_path / "huge-int.json").write_text('{"a": ' + "1" * 5000 + "}")
@@ -125,7 +125,7 @@ def test_hostile_folder(tmp_path: Path) -> None:
 
 
 def test_random_bytes_under_every_name(tmp_path: Path) -> None:
-    """Whatever the bytes and whatever the name, a file gives documents or a reason."""
+    """Any bytes under any name give documents or a reason."""
     rng = random.Random(7)
     seeds = [
         pdf([["text"]]),
@@ -173,7 +173,7 @@ def heavy_folder(root: Path) -> None:
 
 
 def test_workers_change_nothing(tmp_path: Path) -> None:
-    """Several processes and a single one give the same records in the same order."""
+    """Several processes and one give the same records in the same order."""
     heavy_folder(tmp_path)
     alone = list(read([tmp_path], options=ReadOptions(workers=1)))
     assert [type(record) for record in alone].count(Skipped) == 7
@@ -183,7 +183,7 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
 
 
 def test_workers_end_with_their_reader(tmp_path: Path) -> None:
-    """A run that is given up leaves no process and no thread behind."""
+    """Closing the reader early leaves no process and no thread."""
     heavy_folder(tmp_path)
     threads = threading.active_count()
     records = read([tmp_path], options=ReadOptions(workers=2))
@@ -203,7 +203,7 @@ def _children() -> list[str]:
 
 
 def test_a_worker_that_dies_costs_one_file(tmp_path: Path) -> None:
-    """A process that is killed is replaced; its file is skipped, with the reason."""
+    """A killed process is replaced; its file is skipped with the reason."""
     heavy_folder(tmp_path)
     readers = workers.Readers(ReadOptions(workers=1))
     entries = [

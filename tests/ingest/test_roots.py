@@ -1,4 +1,4 @@
-"""What an index remembers of the files and folders it was made from."""
+"""An index remembers the files and folders that it was created from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ids(engine: Engine) -> list[str]:
 
 
 def test_options_are_remembered(engine: Engine, docs: Path) -> None:
-    """A run without options has those of the first run, also below the folder; a mapping changes some of them."""
+    """A run without options uses those of the first run, also below the folder; a mapping changes some of them."""
     engine.index([docs], options=ReadOptions(metadata_fields=["year"], exclude=["/a.md"]))
     assert ids(engine) == ["docs/data/b.csv#1"]
     for path in (docs, docs / "data", docs / "data" / "b.csv"):
@@ -44,14 +44,14 @@ def test_options_are_remembered(engine: Engine, docs: Path) -> None:
 
 
 def test_excluded_paths_are_relative_to_the_root(engine: Engine, docs: Path) -> None:
-    """A pattern with a slash means the same file when a part of the root is indexed."""
+    """A pattern with a slash matches the same file when a part of the root is indexed."""
     engine.index([docs], options={"exclude": ["/data/b.csv"]})
     assert engine.index([docs / "data"]).added == 0
     assert engine.index([docs / "data"], options={"exclude": ["/data/b.csv"]}).added == 1
 
 
 def test_roots_within_roots(engine: Engine, docs: Path) -> None:
-    """A folder keeps options of its own when one above it is indexed, until the latter is given options."""
+    """A folder keeps its own options when one above it is indexed, unless that has options."""
     engine.index([docs / "data"], options={"metadata_fields": ["year"]})
     assert engine.index([docs]).added == 1
     assert (engine.index([docs]).read, engine.index([docs.parent]).read) == (0, 0)
@@ -69,7 +69,7 @@ def test_overlapping_roots(engine: Engine, docs: Path) -> None:
 
 
 def test_two_roots_with_the_same_file_names(engine: Engine, docs: Path, tmp_path: Path) -> None:
-    """Files of one name in two folders are told apart by `path`, as by `source`."""
+    """Files with the same name in two folders differ in `path` and `source`."""
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.md").write_text("ocelot of another kind")
     engine.index([docs, tmp_path / "other"])
@@ -80,7 +80,7 @@ def test_two_roots_with_the_same_file_names(engine: Engine, docs: Path, tmp_path
 
 
 def test_an_index_that_was_moved(docs: Path, tmp_path: Path) -> None:
-    """An index that was moved or copied together with its documents reads none of them again."""
+    """An index that was moved or copied with its documents reads none of them again."""
     with Engine.open(tmp_path / ".sleuth", create=True) as engine:
         engine.index([docs], options={"metadata_fields": ["year"]})
     copy = tmp_path / "elsewhere" / "copy"
@@ -100,7 +100,7 @@ def test_an_index_that_was_moved(docs: Path, tmp_path: Path) -> None:
 
 
 def test_what_a_program_added_is_not_pruned(engine: Engine, docs: Path, tmp_path: Path) -> None:
-    """A document that no run read from a file stays, though its source is no file."""
+    """A document that was not read from a file is not pruned."""
     from sleuth import Document
 
     engine.add([
@@ -112,7 +112,7 @@ def test_what_a_program_added_is_not_pruned(engine: Engine, docs: Path, tmp_path
 
 
 def test_what_is_gone_is_counted(engine: Engine, docs: Path) -> None:
-    """A run without pruning says how many files are gone, and which roots."""
+    """A run without pruning reports how many files are gone, and which roots."""
     (docs / "c.md").write_text("caracal")
     engine.index([docs])
     (docs / "c.md").unlink()
@@ -123,7 +123,7 @@ def test_what_is_gone_is_counted(engine: Engine, docs: Path) -> None:
 
 
 def test_a_root_that_was_renamed(engine: Engine, docs: Path, tmp_path: Path) -> None:
-    """It is recognised by its content, and `move` gives its documents the new name without reading a file."""
+    """A renamed root is recognised by its content, and `move` renames its documents without reading a file."""
     engine.index([docs], options={"metadata_fields": ["year"]})
     engine.update({"team": "cats"}, ids=["docs/a.md"])
     papers = docs.rename(tmp_path / "papers")
@@ -142,7 +142,7 @@ def test_a_root_that_was_renamed(engine: Engine, docs: Path, tmp_path: Path) -> 
 
 
 def test_a_root_that_was_renamed_and_read(engine: Engine, docs: Path, tmp_path: Path) -> None:
-    """It is found within a folder above its new place; moving it then drops what the index holds already."""
+    """A renamed root is found within an indexed folder; moving it drops the duplicates."""
     engine.index([docs])
     (tmp_path / "all").mkdir()
     papers = docs.rename(tmp_path / "all" / "papers")
@@ -153,7 +153,7 @@ def test_a_root_that_was_renamed_and_read(engine: Engine, docs: Path, tmp_path: 
 
 
 def test_wrong_moves(engine: Engine, docs: Path) -> None:
-    """A path that the index does not hold cannot be moved, nor can a view with a scope move anything."""
+    """A path that is not in the index cannot be moved, and a view with a scope cannot move anything."""
     engine.index([docs])
     with pytest.raises(ArgumentError, match="old must be the path of a file or folder that is indexed"):
         engine.move("nowhere", docs)
@@ -162,7 +162,7 @@ def test_wrong_moves(engine: Engine, docs: Path) -> None:
 
 
 def test_indexes_with_absolute_names(engine: Engine, docs: Path) -> None:
-    """An index that named all files by absolute paths names them anew, and reads none of them again."""
+    """An index with absolute names is renamed to relative ones without reading a file."""
     from sleuth.ingest import FileNames, index_paths
 
     index_paths(engine.store, engine.settings, [docs], names=FileNames())

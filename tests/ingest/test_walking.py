@@ -1,4 +1,4 @@
-"""Which files are found, in which order, and what is said of those that are not."""
+"""Walking folders: which files are listed, in which order, and the reasons for skipped ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def skipped(root: Path, options: ReadOptions | None = None) -> dict[str, tuple[S
 
 
 def test_order_and_fields(tmp_path: Path) -> None:
-    """Folders and files come in order of name, with their size and time."""
+    """Folders and files are listed in order of name, with size and time."""
     make(tmp_path, "b.md", "a/z.md", "a/B.md", "c/d/e.md", "a.md")
     os.utime(tmp_path / "b.md", ns=(5, 1_700_000_000_123_456_789))
     entries = [entry for entry in walk([tmp_path]) if isinstance(entry, FileEntry)]
@@ -44,39 +44,39 @@ def test_order_and_fields(tmp_path: Path) -> None:
 
 
 def test_each_file_once(tmp_path: Path) -> None:
-    """Roots that overlap do not give a file twice."""
+    """Overlapping roots list a file once."""
     make(tmp_path, "a/b.md", "a/c.md")
     assert paths([tmp_path, tmp_path / "a", tmp_path / "a" / "b.md"]) == ["a/b.md", "a/c.md"]
 
 
 def test_one_path_is_a_list_of_one(tmp_path: Path) -> None:
-    """A single path is not taken for a list of letters."""
+    """A single path is accepted in place of a list."""
     make(tmp_path, "a.md")
     assert [entry.source for entry in walk(str(tmp_path))] == [str(tmp_path / "a.md")]
 
 
 def test_relative_roots_give_absolute_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A source names its file wherever the reader stands."""
+    """The source of a file is absolute, also for a relative root."""
     make(tmp_path, "docs/a.md")
     monkeypatch.chdir(tmp_path / "docs")
     assert [entry.source for entry in walk(["../docs"])] == [str(tmp_path / "docs" / "a.md")]
 
 
 def test_hidden_and_version_control(tmp_path: Path) -> None:
-    """Names with a dot are left out unless asked for; version control always."""
+    """Hidden names are listed only on request, folders of version control never."""
     make(tmp_path, ".env", ".github/x.md", ".git/config", "CVS/x", ".hg/y", "a.md")
     assert paths(tmp_path) == ["a.md"]
     assert paths(tmp_path, ReadOptions(hidden=True)) == [".env", ".github/x.md", "a.md"]
 
 
 def test_a_named_file_is_found_though_hidden(tmp_path: Path) -> None:
-    """Who names a file wants it."""
+    """A hidden file that is named as a root is listed."""
     make(tmp_path, ".notes.md")
     assert paths(tmp_path / ".notes.md") == [str(tmp_path / ".notes.md")]
 
 
 def test_include_and_exclude(tmp_path: Path) -> None:
-    """Globs choose by name anywhere, or by path from the root."""
+    """Globs without a slash match names anywhere, others match paths from the root."""
     make(tmp_path, "a.md", "a.txt", "docs/b.md", "docs/old/c.md", "old/d.md")
     assert paths(tmp_path, ReadOptions(include=["*.md"])) == [
         "a.md",
@@ -91,7 +91,7 @@ def test_include_and_exclude(tmp_path: Path) -> None:
 
 
 def test_options_are_checked() -> None:
-    """A string in place of a list, and a negative size, are refused."""
+    """A string instead of a list, and a negative size, raise an error."""
     with pytest.raises(ArgumentError, match="include must be a list"):
         ReadOptions(include="*.md")
     with pytest.raises(ArgumentError, match="max_bytes must be an int of 0 or more"):
@@ -99,7 +99,7 @@ def test_options_are_checked() -> None:
 
 
 def test_ignore_files(tmp_path: Path) -> None:
-    """.gitignore and .sleuthignore hold below their folder; the nearest decides; either can take back."""
+    """.gitignore and .sleuthignore apply below their folder; the nearest one wins, and both can re-include."""
     make(tmp_path, "a.log", "keep.log", "build/x.md", "docs/b.log", "docs/c.tmp", "docs/d.md", "drafts/e.md")
     (tmp_path / ".gitignore").write_text("*.log\n!keep.log\nbuild/\n*.tmp\n")
     (tmp_path / ".sleuthignore").write_text("/drafts\n")
@@ -111,7 +111,7 @@ def test_ignore_files(tmp_path: Path) -> None:
 
 
 def test_rules_above_the_root(tmp_path: Path) -> None:
-    """Inside a repository the rules of the folders above hold; outside of one they do not."""
+    """Inside a repository the rules of the folders above apply, outside of one they do not."""
     make(tmp_path, "repo/docs/deep/a.md", "repo/docs/deep/b.tmp")
     (tmp_path / ".gitignore").write_text("*.md\n")
     (tmp_path / "repo" / ".gitignore").write_text("*.tmp\n")
@@ -123,14 +123,14 @@ def test_rules_above_the_root(tmp_path: Path) -> None:
 
 
 def test_ignore_files_that_are_no_text(tmp_path: Path) -> None:
-    """Bytes that are not UTF-8 and patterns that are none hide nothing else."""
+    """Bytes that are not UTF-8 and invalid patterns exclude nothing else."""
     make(tmp_path, "a.md", "b.log")
     (tmp_path / ".gitignore").write_bytes(b"\xff\xfe\n*.log\n!\n[\n\\\n")
     assert paths(tmp_path) == ["a.md"]
 
 
 def test_links(tmp_path: Path) -> None:
-    """Links are refused or left alone, each with its reason; a root that is a link is followed."""
+    """Links are skipped, each with its reason; a root that is a link is followed."""
     make(tmp_path, "root/a.md", "root/sub/b.md", "outside/c.md", "root-2/d.md")
     root = tmp_path / "root"
     (root / "out").symlink_to(tmp_path / "outside")
@@ -156,7 +156,7 @@ def test_links(tmp_path: Path) -> None:
 
 
 def test_special_files(tmp_path: Path) -> None:
-    """Pipes, sockets and devices are named and never opened."""
+    """Pipes, sockets and devices are reported and never opened."""
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "socket")[:100])
@@ -170,7 +170,7 @@ def test_special_files(tmp_path: Path) -> None:
 
 
 def test_oversized(tmp_path: Path) -> None:
-    """Files over the limit are skipped with both sizes; files of rows have no limit."""
+    """Files over the limit are skipped with both sizes; row files have no limit."""
     (tmp_path / "a.md").write_text("x" * 1001)
     (tmp_path / "b.md").write_text("x" * 1000)
     (tmp_path / "c.csv").write_text("x" * 1001)
@@ -180,14 +180,14 @@ def test_oversized(tmp_path: Path) -> None:
 
 
 def test_roots_that_are_not_there(tmp_path: Path) -> None:
-    """A root that does not exist, or cannot, is a record like any other."""
+    """A root that does not exist, or has an invalid name, gives a record."""
     entries = list(walk([tmp_path / "none", "a\0b"]))
     assert [entry.kind for entry in entries if isinstance(entry, Skipped)] == ["vanished", "unreadable"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_no_permission(tmp_path: Path) -> None:
-    """A folder that may not be listed is skipped, the rest is found."""
+    """A folder without permission is skipped, and the rest is listed."""
     make(tmp_path, "a/x.md", "b.md")
     (tmp_path / "a").chmod(0)
     assert paths(tmp_path) == ["b.md"]
@@ -196,7 +196,7 @@ def test_no_permission(tmp_path: Path) -> None:
 
 
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
-    """A name of other bytes is spelled out in ASCII, and the file can still be opened."""
+    """A name that is not UTF-8 is escaped in ASCII, and the file can still be opened."""
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("x")
     (entry,) = walk([tmp_path])
     assert isinstance(entry, FileEntry)

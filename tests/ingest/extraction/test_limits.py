@@ -1,4 +1,4 @@
-"""Small files that would exhaust a process: each costs itself only, within stated time and memory."""
+"""Small files that would exhaust a process cost only themselves, within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ LONG = 60
 
 
 def laughs() -> bytes:
-    """Entities of entities, ten times each."""
+    """Return a document with entities of entities, ten times each."""
     entities = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in pairwise("abcdefghij"))
     doctype = f'<!DOCTYPE w [<!ENTITY a "xxxxxxxxxx">{entities}]>'
     return docx_of("<w:p><w:r><w:t>&j;</w:t></w:r></w:p>", doctype)
 
 
 def understated() -> bytes:
-    """An archive that says that its document unpacks to a thousandth of what it does."""
+    """Return an archive whose header understates the unpacked size a thousandfold."""
     data = docx_of(f"<w:p><w:r><w:t>{'x' * 30_000_000}</w:t></w:r></w:p>")
     with zipfile.ZipFile(BytesIO(data)) as archive:
         size = archive.getinfo("word/document.xml").file_size
@@ -47,7 +47,7 @@ def understated() -> bytes:
 
 
 def nested_forms(depth: int, times: int) -> bytes:
-    """A PDF whose page draws a form that draws a form that …, each ten times."""
+    """Return a PDF whose page draws a form, which draws another, and so on, each ten times."""
     drawn = "/X Do " * times
     forms = [(drawn, f"/XObject << /X {6 + level} 0 R >>") for level in range(1, depth)]
     forms.append(("BT /F1 12 Tf (x) Tj ET", "/Font << /F1 3 0 R >>"))
@@ -60,7 +60,7 @@ def nested_forms(depth: int, times: int) -> bytes:
 
 
 def recursive_forms() -> bytes:
-    """A PDF of two forms that draw each other."""
+    """Return a PDF of two forms that draw each other."""
     bodies = [
         f"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X {other} 0 R >> >>"
         f" /Length 60 >>\nstream\n{'/X Do ' * 10}\nendstream"
@@ -85,7 +85,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_costs_itself(tmp_path: Path, name: str) -> None:
-    """A file that goes beyond a limit is named with its reason, and the file after it is read."""
+    """A file that exceeds a limit is skipped with its reason, and the file after it is read."""
     (tmp_path / name).write_bytes(BOMBS[name]())
     (tmp_path / f"z.{name.rpartition('.')[2]}").write_bytes(
         {"html": b"<p>word " * 2_000, "docx": docx_of("<w:p><w:r><w:t>word</w:t></w:r></w:p>")}.get(
@@ -113,7 +113,7 @@ def test_a_bomb_costs_itself(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_reasons(tmp_path: Path, name: str, reason: str) -> None:
-    """What went beyond which limit is said."""
+    """The reason names the exceeded limit."""
     (tmp_path / name).write_bytes(BOMBS[name]())
     (record,) = read([tmp_path], options=LIMITS)
     assert isinstance(record, Skipped)
@@ -128,7 +128,7 @@ def timed(folder: Path, name: str, data: bytes) -> tuple[list[Record], float]:
 
 
 def test_a_csv_of_many_names(tmp_path: Path) -> None:
-    """A header of 40,000 names is read in a second."""
+    """A header of 40,000 names is read without quadratic time."""
     header = ",".join(f"name {number}" for number in range(40_000))
     records, seconds = timed(tmp_path, "a.csv", f"{header}\n{'x,' * 39_999}x\n".encode())
     assert isinstance(records[0], Document)
@@ -156,14 +156,14 @@ def test_a_row_of_too_many_fields(tmp_path: Path) -> None:
     ],
 )
 def test_a_long_name_of_a_field(tmp_path: Path, name: str, data: bytes) -> None:
-    """Each value is written after its name, so one long name would make gigabytes of a small file: it is refused."""
+    """A field with a very long name is refused, since each value repeats the name."""
     (record,), _ = timed(tmp_path, name, data)
     assert isinstance(record, Skipped)
     assert record.reason.endswith("a field's name of more than 1,000 characters")
 
 
 def test_processes_that_read_start_quickly() -> None:
-    """They load neither pydantic nor numpy, which take four times as long to import as all the rest."""
+    """Reading processes import neither pydantic nor numpy, which take most of the start time."""
     modules = ("sleuth.ingest.extraction.worker", "sleuth.ingest.loaders.large_worker")
     for module in modules:
         code = f"import {module}, sys; print(*{{'numpy', 'pydantic'}}.intersection(sys.modules))"
@@ -172,7 +172,7 @@ def test_processes_that_read_start_quickly() -> None:
 
 
 def test_a_csv_with_an_odd_byte_in_each_line(tmp_path: Path) -> None:
-    """The encoding of 60,000 lines that are not UTF-8 is guessed once."""
+    """The encoding of 60,000 lines that are not UTF-8 is detected once."""
     records, seconds = timed(tmp_path, "a.csv", b"a,b\n" + b"caf\xe9 and \x81,word\n" * 60_000)
     assert len(records) == 60_001
     assert seconds < LONG
@@ -190,7 +190,7 @@ def test_json(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_process_has_limits(tmp_path: Path) -> None:
-    """The kernel bounds time, memory and core dumps of a process that takes files apart, and it leaves nothing open."""
+    """The kernel limits time, memory and core dumps of a reading process, which leaves nothing open."""
     if not Path("/proc/self/limits").exists():
         pytest.skip("no /proc")
     extractors = Extractors(SECONDS, MEGABYTES << 20)
@@ -212,7 +212,7 @@ def test_a_process_has_limits(tmp_path: Path) -> None:
 
 
 def test_a_large_file_is_read_in_a_process(tmp_path: Path) -> None:
-    """Files of text and rows above 256 KiB give the same documents as smaller ones would, from a process."""
+    """Text and row files above 256 KiB give the same documents from a process as smaller ones."""
     rows = "".join(f'{{"name": "n{i}", "about": "{"word " * 20}"}}\n' for i in range(4_000))
     (tmp_path / "a.jsonl").write_text(rows + "{broken\n")
     (tmp_path / "b.md").write_text("---\ntags: [x]\n---\n# Title\n\n" + "A line of words.\n" * 20_000)
@@ -233,7 +233,7 @@ def test_a_large_file_is_read_in_a_process(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_takes_too_long_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large file whose reader needs more time or memory than it may costs itself only."""
+    """A large file whose reader exceeds time or memory costs only itself."""
     monkeypatch.setattr(large, "_BYTES_PER_SECOND", 1e12)
     (tmp_path / "a.csv").write_text("name,about\n" + "x,y\n" * 1_000_000)
     (tmp_path / "b.json").write_text("[" + "[1]," * 1_600_000 + "1]")
@@ -252,7 +252,7 @@ def test_a_reader_that_takes_too_long_is_killed(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_file_that_exceeded_a_limit_is_not_tried_again(tmp_path: Path) -> None:
-    """It is named by every run, and read again when it changes or under other limits."""
+    """Such a file is reported by every run, and read again if it changes or under other limits."""
     page = tmp_path / "files" / "attributes.html"
     page.parent.mkdir()
     page.write_bytes(BOMBS["attributes.html"]())
