@@ -97,29 +97,39 @@ _LEAST_TOKENS = 20
 _MOST_HITS = 200
 
 
+QueryArgument = Annotated[
+    list[str], typer.Argument(help="A question, identifiers, code, a stack trace; - reads stdin.")
+]
+KOption = Annotated[int, typer.Option("-k", "--limit", min=0, help="How many pieces of code.")]
+StrategyOption = Annotated[str | None, typer.Option("--strategy", help="hybrid, vector or keyword.")]
+PathOption = Annotated[list[str] | None, typer.Option("--path", help="Only below this path.")]
+LangOption = Annotated[
+    list[str] | None, typer.Option("--lang", help="Only this language, by name or extension.")
+]
+LabelOption = Annotated[list[str] | None, typer.Option("--label", help="Only definitions with this label.")]
+NoTestsOption = Annotated[bool, typer.Option("--no-tests", help="Omit tests.")]
+ExpandOption = Annotated[
+    list[str] | None,
+    typer.Option("--expand", help="callers, callees, siblings, implementations or tests."),
+]
+BudgetOption = Annotated[
+    int | None, typer.Option("--budget", min=0, help="Print one block for a prompt, in this many tokens.")
+]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Show how each score is computed.")]
+
+
 @code.command("search")
 def search(
-    query: Annotated[
-        list[str], typer.Argument(help="A question, identifiers, code, a stack trace; - reads stdin.")
-    ],
-    k: Annotated[int, typer.Option("-k", "--limit", min=0, help="How many pieces of code.")] = 5,
-    strategy: Annotated[str | None, typer.Option("--strategy", help="hybrid, vector or keyword.")] = None,
-    path: Annotated[list[str] | None, typer.Option("--path", help="Only below this path.")] = None,
-    lang: Annotated[
-        list[str] | None, typer.Option("--lang", help="Only this language, by name or extension.")
-    ] = None,
-    label: Annotated[
-        list[str] | None, typer.Option("--label", help="Only definitions with this label.")
-    ] = None,
-    no_tests: Annotated[bool, typer.Option("--no-tests", help="Omit tests.")] = False,
-    expand: Annotated[
-        list[str] | None,
-        typer.Option("--expand", help="callers, callees, siblings, implementations or tests."),
-    ] = None,
-    budget: Annotated[
-        int | None, typer.Option("--budget", min=0, help="Print one block for a prompt, in this many tokens.")
-    ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each score is computed.")] = False,
+    query: QueryArgument,
+    k: KOption = 5,
+    strategy: StrategyOption = None,
+    path: PathOption = None,
+    lang: LangOption = None,
+    label: LabelOption = None,
+    no_tests: NoTestsOption = False,
+    expand: ExpandOption = None,
+    budget: BudgetOption = None,
+    explain: ExplainOption = False,
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,

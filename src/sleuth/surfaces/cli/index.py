@@ -137,8 +137,6 @@ def index(
 
     Which files are read, and how, is remembered for each path: the next run need not be told again.
     """
-    from sleuth.engine import Engine
-
     paths = paths or []
     fields = {
         "include": include,
@@ -156,12 +154,7 @@ def index(
     if paths and not (quiet or json or folder) and place != Path.cwd() / NAME and place.exists():
         say(f"Writing to the index of a folder above, {place}; --index names another one.", err=True)
     settings = {"analyzer": analyzer, "chunk_size": chunk_size}
-    opener: Any = Engine.open
-    if shards is not None:
-        from sleuth.cluster import ShardedEngine
-
-        opener = partial(ShardedEngine.open, shards=shards)
-    with opener(
+    with opener_for(shards)(
         place,
         create=bool(paths),
         settings={name: value for name, value in settings.items() if value is not None} or None,
@@ -172,14 +165,30 @@ def index(
         if json:
             print_json(report.to_dict())
         elif not quiet:
-            print_report(report, from_here(str(engine.path)), read=bool(paths))
-            print_left_out(report)
-            print_gone(report, engine.files)
-            offer_code(paths)
-            if engine.settings.embedder and engine.words_only:
-                say(f"Words alone are searched: {engine.words_only}", err=True)
+            print_run(engine, report, paths)
         print_skipped(report, engine.files, verbose=verbose)
     leave(report)
+
+
+def opener_for(shards: int | None) -> Callable[..., Engine]:
+    """Return what opens the index: of so many shards, where a number is named."""
+    if shards is None:
+        from sleuth.engine import Engine
+
+        return Engine.open
+    from sleuth.cluster import ShardedEngine
+
+    return partial(ShardedEngine.open, shards=shards)
+
+
+def print_run(engine: Engine, report: IndexReport, paths: list[Path]) -> None:
+    """Print what the run did, and what its user may want to know or do next."""
+    print_report(report, from_here(str(engine.path)), read=bool(paths))
+    print_left_out(report)
+    print_gone(report, engine.files)
+    offer_code(paths)
+    if engine.settings.embedder and engine.words_only:
+        say(f"Words alone are searched: {engine.words_only}", err=True)
 
 
 def read_options(

@@ -6,6 +6,7 @@ import re
 import shutil
 import textwrap
 import unicodedata
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,7 +27,7 @@ from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Answering
-    from sleuth.types import Explanation, RetrievedItem
+    from sleuth.types import Explanation, Ranking, RetrievedItem
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around matches while a text is wrapped: characters of Unicode's private use area."""
@@ -86,42 +87,58 @@ def search(
     """Find the passages that answer a question."""
     question = " ".join(query)
     expansion: Any = int(expand) if expand and expand.isdecimal() else expand
+    of_docs = {"legs": legs, "fusion": fusion, "expand": expansion, "min_score": min_score, "rerank": rerank}
     with open_sources(sources, index) as engine:
         warn_of_plugins(engine)
-        of_docs = {
-            "legs": legs,
-            "fusion": fusion,
-            "expand": expansion,
-            "min_score": min_score,
-            "rerank": rerank,
-        }
-        if sources and set(sources) != {"docs"}:
-            for name, value in of_docs.items():
-                if value:
-                    raise ArgumentError(
-                        f"{name} must be omitted with --in, except for docs alone, got {value!r}"
-                    )
-            of_docs = {}
-        else:
-            of_docs["syntax"] = True
+        options = options_for(sources, of_docs)
         ranking = engine.retrieve(
-            question, k, filter=filter_from_here(engine, filter), explain=explain, **of_docs
+            question, k, filter=filter_from_here(engine, filter), explain=explain, **options
         )
         if json:
-            items = [item_json(engine, question, item) for item in ranking]
-            parts = [part.to_dict() for part in ranking.parts]
-            print_json({"query": question, "items": items, "parts": parts, "notes": list(ranking.notes)})
+            print_json(ranking_json(engine, question, ranking))
         else:
-            for number, item in enumerate(ranking, 1):
-                print_item(engine, question, number, item)
-            for part in ranking.failures:
-                say(f"sleuth: {part.name} {part.status}: {part.error}", err=True)
-            for note in ranking.notes:
-                say(f"sleuth: {clean_text(note)}", err=True)
-            if not ranking:
-                say("Nothing found.", err=True)
+            print_ranking(engine, question, ranking)
     if not ranking:
         raise typer.Exit(1)
+
+
+def options_for(sources: list[str] | None, of_docs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a search in these sources.
+
+    Args:
+        of_docs: those that only documents have.
+
+    Raises:
+        ArgumentError: one of them is set, and other sources are searched.
+    """
+    if not sources or set(sources) == {"docs"}:
+        return {**of_docs, "syntax": True}
+    for name, value in of_docs.items():
+        if value:
+            raise ArgumentError(f"{name} must be omitted with --in, except for docs alone, got {value!r}")
+    return {}
+
+
+def ranking_json(engine: Answering, query: str, ranking: Ranking) -> dict[str, Any]:
+    """Return a ranking with snippets, fit for JSON."""
+    return {
+        "query": query,
+        "items": [item_json(engine, query, item) for item in ranking],
+        "parts": [part.to_dict() for part in ranking.parts],
+        "notes": list(ranking.notes),
+    }
+
+
+def print_ranking(engine: Answering, query: str, ranking: Ranking) -> None:
+    """Print the hits, then what failed and what there is to note."""
+    for number, item in enumerate(ranking, 1):
+        print_item(engine, query, number, item)
+    for part in ranking.failures:
+        say(f"sleuth: {part.name} {part.status}: {part.error}", err=True)
+    for note in ranking.notes:
+        say(f"sleuth: {clean_text(note)}", err=True)
+    if not ranking:
+        say("Nothing found.", err=True)
 
 
 def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, Any]:

@@ -40,60 +40,74 @@ keys = typer.Typer(name="keys", help="Make, list and remove keys of clients.", n
 serve.add_typer(keys)
 
 KeysOption = Annotated[Path, typer.Option("--keys", help="File of the keys; it holds their hashes.")]
+HostOption = Annotated[str, typer.Option("--host", help="Address to listen on.")]
+PortOption = Annotated[
+    int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+]
+ServerKeysOption = Annotated[
+    Path | None, typer.Option("--keys", help="Let in only clients with a key of this file.")
+]
+ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Refuse to add and delete.")]
+SourcesOption = Annotated[
+    list[str] | None,
+    typer.Option("--in", metavar="SOURCE", help="What may be searched: docs (default), code, web or kb:ID."),
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model", help="Model that writes answers, such as llama3.1. Without one, passages are quoted."
+    ),
+]
+AllowHostOption = Annotated[
+    list[str] | None, typer.Option("--allow-host", help="Host name by which clients address the server.")
+]
+CorsOption = Annotated[
+    list[str] | None,
+    typer.Option("--cors", help="Site whose pages may call the server, as https://example.org."),
+]
+WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="Requests that run at a time. Default: one per core."),
+]
+QueueOption = Annotated[
+    int | None, typer.Option("--queue", min=0, help="Requests that may wait. Default: 64 per core.")
+]
+DeadlineOption = Annotated[float, typer.Option("--deadline", help="Seconds for a request.")]
+AnswerDeadlineOption = Annotated[
+    float, typer.Option("--answer-deadline", help="Seconds for an answer that a model writes.")
+]
+MaxBodyOption = Annotated[int, typer.Option("--max-body", min=1, help="Maximum size of a request in bytes.")]
+LogQueriesOption = Annotated[
+    bool, typer.Option("--log-queries", help="Write the text of queries into the log.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Log warnings only.")]
+CreateOption = Annotated[bool, typer.Option("--create", help="Create the index if there is none.")]
+SocketNumberOption = Annotated[int | None, typer.Option("--socket", hidden=True)]
 
 
 @serve.callback()
 def run(
     context: typer.Context,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
-    ] = 8321,
-    keys: Annotated[
-        Path | None, typer.Option("--keys", help="Let in only clients with a key of this file.")
-    ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse to add and delete.")] = False,
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--in", metavar="SOURCE", help="What may be searched: docs (default), code, web or kb:ID."
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", help="Model that writes answers, such as llama3.1. Without one, passages are quoted."
-        ),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", help="Host name by which clients address the server.")
-    ] = None,
-    cors: Annotated[
-        list[str] | None,
-        typer.Option("--cors", help="Site whose pages may call the server, as https://example.org."),
-    ] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")] = 1,
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", min=1, help="Requests that run at a time. Default: one per core."),
-    ] = None,
-    queue: Annotated[
-        int | None, typer.Option("--queue", min=0, help="Requests that may wait. Default: 64 per core.")
-    ] = None,
-    deadline: Annotated[float, typer.Option("--deadline", help="Seconds for a request.")] = 30.0,
-    answer_deadline: Annotated[
-        float, typer.Option("--answer-deadline", help="Seconds for an answer that a model writes.")
-    ] = 300.0,
-    max_body: Annotated[
-        int, typer.Option("--max-body", min=1, help="Maximum size of a request in bytes.")
-    ] = 32 << 20,
-    log_queries: Annotated[
-        bool, typer.Option("--log-queries", help="Write the text of queries into the log.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Log warnings only.")] = False,
-    create: Annotated[bool, typer.Option("--create", help="Create the index if there is none.")] = False,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8321,
+    keys: ServerKeysOption = None,
+    read_only: ReadOnlyOption = False,
+    sources: SourcesOption = None,
+    model: ModelOption = None,
+    allow_host: AllowHostOption = None,
+    cors: CorsOption = None,
+    workers: WorkersOption = 1,
+    threads: ThreadsOption = None,
+    queue: QueueOption = None,
+    deadline: DeadlineOption = 30.0,
+    answer_deadline: AnswerDeadlineOption = 300.0,
+    max_body: MaxBodyOption = 32 << 20,
+    log_queries: LogQueriesOption = False,
+    quiet: QuietOption = False,
+    create: CreateOption = False,
     index: IndexOption = None,
-    socket_number: Annotated[int | None, typer.Option("--socket", hidden=True)] = None,
+    socket_number: SocketNumberOption = None,
 ) -> None:
     """Serve over HTTP until Ctrl-C."""
     if context.invoked_subcommand is not None:
