@@ -182,7 +182,7 @@ def test_status_says_what_is_indexed(workspace: Workspace, quiet_project: Path) 
     assert code["names"] == ["main"]
 
 
-def test_resources(workspace: Workspace, quiet_project: Path) -> None:
+def test_resources(workspace: Workspace) -> None:
     """Documents are resources, files are reached by the template, and an unknown one is an error."""
 
     async def work(client: Any) -> Any:
@@ -195,7 +195,7 @@ def test_resources(workspace: Workspace, quiet_project: Path) -> None:
         return listed.resources, templates.resource_templates, first.contents[0].text, file.contents[0].text
 
     resources, templates, text, line = with_client(workspace, work)
-    assert [resource.name for resource in resources] == [str(quiet_project / "docs/limits.md")]
+    assert [resource.name for resource in resources] == ["docs/limits.md"]
     assert len(templates) == 1
     assert text.startswith("# Limits")
     assert line == '"""Token buckets."""'
@@ -227,9 +227,9 @@ def test_wrong_calls_are_answered_with_the_rule(
 
 def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None:
     """A mandatory filter holds for every tool: what it excludes is not found, read, listed or counted."""
-    tools = Tools(workspace, allowed=as_filter("path:limits.md"))
+    tools = Tools(workspace, allowed=as_filter("path:docs/limits.md"))
     results = json.loads(tools.call("search", {"query": "tokens bucket refill", "k": 50}))["results"]
-    assert {result["path"] for result in results} == {"limits.md"}
+    assert {result["path"] for result in results} == {"docs/limits.md"}
     assert not json.loads(tools.call("definitions", {"name": "TokenBucket"}))["results"]
     assert not json.loads(tools.call("references", {"name": "TokenBucket"}))["results"]
     for name, argument in (("fetch", "id"), ("history", "name")):
