@@ -5,14 +5,16 @@ from __future__ import annotations
 # ruff: noqa: E501 - sources of other languages, a line each
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, render_context
+from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, index_path, render_context
 from sleuth.code.search import best_of, count_tokens, rank_files, ranking, read_query
+from sleuth.engine import open_code
 from sleuth.errors import ArgumentError, EmbeddingError, RetrievalError
 from sleuth.types import Explanation
 
@@ -82,10 +84,52 @@ def test_limits_are_heads(ask: Ask) -> None:
         assert ask("order", limit=limit) == whole[:limit]
 
 
-def test_at_most_three_chunks_of_a_file(ask: Ask) -> None:
-    """A file has at most three hits."""
-    paths = ask("order charge add total", limit=50)
-    assert max(paths.count(p) for p in paths) <= 3
+def test_at_most_three_chunks_of_a_file(tmp_path: Path) -> None:
+    """No file fills the list; its further chunks follow what all files gave, if that is less than was asked for."""
+    body = "".join(f"    step_{i} = {i}  # of the order\n" for i in range(20))
+    for name in ("orders.py", "other.py"):
+        (tmp_path / name).write_text("".join(f"def order_{name[:-3]}_{i}():\n{body}\n\n" for i in range(6)))
+    with open_code(tmp_path / "index", create=True) as storage:
+        repository = index_path(storage, tmp_path, workers=1).repository
+        retriever = CodeRetriever(storage, None)
+        hits = {
+            n: retriever.retrieve("order step", repository, strategy="keyword", limit=n) for n in (2, 5, 50)
+        }
+    paths = [hit.file_path for hit in hits[50]]
+    assert sorted(paths[:6]) == ["orders.py"] * 3 + ["other.py"] * 3
+    assert len(paths) == 12
+    scores = [hit.score for hit in hits[50]]
+    assert scores == sorted(scores, reverse=True)
+    for limit in (2, 5):
+        assert [hit.id for hit in hits[limit]] == [hit.id for hit in hits[50]][:limit]
+
+
+class ByLetters:
+    """An embedder that counts letters."""
+
+    fingerprint = "letters"
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0 + text.lower().count(letter) for letter in "abcdefgh"] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def test_weights_of_legs(shop: tuple[CodeStorage, str]) -> None:
+    """A weight decides which leg leads; a leg of weight 0 does not count; wrong weights are refused."""
+    storage, id = shop
+    retriever = CodeRetriever(storage, ByLetters())
+
+    def places(strategy: str, **options: object) -> list[str]:
+        return [hit.id for hit in retriever.retrieve("charge an order", id, strategy=strategy, **options)]  # type: ignore[arg-type]
+
+    assert places("hybrid", weights={"keyword": 0, "vector": 1}) == places("vector")
+    assert places("hybrid", weights={"vector": 1e9})[0] == places("vector")[0]
+    assert places("hybrid", weights={"keyword": 1}) == places("hybrid")
+    for weights in ({"words": 1}, {"vector": -1}, {"vector": float("nan")}, {"keyword": 0, "vector": 0}, [1]):
+        with pytest.raises(ArgumentError, match="weights"):
+            places("hybrid", weights=weights)
 
 
 def test_tests_come_after_code_unless_asked_for(ask: Ask) -> None:

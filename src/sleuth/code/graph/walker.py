@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sleuth.code.graph.bindings import bound_in
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.parsing.detail import Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 EXPANSIONS = ("callers", "callees", "siblings", "implementations", "tests")
+_ROOT = re.compile(r"[^\W\d]\w*")
 _PLAIN = re.compile(r"[\w.$:@\\>-]+$")
 _LANGUAGE_WORDS = """
 self this cls super print len range str int float bool list dict set tuple isinstance issubclass getattr
@@ -56,13 +58,41 @@ class GraphWalker:
         return {"type": kind, "name": found.name, "line": found.line}
 
     def outgoing(self, file: FileRow, first: int, last: int) -> list[dict[str, Any]]:
-        """Names that lines `first` to `last` use, once per role, with their definitions where they are known."""
-        found: dict[tuple[str, str], dict[str, Any]] = {}
+        """Names of other places that lines `first` to `last` use, once per role, with definitions where they are known.
+
+        Left out are what these lines define themselves, parameters, variables, and names whose use says nothing.
+        """
+        used: dict[tuple[str, str], dict[str, Any] | None] = {}
+        bound: dict[int, frozenset[str]] = {}
         for reference in self.references_in(file, first, last):
             name = full_name(reference)
-            if name and (name, reference.role) not in found and reference.name not in _LANGUAGE_NAMES:
-                found[name, reference.role] = self._described(file, reference, name)
-        return list(found.values())
+            if not name or (name, reference.role) in used or reference.name in _LANGUAGE_NAMES:
+                continue
+            function = self._function_around(file, reference)
+            if function not in bound:
+                bound[function] = self._bound(file, function, first, last)
+            described = self._described(file, reference, name)
+            is_own = _root(name) in bound[function] if reference.role != "import" else False
+            used[name, reference.role] = (
+                described if _is_elsewhere(described, file, first, last, is_own) else None
+            )
+        return [described for described in used.values() if described is not None]
+
+    def _function_around(self, file: FileRow, reference: Reference) -> int:
+        """The outermost function or method that a reference is in, by its place among the symbols; -1 outside."""
+        symbols = self._snapshot.detail(file).symbols
+        at, outermost = reference.symbol, -1
+        while at >= 0:
+            if symbols[at].kind in ("function", "method"):
+                outermost = at
+            at = symbols[at].parent
+        return outermost
+
+    def _bound(self, file: FileRow, function: int, first: int, last: int) -> frozenset[str]:
+        if function < 0:
+            return bound_in("", self._snapshot.lines(file, first, last))
+        symbol = self._snapshot.detail(file).symbols[function]
+        return bound_in(symbol.signature, self._snapshot.lines(file, symbol.line, symbol.end))
 
     def references_in(self, file: FileRow, first: int, last: int) -> list[Reference]:
         """References between two lines, in order."""
@@ -196,6 +226,25 @@ def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:
     if symbol is None:
         return {"name": "", "type": "module", "file_path": file.path, "line": 1}
     return {"name": symbol.qualified, "type": symbol.kind, "file_path": file.path, "line": symbol.line}
+
+
+def _root(name: str) -> str:
+    """The first part of a name that is written with dots or other signs."""
+    match = _ROOT.search(name)
+    return match[0] if match else name
+
+
+def _is_elsewhere(described: dict[str, Any], file: FileRow, first: int, last: int, is_own: bool) -> bool:
+    """Whether a used name is a definition of another place.
+
+    Args:
+        is_own: whether the function that uses it binds a name that is spelled like it.
+    """
+    if "file_path" not in described:
+        return described["role"] != "reference" and not is_own
+    if described["file_path"] == file.path and first <= described["line"] <= last:
+        return False
+    return not is_own or described["role"] != "call" or "." in described["name"]
 
 
 def full_name(reference: Reference) -> str:

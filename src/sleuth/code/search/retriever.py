@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,6 +16,7 @@ from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.search.context import RetrievedContext, piece_id
 from sleuth.code.search.exact import spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
+from sleuth.code.search.fusion import LEG_WEIGHTS, Piece, check_weights, fuse, ordered
 from sleuth.code.search.query import Query, parts_of, read_query
 from sleuth.code.search.ranking import RankedFiles, rank_files
 from sleuth.code.snapshots.snapshot import Definition
@@ -30,11 +31,8 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 STRATEGIES = ("hybrid", "vector", "keyword")
-RANK_CONSTANT = 60
-LEG_WEIGHTS = {"keyword": 1.0, "vector": 0.001}
-"""Of reciprocal ranks. In a hybrid search the keyword leg already counts meaning among its signals, which measured
-better than ranks do; what the vector leg alone finds comes after what both find (docs/code.md)."""
 CHUNKS_PER_FILE = 3
+_FURTHER = 0.999
 _POOL = 20
 _LEAST_FILES = 10
 _NEAREST = 3_000
@@ -59,16 +57,6 @@ class GraphStorage(Protocol):
     def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
         """What can be read at that snapshot."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A chunk, ranked: position of its file, its place in it, a score in [0, 1] and why."""
-
-    file: int
-    chunk: int
-    score: float
-    explanation: Explanation
 
 
 class Scored(NamedTuple):
@@ -115,6 +103,7 @@ class CodeRetriever:
         *,
         expand: Sequence[str] = (),
         explain: bool = True,
+        weights: Mapping[str, float] | None = None,
     ) -> list[RetrievedContext]:
         """The best pieces of code for a query, best first, ties by path and line.
 
@@ -127,15 +116,18 @@ class CodeRetriever:
             filters: by `path_prefix`, `language`, `exclude_language`, `category`, `exclude_category`, `labels`.
             expand: relations to add to each hit: callers, callees, siblings, implementations, tests.
             explain: attach how each score comes about.
+            weights: of the legs "keyword" and "vector" in a hybrid search. One that is left out is the measured one,
+                which suits the default embedder.
 
         Raises:
-            ArgumentError: a query, limit or strategy that breaks its rule, or a strategy that needs an embedder.
+            ArgumentError: a query, limit, strategy or weight that breaks its rule, or no embedder where one is needed.
             UnknownRepositoryError, UnknownSnapshotError: list what there is.
             FilterError: an unknown key or value.
             RetrievalError: every leg failed.
             IndexDamagedError: the index on disk does not read.
         """
         limit = self._check(query, limit, strategy)
+        shares = check_weights(weights)
         repository = self.storage.repository(repo_id)
         snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
         allowed = read_filter(snapshot, filters)
@@ -149,6 +141,7 @@ class CodeRetriever:
             pool=max(2 * limit, _POOL),
             strategy=strategy,
             provider=self.embedding_provider,
+            weights=shares,
         )
         walker = GraphWalker(snapshot)
         contexts = []
@@ -213,6 +206,7 @@ def search(
     pool: int,
     strategy: str,
     provider: EmbeddingProvider | None,
+    weights: Mapping[str, float] = LEG_WEIGHTS,
 ) -> tuple[list[Piece], tuple[PartReport, ...]]:
     """Find the best chunks by a strategy, best first, and say what each leg did.
 
@@ -260,7 +254,7 @@ def search(
     if len(answers) == 1:
         pieces = next(iter(answers.values()))
     else:
-        pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()})
+        pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, weights)
     return (pieces if strategy == "vector" else _exact_first(snapshot, query, allowed, pieces)), report
 
 
@@ -321,7 +315,7 @@ def _nearest(snapshot: Snapshot, similar: Similar, pool: int, allowed: CodeFilte
         if allowed.allows(file, chunk):
             why = Explanation("vector", score, "cosine of query and chunk, 0 at least")
             found.append(Piece(file, chunk, score, why))
-    return _ordered(snapshot, found)
+    return ordered(snapshot, found)
 
 
 def _by_file(snapshot: Snapshot, similar: Similar) -> NDArray[np.float32]:
@@ -349,18 +343,32 @@ def keyword_search(
 
     Args:
         pool: the chunks of so many files are looked at, and of files that tie with the last. The best `pool` chunks are
-            among them, since the first chunk of a file has the score of the file.
+            among them, since the first chunk of a file has the score of the file. A file gives three chunks; if all
+            files together give fewer than `pool`, the others follow.
     """
     ranked = rank_files(snapshot, query, allowed.files, meaning)
     order = np.argsort(-ranked.scores, kind="stable")
     last = ranked.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
     files = [int(i) for i in order if ranked.scores[i] >= last and ranked.scores[i] > 0]
     by_file = _chunks_by_file(snapshot, ranked, files)
-    found: list[Piece] = []
+    best: list[Piece] = []
+    further: list[Piece] = []
     for file in files:
         check_cancelled()
-        found += _best_chunks(snapshot, query, ranked, file, chunks=by_file.get(file, []), allowed=allowed)
-    return _ordered(snapshot, found)
+        pieces = _chunks_of(snapshot, query, ranked, file, chunks=by_file.get(file, []), allowed=allowed)
+        best += pieces[:CHUNKS_PER_FILE]
+        further += pieces[CHUNKS_PER_FILE:]
+    if further and len(best) < pool:
+        least = min(piece.score for piece in best)
+        best += [_below(piece, least) for piece in further]
+    return ordered(snapshot, best)
+
+
+def _below(piece: Piece, least: float) -> Piece:
+    """Rank a further chunk of a file behind the first three of all files."""
+    score = min(piece.score, _FURTHER * least)
+    why = Explanation("keyword", score, "below the first three chunks of each file", {}, (piece.explanation,))
+    return replace(piece, score=score, explanation=why)
 
 
 def _chunks_by_file(snapshot: Snapshot, ranked: RankedFiles, files: list[int]) -> dict[int, list[Scored]]:
@@ -378,7 +386,7 @@ def _chunks_by_file(snapshot: Snapshot, ranked: RankedFiles, files: list[int]) -
     return out
 
 
-def _best_chunks(
+def _chunks_of(
     snapshot: Snapshot,
     query: Query,
     ranked: RankedFiles,
@@ -387,7 +395,7 @@ def _best_chunks(
     chunks: list[Scored],
     allowed: CodeFilter,
 ) -> list[Piece]:
-    """At most three chunks of a file; the first has the file's score, the others their share of it."""
+    """The chunks of a file that match, best first; the first has the file's score, the others their share of it."""
     detail = snapshot.detail(snapshot.files[file])
     asked = {part for name in query.plain_names for part in parts_of(name)}
     scored: dict[int, float] = dict(chunks[:50])
@@ -409,7 +417,7 @@ def _best_chunks(
     why = _explain(ranked, file)
     return [
         Piece(file, place, base * (0.5 + 0.5 * score / best), _scaled(why, score / best))
-        for place, score in candidates[:CHUNKS_PER_FILE]
+        for place, score in candidates
     ]
 
 
@@ -453,39 +461,6 @@ def _explain(ranked: RankedFiles, file: int) -> Explanation:
 def _scaled(file: Explanation, share: float) -> Explanation:
     value = file.value * (0.5 + 0.5 * share)
     return Explanation("keyword", value, "file * (1/2 + 1/2 * chunk share)", {"chunk share": share}, (file,))
-
-
-def fuse(snapshot: Snapshot, answers: Mapping[str, Sequence[Piece]]) -> list[Piece]:
-    """Reciprocal rank fusion with a weight per leg, scaled so that the first of every leg has 1."""
-    total = sum(LEG_WEIGHTS[name] for name in answers) / (RANK_CONSTANT + 1)
-    parts: dict[tuple[int, int], list[Explanation]] = {}
-    for name, found in answers.items():
-        for rank, hit in enumerate(found, 1):
-            value = LEG_WEIGHTS[name] / (RANK_CONSTANT + rank) / total
-            facts: dict[str, float | int | str] = {
-                "rank": rank,
-                "score": hit.score,
-                "weight": LEG_WEIGHTS[name],
-            }
-            formula = "weight / (60 + rank), of all legs' first"
-            parts.setdefault((hit.file, hit.chunk), []).append(
-                Explanation(name, value, formula, facts, (hit.explanation,))
-            )
-    fused = [
-        Piece(
-            file,
-            chunk,
-            sum(p.value for p in why),
-            Explanation("hybrid", sum(p.value for p in why), "sum", {}, tuple(why)),
-        )
-        for (file, chunk), why in parts.items()
-    ]
-    return _ordered(snapshot, fused)
-
-
-def _ordered(snapshot: Snapshot, found: Sequence[Piece]) -> list[Piece]:
-    """Best first; equal scores by path and line."""
-    return sorted(found, key=lambda hit: (-hit.score, snapshot.files[hit.file].path, hit.chunk))
 
 
 def _definition(snapshot: Snapshot, file: FileRow, symbol: int) -> Definition | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import check_count
 from sleuth.code.search.context import piece_id
 from sleuth.code.search.filters import chunk_metadata, file_metadata, read_tree
-from sleuth.code.search.retriever import Piece, search
+from sleuth.code.search.fusion import Piece
+from sleuth.code.search.retriever import search
 from sleuth.errors import ArgumentError
 from sleuth.filters import Filter, as_filter
 from sleuth.types import Ranking, RetrievedItem

@@ -1,0 +1,73 @@
+"""Names that a piece of code uses: definitions of other places, in every language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.code import CodeRetriever, CodeStorage, index_path
+from sleuth.engine import open_code
+
+# ruff: noqa: E501 - sources of other languages
+SOURCES = {
+    "a.py": "import os\n\ndef helper(x):\n    return x\n\ndef work(handler, items):\n    local = lambda y: y\n    def inner(z):\n        return z\n    total = 0\n    for item in items:\n        total += handler(item) + local(item) + inner(item) + helper(item)\n        item.run()\n    with open('x') as stream:\n        stream.read()\n    os.remove(total)\n    return work(handler, [])\n",
+    "b.js": "function helper(x) { return x }\nexport function work(handler, items) {\n  const local = y => y;\n  function inner(z) { return z }\n  for (const item of items) { handler(item); local(item); inner(item); helper(item); item.run() }\n}\n",
+    "c.ts": "function helper(x: number): number { return x }\nexport function work(handler: (n: number) => void, items: number[]): void {\n  const local = (y: number) => y;\n  for (const item of items) { handler(item); local(item); helper(item); }\n}\n",
+    "d.go": "package d\nfunc helper(x int) int { return x }\nfunc work(handler func(int), items []int) {\n\tlocal := func(y int) int { return y }\n\tfor _, item := range items {\n\t\thandler(item)\n\t\tlocal(item)\n\t\thelper(item)\n\t}\n}\n",
+    "e.rs": "fn helper(x: i32) -> i32 { x }\nfn work(handler: fn(i32), items: Vec<i32>) {\n    let local = |y: i32| y;\n    for item in items {\n        handler(item);\n        local(item);\n        helper(item);\n    }\n}\n",
+    "f.c": "int helper(int x) { return x; }\nvoid work(void (*handler)(int), int n) {\n  int (*local)(int) = helper;\n  handler(n);\n  local(n);\n  helper(n);\n}\n",
+    "g.rb": "def helper(x)\n  x\nend\ndef work(handler, items)\n  local = Proc.new { |y| y }\n  items.each { |item| handler.call(item); local.call(item); helper(item) }\nend\n",
+    "h.php": "<?php\nfunction helper($x) { return $x; }\nfunction work($handler, $items) {\n  $local = function ($y) { return $y; };\n  foreach ($items as $item) { $handler($item); $local($item); helper($item); }\n}\n",
+    "i.cpp": "int helper(int x) { return x; }\nvoid work(std::function<void(int)> handler, int n) {\n  auto local = [](int y) { return y; };\n  handler(n); local(n); helper(n);\n}\n",
+    "J.java": "class H {\n  static int helper(int x) { return x; }\n}\nclass J {\n  void work(Runnable handler, int n) {\n    Runnable local = () -> {};\n    handler.run(); local.run(); H.helper(n);\n  }\n}\n",
+    "k.kt": "fun helper(x: Int): Int = x\nfun work(handler: (Int) -> Unit, n: Int) {\n  val local = { y: Int -> y }\n  handler(n)\n  local(n)\n  helper(n)\n}\n",
+    "L.cs": "class H {\n  static int helper(int x) { return x; }\n}\nclass L {\n  void work(System.Action<int> handler, int n) {\n    System.Func<int,int> local = y => y;\n    handler(n); local(n); H.helper(n);\n  }\n}\n",
+    "m.scala": "object H {\n  def helper(x: Int): Int = x\n}\nobject M {\n  def work(handler: Int => Unit, n: Int): Unit = {\n    val local = (y: Int) => y\n    handler(n)\n    local(n)\n    H.helper(n)\n  }\n}\n",
+    "n.sh": "helper() { echo 1; }\nwork() {\n  local handler=$1\n  helper\n  $handler\n}\n",
+}
+OTHERS = {"a.py": {"os.remove"}, "g.rb": {"Proc.new", "Proc"}}
+"""What belongs to no file of the repository, and yet is another place."""
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """All sources, indexed; and the repository's id."""
+    root = tmp_path_factory.mktemp("languages")
+    for name, text in SOURCES.items():
+        (root / name).write_text(text)
+    with open_code(tmp_path_factory.mktemp("index"), create=True) as opened:
+        yield opened, index_path(opened, root, workers=1).repository
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_definitions_elsewhere(storage: tuple[CodeStorage, str], name: str) -> None:
+    """The function that is called is named with its line; parameters, variables and inner functions are not."""
+    opened, repository = storage
+    hits = CodeRetriever(opened, None).retrieve(
+        "work", repository, strategy="keyword", limit=50, filters={"path_prefix": name}
+    )
+    (hit,) = [hit for hit in hits if "work" in hit.content]
+    names = {used["name"] for used in hit.outgoing_definitions} - OTHERS.get(name, set())
+    assert {part for used in names for part in used.split(".")} <= {"H", "helper"}
+    (helper,) = [used for used in hit.outgoing_definitions if used["name"].endswith("helper")]
+    assert (helper["role"], helper["file_path"]) == ("call", name)
+    assert "helper(" in SOURCES[name].splitlines()[helper["line"] - 1]
+    assert not hit.start_line <= helper["line"] <= hit.end_line
+
+
+def test_methods_of_variables_are_kept_where_they_are_known(tmp_path: Path) -> None:
+    """The method of an object whose class is known is a definition elsewhere; so is a module's function."""
+    (tmp_path / "user.py").write_text("class User:\n    def save(self):\n        pass\n")
+    (tmp_path / "use.py").write_text(
+        "import stripe\nfrom user import User\n\ndef pay(amount):\n    user = User()\n    user.save()\n    return stripe.charge(amount)\n"
+    )
+    with open_code(tmp_path / "index", create=True) as opened:
+        repository = index_path(opened, tmp_path, workers=1).repository
+        hit = CodeRetriever(opened, None).retrieve("pay", repository, strategy="keyword", limit=1)[0]
+    assert [(used["name"], used["role"], used.get("file_path")) for used in hit.outgoing_definitions] == [
+        ("User", "instantiation", "user.py"),
+        ("user.save", "call", "user.py"),
+        ("stripe.charge", "call", None),
+    ]
