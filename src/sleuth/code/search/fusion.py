@@ -43,12 +43,16 @@ def check_weights(weights: Mapping[str, float] | None) -> Mapping[str, float]:
     for name, value in weights.items():
         if name not in LEG_WEIGHTS:
             raise ArgumentError(f"weights must be of {', '.join(LEG_WEIGHTS)}, got {name!r}")
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < math.inf:
+        if not _is_weight(value):
             raise ArgumentError(f"weights[{name!r}] must be a number of 0 or more, got {value!r}")
     chosen = {**LEG_WEIGHTS, **weights}
     if not any(chosen.values()):
         raise ArgumentError(f"weights must have one above 0, got {dict(weights)!r}")
     return chosen
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < math.inf
 
 
 def fuse(
