@@ -52,7 +52,7 @@ def check_weights(weights: Mapping[str, float] | None) -> Mapping[str, float]:
 
 
 def _is_weight(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < math.inf
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < math.inf
 
 
 def fuse(
