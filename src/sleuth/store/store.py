@@ -28,6 +28,7 @@ from sleuth.store.catalogue import manifest, mark, merging, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError, Views
 from sleuth.store.catalogue.merging import Merges
+from sleuth.store.catalogue.watch import Watch
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.health import mending, opening
 from sleuth.store.legs.leg import Leg
@@ -69,6 +70,7 @@ class Store:
         self._connection = database.connection
         self._views = Views(database.segments)
         self._merges = Merges(self._merge_once)
+        self._watch = Watch(self._views.prove)
         self._lost = ""
         _STORES.add(self)
 
@@ -270,6 +272,9 @@ class Store:
             for run in merging.runs(connection, manifest.entries(connection, name), views):
                 chosen = merging.choose(run, views, whole=whole)
                 if chosen:
+                    # A merge would give damaged bytes a checksum that fits them.
+                    if not all(self._views.prove(entry.name) for entry in chosen):
+                        return None
                     inputs = [views[entry.name] for entry in chosen]
                     merged = merging.merge(leg, chosen, inputs, self._views.folder, rank)
                     if whole:
@@ -307,12 +312,15 @@ class Store:
         while True:
             generation, version = connection.hold()
             try:
-                return self._views.at(connection, generation), version
+                loaded = self._views.at(connection, generation)
             except SegmentMissingError as error:
                 connection.let_go()
                 if missing == (generation, error.name):  # not merged away: lost
                     self._views.note_missing(error.name)
                 missing = generation, error.name
+            else:
+                self._watch.see(loaded)
+                return loaded, version
 
     # --- health
 
@@ -404,6 +412,7 @@ class Store:
             if finish:
                 self._merges.finish()
         finally:
+            self._watch.stop()
             self._merges.stop()
             self._database.close()
 
@@ -416,6 +425,7 @@ class Store:
     def _after_fork(self) -> None:
         self._views.after_fork()
         self._merges.after_fork()
+        self._watch.after_fork()
 
 
 class _Reading:

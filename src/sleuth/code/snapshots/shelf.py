@@ -204,6 +204,13 @@ class Shelf:
         chosen = merging.choose([entry for entry, _ in opened], views, whole=whole)
         if not chosen:
             return None
+        for entry, segment in opened:
+            if entry in chosen and (
+                wrong := segments.verify(segment)
+            ):  # merged, it would have a checksum that fits
+                raise IndexDamagedError(
+                    f"{wrong}: run `sleuth doctor --repair`", path=str(self._folder.parent)
+                )
         return merging.merge(
             leg, chosen, [views[entry.name] for entry in chosen], self._folder, lambda _: None
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import mmap
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import segment_files, segments
-from sleuth.store.catalogue.segments import Encoded, Opened
+from sleuth.store.catalogue.segments import Encoded, Opened, verify
 from sleuth.store.legs.leg import Bitmap, Leg, SegmentView, pack
 from sleuth.store.record.layout import Connection, select_in
 from sleuth.store.record.scan import pairs, rows_between
@@ -261,6 +261,28 @@ class Views:
             for name in names:
                 self._cache.pop(name, None)
                 self.damage.pop(name, None)
+
+    def prove(self, name: str, pause: Callable[[int], object] = lambda _: None) -> bool:
+        """Read every byte of an open segment; return whether all is as it was written.
+
+        A damaged one is noted, and served from memory from the next query on.
+
+        Args:
+            pause: as of `verify`.
+        """
+        cached = self._cache.get(name)
+        if cached is None:
+            return name not in self.damage
+        file = cached.opened.file
+        is_cut = file is not None and file.size() < len(file)
+        wrong = f"segment {name} was cut off" if is_cut else verify(cached.opened, pause)
+        if not wrong:
+            return True
+        with self._lock:
+            self.damage[name] = wrong
+            self._cache.pop(name, None)
+            self._newest = None
+        return False
 
     def after_fork(self) -> None:
         """In a child: another thread of the parent may have held the lock."""

@@ -24,7 +24,7 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -176,20 +176,27 @@ def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
         raise IndexDamagedError(f"segment {segment.name}: {error}") from error
 
 
-def verify(segment: Opened) -> Iterator[str]:
-    """Names of the arrays whose bytes are not those that were written; reads every byte."""
-    for name, array in segment.stored.items():
-        if _checksum(array) != segment.checksums[name]:
-            yield name.removeprefix("$")
-    if any(any(gap) for gap in segment.padding):
-        yield "padding"
+def verify(segment: Opened, pause: Callable[[int], object] = lambda _: None) -> str:
+    """Read every byte of a segment; return what is not as it was written, "" where all is.
+
+    Args:
+        pause: called with the number of bytes after each piece.
+    """
+    wrong = [
+        name.removeprefix("$")
+        for name, array in segment.stored.items()
+        if _checksum(array, pause) != segment.checksums[name]
+    ]
+    wrong += ["padding"] if any(any(gap) for gap in segment.padding) else []
+    return f"segment {segment.name}: {', '.join(wrong)} not as written" if wrong else ""
 
 
-def _checksum(array: NDArray[Any]) -> int:
-    """CRC-32 of an array's bytes."""
+def _checksum(array: NDArray[Any], pause: Callable[[int], object] = lambda _: None) -> int:
+    """Return the CRC-32 of an array's bytes."""
     checksum = 0
     for piece in pieces(bytes_of(array)):
         checksum = zlib.crc32(piece, checksum)
+        pause(len(piece))
     return checksum
 
 

@@ -1,0 +1,81 @@
+"""Proves the segments of a store that stays open, a little at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from sleuth.store.catalogue.manifest import Loaded
+
+RATE: Final = 64 << 20
+"""Bytes a second, which takes a twentieth of a core."""
+PATIENCE: Final = 5.0
+"""Seconds for which a store must have been open: a command that answers once proves nothing."""
+
+
+class Prove(Protocol):
+    """Reads every byte of a segment, and notes it where it is damaged; see `Views.prove`."""
+
+    def __call__(self, name: str, pause: Callable[[int], object], /) -> bool: ...
+
+
+class _StoppedError(Exception):
+    """The store is being closed."""
+
+
+class Watch:
+    """Proves each segment that readers see once, in a thread that ends when all are proven.
+
+    Attributes:
+        proven: names of the segments that were looked at.
+    """
+
+    def __init__(self, prove: Prove) -> None:
+        self.proven: set[str] = set()
+        self._prove = prove
+        self._due = time.monotonic() + PATIENCE
+        self._seen: Loaded | None = None
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def see(self, loaded: Loaded) -> None:
+        """Begin to prove what a reader sees, if it was not proven yet. Takes no time."""
+        if loaded is self._seen or time.monotonic() < self._due:
+            return
+        with self._lock:
+            if self._thread is not None or self._stopping.is_set():
+                return
+            self._seen = loaded
+            names = {view.name for views in loaded.views.values() for view in views} - self.proven
+            if names:
+                self._thread = threading.Thread(
+                    target=self._run, args=(sorted(names),), name="sleuth-watch", daemon=True
+                )
+                self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, in the middle of a segment."""
+        self._stopping.set()
+        if thread := self._thread:
+            thread.join()
+
+    def after_fork(self) -> None:
+        """In a child: the thread belongs to the parent."""
+        self._lock, self._thread, self._seen = threading.Lock(), None, None
+
+    def _run(self, names: Sequence[str]) -> None:
+        try:
+            for name in names:
+                self._prove(name, self._pause)
+                self.proven.add(name)
+        except _StoppedError:
+            pass
+        finally:
+            self._thread = None
+
+    def _pause(self, size: int) -> None:
+        if self._stopping.wait(size / RATE):
+            raise _StoppedError

@@ -1,0 +1,91 @@
+"""Damage that nobody has met yet is found while a store is open, and never merged."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from sleuth.store import Store
+from sleuth.store.catalogue import building, watch
+from tests.store.words import SumsLeg, contents, put
+
+WHOLE = {f"{letter}#{n}": f"text {letter}" for letter in "ab" for n in range(500)}
+
+
+@pytest.fixture
+def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An index of two segments, of which one has a changed byte that opening it does not meet."""
+    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+    path = tmp_path / "index"
+    for letter in "ab":
+        with Store.open(path, create=True) as store:
+            store.attach([SumsLeg()])
+            with store.writer() as writer:
+                put(writer, letter, *([f"text {letter}"] * 500))
+            store._merges.stopping = True
+    file = sorted((path / "segments").iterdir())[0]
+    data = bytearray(file.read_bytes())
+    data[-5] ^= 4
+    file.write_bytes(data)
+    return path
+
+
+def test_an_open_store_finds_damage(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that stays open proves its segments; a damaged one is told in its status and no longer read."""
+    monkeypatch.setattr(watch, "PATIENCE", 0.0)
+    with Store.open(damaged) as store:
+        assert store.attach([SumsLeg()]) == []
+        assert store.status().damage == ()
+        until = time.monotonic() + 60
+        while not store.status().damage and time.monotonic() < until:
+            with store.reader():
+                time.sleep(0.01)
+        (told,) = store.status().damage
+        assert "sums not as written" in told
+        with store.reader() as snapshot:
+            assert contents(snapshot) == WHOLE
+        assert "sums not as written" in " ".join(repair.why for repair in store.repair())
+        assert store.status().damage == ()
+    assert "sleuth-watch" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_store_that_was_just_opened_proves_nothing(damaged: Path) -> None:
+    """One answer does not wait for, or pay for, a proof of the whole index."""
+    with Store.open(damaged) as store:
+        store.attach([SumsLeg()])
+        for _ in range(3):
+            with store.reader():
+                assert store._watch._thread is None
+
+
+def test_damage_is_not_merged(damaged: Path) -> None:
+    """A merge reads what it merges first: damaged bytes would get a checksum that fits them."""
+    with Store.open(damaged) as store:
+        store.attach([SumsLeg()])
+        store.compact()
+        (told,) = store.status().damage
+        assert "sums not as written" in told
+        with store.reader() as snapshot:
+            assert contents(snapshot) == WHOLE
+        store.repair()
+        store.compact()
+        assert store.status().damage == ()
+        assert len(list((damaged / "segments").iterdir())) == 1
+        with store.reader() as snapshot:
+            assert contents(snapshot) == WHOLE
+
+
+def test_closing_ends_a_proof(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store is closed in the middle of a proof that would take minutes."""
+    monkeypatch.setattr(watch, "PATIENCE", 0.0)
+    monkeypatch.setattr(watch, "RATE", 1)
+    with Store.open(damaged) as store:
+        store.attach([SumsLeg()])
+        with store.reader():
+            assert store._watch._thread is not None
+        began = time.monotonic()
+    assert time.monotonic() - began < 60
+    assert "sleuth-watch" not in {thread.name for thread in threading.enumerate()}
