@@ -9,7 +9,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test browser agents check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz clean
+.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ browser: $(VENV)/.developed $(VENV)/.kernels ## install what the tests of the we
 agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of MCP (from npm, with a Node for them), and run them
 	npm install --silent --no-audit --no-fund --prefix build/conformance @modelcontextprotocol/conformance node@22
 	$(BIN)/python -m pytest tests/surfaces/mcp/test_conformance.py
+
+cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs), and run the tests of searchers and builders over it
+	$(BIN)/python -m pip install 'ray[data]>=2.50'
+	$(BIN)/python -m pytest -m '' tests/cluster
 
 bench: $(VENV)-bench/.installed ## full-text and hybrid search, folders, cold start and local documents beside their peers
 	for n in 300000 1000000; do $(VENV)-bench/bin/python -m benchmarks.lexical_peers --passages $$n || exit; done

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -434,6 +435,31 @@ def test_jsonl(tmp_path: Path) -> None:
     assert first.page_content == "title: A\nmeta.n: 1\nmeta.ok: true\ntags: x, y\nlist.1.a: 1"
     assert isinstance(second, Document)
     assert second.page_content == "plain"
+
+
+def test_parquet(tmp_path: Path) -> None:
+    """Each row is a document; dates are texts, bytes are left out, and other bytes are no Parquet."""
+    pyarrow = pytest.importorskip(
+        "pyarrow", reason="pyarrow is not installed: it comes with the extra cluster"
+    )
+    from pyarrow import parquet
+
+    rows = [
+        {"text": "tide", "year": 2020, "on": date(2020, 1, 2), "raw": b"\0", "by": {"name": "Ann"}},
+        {"text": "moon", "year": None, "on": None, "raw": None, "by": None},
+    ]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+    content = (tmp_path / "a.parquet").read_bytes()
+    first, second = load(tmp_path / "a.parquet", content, metadata_fields=["year"])
+    assert isinstance(first, Document)
+    assert first.page_content == "text: tide\non: 2020-01-02\nby.name: Ann"
+    assert (first.metadata["year"], first.metadata["row"], first.metadata["type"]) == (2020, 1, "parquet")
+    assert "start_line" not in first.metadata
+    assert isinstance(second, Document)
+    assert second.page_content == "text: moon"
+    (damaged,) = load(tmp_path / "b.parquet", content[:100])
+    assert isinstance(damaged, Skipped)
+    assert damaged.reason.startswith("not Parquet")
 
 
 def test_jsonl_fields_keep_their_type(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from sleuth.engine.contents import DocumentPage as DocumentPage
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.importing import import_chroma as import_chroma
+from sleuth.engine.importing import import_vectors as import_vectors
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.selection import Count as Count
@@ -27,6 +28,7 @@ from sleuth.engine.doctor import mend as mend
 from sleuth.engine.doctor import try_plugins as try_plugins
 from sleuth.engine.elsewhere import SCHEMES as SCHEMES
 from sleuth.engine.elsewhere import SHARDS as SHARDS
+from sleuth.engine.elsewhere import address_of as address_of
 from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.fusion import LEGS as LEGS
 from sleuth.engine.fusion import as_fusion as as_fusion

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from math import hypot
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,45 @@ def import_chroma(
     """
     from sleuth.vector_store import read_chroma
 
-    rows = read_chroma(path, collection)
+    return _import(engine, read_chroma(path, collection), re_embed=re_embed)
+
+
+def import_vectors(
+    engine: Engine,
+    path: str | Path,
+    vectors: str | Path | None = None,
+    *,
+    text_field: str = "text",
+    id_field: str = "id",
+    vector_field: str = "vector",
+    re_embed: bool = False,
+) -> AddReport:
+    """Add the rows of a Parquet or JSON lines file, with their vectors, which are never all in memory.
+
+    Fields that are neither text, id nor vector are metadata.
+
+    Args:
+        engine: opened with the embedder that made the vectors.
+        path: of the rows: `.parquet` or `.jsonl`.
+        vectors: a numpy file (`.npy`), shape (rows, dimension), in the order of the rows; None where the rows have a
+            field with their vectors.
+        text_field, id_field, vector_field: names of fields; rows without an id are named by a hash of their content.
+        re_embed: leave the vectors behind, and embed with the index's own embedder.
+
+    Raises:
+        ArgumentError: a file of another kind, a row without text or vector, or another number of vectors than rows.
+        EmbedderMismatchError: the index's embedder makes other vectors of the same texts.
+        EmbeddingError: the embedder does not answer.
+        MissingPackageError: pyarrow, which reads Parquet, is not installed.
+    """
+    from sleuth.vector_store import read_vectors
+
+    rows = read_vectors(path, vectors, text_field=text_field, id_field=id_field, vector_field=vector_field)
+    return _import(engine, rows, re_embed=re_embed)
+
+
+def _import(engine: Engine, rows: Iterator[StoredVector], *, re_embed: bool) -> AddReport:
+    """Add documents with their vectors, some at a time."""
     if re_embed:
         return engine.add(row.document for row in rows)
     if engine.embedder is None or engine.vector_cache is None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.store import Hits
 
-Asked: TypeAlias = "str | NDArray[np.float32]"
-"""What a leg is asked: words, or the query's vector."""
+Asked: TypeAlias = "str | Mapping[str, Mapping[str, float]] | NDArray[np.float32]"
+"""What a leg is asked: words, terms by field with how often each counts, or the query's vector."""
 
 
 @dataclass(frozen=True, slots=True)

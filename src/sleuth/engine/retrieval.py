@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.arguments import check_names
 from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.fusion import Fusion, as_fusion
-from sleuth.engine.queries import SearchQuery, all_rows, parse_query
+from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of
 from sleuth.errors import ArgumentError
@@ -147,7 +147,7 @@ def looked_up(
     tree: Filter | None,
 ) -> RankedRows:
     """All rows that have the values that a query asks for, by id, though they do not hold the words."""
-    keys = all_rows(conditions, searchers, snapshot, tree) if hasattr(searchers, "lexical") else []
+    keys = searchers.lookup(conditions, tree, snapshot)
     explanation = Explanation("metadata", 0.0, "the metadata holds what the query asks for")
     return replace(ranked, keys=keys, scores=[0.0] * len(keys), explain=lambda _: explanation)
 

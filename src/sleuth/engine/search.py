@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -238,6 +238,14 @@ class Searchers:
             keys = self._fulfilled[conditions] = rows_that_fulfil(conditions, self, snapshot)
         return keys
 
+    def lookup(
+        self, conditions: tuple[QueryCondition, ...], tree: Filter | None, snapshot: IndexSnapshot
+    ) -> list[int]:
+        """Keys of all rows that fulfil conditions and match a filter, by document id and place."""
+        from sleuth.engine.queries import all_rows
+
+        return all_rows(conditions, self, snapshot, tree)
+
     def _fulfilling(
         self,
         conditions: tuple[QueryCondition, ...],
@@ -258,8 +266,8 @@ class Searchers:
         if request.conditions:
             allowed = self._fulfilling(request.conditions, allowed, leg, snapshot)
         k, ordered = request.depth, request.ordered
-        if isinstance(asked, str) or self.dense is None:
-            return self.lexical.search(str(asked), k, allowed=allowed, ordered=ordered, ids=ids)
+        if not isinstance(asked, np.ndarray) or self.dense is None:
+            return self.lexical.search(_words(asked), k, allowed=allowed, ordered=ordered, ids=ids)
         # The near end of a pool decides a fused ranking: its far end need not be certain.
         depth = POOL_DEPTH * k if request.pooled else None
         return self.dense.search(
@@ -268,9 +276,20 @@ class Searchers:
 
     def explain(self, asked: Asked, key: int) -> Explanation:
         """Why a leg that was asked this gives the row its score."""
-        if isinstance(asked, str) or self.dense is None:
-            return self.lexical.explain(str(asked), key)
+        if not isinstance(asked, np.ndarray) or self.dense is None:
+            return self.lexical.explain(_words(asked), key)
         return self.dense.explain(asked, key)
+
+
+def _words(asked: Asked) -> str | Mapping[str, Mapping[str, float]]:
+    """Return what the lexical leg is asked.
+
+    Raises:
+        ArgumentError: it is a vector.
+    """
+    if isinstance(asked, str | Mapping):
+        return asked
+    raise ArgumentError("query must be words in an index without vectors, got a vector")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ EXTENSIONS: Final = {
     "tsv": "tsv tab",
     "json": "json",
     "jsonl": "jsonl ndjson",
+    "parquet": "parquet",
     "docx": "docx",
     "asciidoc": "adoc asciidoc",
     "assembly": "s asm",
@@ -99,7 +100,7 @@ BY_EXTENSION: Final = {
 BY_NAME: Final = {name: kind for kind, names in FILENAMES.items() for name in names.split()}
 """Kind by whole name, lower case."""
 
-ROWS: Final = frozenset({"csv", "tsv", "json", "jsonl"})
+ROWS: Final = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Kinds whose files hold rows, each a document."""
 
 CODE: Final = frozenset(EXTENSIONS) - ROWS - {"text", "markdown", "rst", "asciidoc", "html", "pdf", "docx"}

@@ -38,7 +38,9 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.ingest.changes import ChangedFiles as ChangedFiles
 from sleuth.ingest.changes import changed_files as changed_files
+from sleuth.ingest.documents import Adder as Adder
 from sleuth.ingest.language import with_language as with_language
 from sleuth.ingest.options import RESERVED as RESERVED
 from sleuth.ingest.reading import Record as Record
 from sleuth.ingest.validate import prepare as prepare
+from sleuth.ingest.workers import read_file as read_file

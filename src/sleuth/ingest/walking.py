@@ -17,7 +17,7 @@ from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
 
 _escaped = re.compile(rb"\\x([0-9a-f]{2})")
-_UNBOUNDED: Final = frozenset({"csv", "tsv", "jsonl"})
+_UNBOUNDED: Final = frozenset({"csv", "tsv", "jsonl", "parquet"})
 """Kinds that are read row by row, whatever their size."""
 
 Found: TypeAlias = FileEntry | Skipped

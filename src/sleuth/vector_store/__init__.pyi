@@ -2,6 +2,7 @@ from sleuth.vector_store.chroma import ChromaStore as ChromaStore
 from sleuth.vector_store.chroma import read_chroma as read_chroma
 from sleuth.vector_store.ranking import VectorStoreRetriever as VectorStoreRetriever
 from sleuth.vector_store.retriever import Retriever as Retriever
+from sleuth.vector_store.rows import read_vectors as read_vectors
 from sleuth.vector_store.sleuth import SleuthVectorStore as SleuthVectorStore
 
 __all__: list[str]

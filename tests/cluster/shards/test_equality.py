@@ -27,6 +27,7 @@ WAYS: Sequence[Mapping[str, Any]] = (
     {"fusion": "minmax(lexical=1,dense=0.4,tokens=0)"},
     {"explain": True},
     {"expand": 1},
+    {"syntax": True},
 )
 CORPUS = Path(__file__).parents[3] / ".data" / "cacm"
 
@@ -138,6 +139,8 @@ def test_a_real_collection_ranks_as_in_one_index(tmp_path: Path, shards: int) ->
         assert one.embedder is not None
         vector = list(one.embedder.embed_query("operating systems"))
         assert many.nearest(vector, 10) == one.nearest(vector, 10)
+        for syntax in ("year:4", '"operating system"', "algorithm -system"):
+            assert plain(many, syntax, 30, syntax=True) == plain(one, syntax, 30, syntax=True) != []
         assert many.idf(["system", "zebra"]) == one.idf(["system", "zebra"])
         assert many.search(queries[0]).response == one.search(queries[0]).response
 

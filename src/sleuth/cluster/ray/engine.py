@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.cluster.engine import GatheredEngine
 from sleuth.cluster.ray.router import Router, RouterOptions
-from sleuth.cluster.ray.session import session
+from sleuth.cluster.ray.session import ray_session
 from sleuth.cluster.ray.store import RayStore
 from sleuth.cluster.shards.shards import ShardsMissingError
 from sleuth.cluster.storage import versions
@@ -124,7 +124,7 @@ def serve_from_ray(
     objects = ObjectFolder(source.url)
     manifest = versions.find(source, objects)
     embedder = open_embedder(str(manifest.settings["embedder"]), path=str(source))
-    with session(ray_address, cpus=cpus) as ray:
+    with ray_session(ray_address, cpus=cpus) as ray:
         names = [part.folder or "index" for part in manifest.parts]
         router = Router(ray, source.url, names, options or RouterOptions())
         try:

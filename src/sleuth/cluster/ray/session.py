@@ -10,8 +10,9 @@ from typing import Any
 from sleuth.errors import MissingPackageError, StoreError
 
 _LOCAL: Mapping[str, str] = {
-    "RAY_AUTH_MODE": "token",  # of every process of the cluster
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # one machine: everything listens on 127.0.0.1
+    "RAY_gcs_server_port_wait_time_s": "120",  # its first process may start slowly on a busy machine
+    "RAY_raylet_start_wait_time_s": "120",
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing sends telemetry
 }
 OBJECT_STORE_BYTES = 200_000_000
@@ -19,7 +20,7 @@ OBJECT_STORE_BYTES = 200_000_000
 
 
 @contextmanager
-def session(address: str | None = None, *, cpus: int | None = None) -> Iterator[Any]:
+def ray_session(address: str | None = None, *, cpus: int | None = None) -> Iterator[Any]:
     """Connect to a Ray cluster; without an address, start one on this machine and end it after the block.
 
     A Ray that this process is connected to already is used, and stays.
@@ -66,12 +67,17 @@ def _start(ray: Any, address: str | None, cpus: int | None) -> None:
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = address or "this machine"
         raise StoreError(f"Ray at {where} cannot be reached: {str(error).partition(chr(10))[0]}") from error
-    if address is None and ray.util.get_node_ip_address() != "127.0.0.1":
+    if address is not None:
+        return
+    if ray.util.get_node_ip_address() != "127.0.0.1":
         ray.shutdown()
         raise StoreError(
-            "Ray was imported before and would listen on all interfaces: import sleuth.cluster.ray first, or set "
-            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0"
+            "Ray was imported before and would listen on all interfaces: use sleuth.cluster.ray before you import ray, "
+            "or set RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0"
         )
+    if os.environ.get("RAY_AUTH_MODE") != "token":  # Ray sets it, unless its user has
+        ray.shutdown()
+        raise StoreError("Ray would let in clients without a token: unset RAY_AUTH_MODE")
 
 
 @contextmanager

@@ -123,6 +123,15 @@ class GatheredSearchers:
             raise ShardsMissingError(failures)
         return hits["dense"]
 
+    def lookup(
+        self, conditions: tuple[QueryCondition, ...], tree: Filter | None, snapshot: GatheredSnapshot
+    ) -> list[int]:
+        """Keys of all rows that fulfil conditions and match a filter, by document id and place."""
+        parts = snapshot.ask_all("lookup", conditions, tree)
+        keys = [key | number << KEY_BITS for number, some in enumerate(parts) for key in some]
+        order = dict(zip(keys, snapshot.order(keys), strict=True))
+        return sorted(keys, key=order.__getitem__)
+
     def idf(self, terms: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
         """Return BM25's idf of each term, in the field where most rows hold it."""
         names = list(terms)
@@ -141,14 +150,14 @@ class GatheredSearchers:
         }
 
     def ask(self, leg: str, query: str, deadline: Deadline | None) -> Asked:
-        """Return what each shard is asked: the query's vector, made once, or its words.
+        """Return what each shard is asked: the query's vector or its terms, made once.
 
         Raises:
             TimeoutError: the embedder did not answer before the deadline.
         """
         if leg == "dense" and self._dense is not None:
             return embedded(self._dense, query, deadline)
-        return query
+        return self._lexical.analyse(query)
 
     def select(
         self, snapshot: GatheredSnapshot, tree: Filter | None, *, query: str | None = None
@@ -187,15 +196,13 @@ class GatheredSearchers:
         Each shard is asked for its fair share and some more; one whose answer may go on among the best is asked again
         for all.
         """
-        tokens: Mapping[str, Iterable[str]] = {}
         failures = list(self._failures)
-        if isinstance(query := asked.get("lexical"), str):
-            tokens = self._lexical.analyse(query)
-            failures += self._count(tokens, snapshot)
+        if isinstance(terms := asked.get("lexical"), Mapping):
+            failures += self._count(terms, snapshot)
         names = snapshot.shards.names
         lost = frozenset(map(names.index, {part.name for part in failures}))
         # Ties within a shard are put in order here, with those of other shards.
-        whole = self._ask_of(asked, replace(request, ordered=False), tokens)
+        whole = self._ask_of(asked, replace(request, ordered=False))
         share = replace(whole, request=replace(whole.request, depth=share_of(request.depth, len(names))))
         answers = snapshot.try_all("pools", share, without=lost)
         pools: dict[int, dict[str, Hits]] = answers.values
@@ -219,20 +226,24 @@ class GatheredSearchers:
             }
         return hits, failures + answers.failures
 
-    def _ask_of(
-        self, asked: Mapping[str, Asked], request: PoolRequest, tokens: Mapping[str, Iterable[str]]
-    ) -> Ask:
-        """Return what shards are asked, with the frequencies of the tokens that the query has."""
-        frequencies = {
-            field: {token: self.corpus.frequencies[field][token] for token in some}
-            for field, some in tokens.items()
-        }
+    def _ask_of(self, asked: Mapping[str, Asked], request: PoolRequest) -> Ask:
+        """Return what shards are asked, with the frequencies of the terms; terms that no row holds are left out."""
+        frequencies: dict[str, dict[str, int]] = {}
+        terms = asked.get("lexical")
+        if isinstance(terms, Mapping):
+            for field, some in terms.items():
+                counts = self.corpus.frequencies[field]
+                if present := {token: counts[token] for token in some if counts[token]}:
+                    frequencies[field] = present
+            present_terms = {
+                field: {token: terms[field][token] for token in some} for field, some in frequencies.items()
+            }
+            asked = {**asked, "lexical": present_terms}
         return Ask(asked, request, self._name, Corpus(self.corpus.statistics, frequencies))
 
     def explain(self, snapshot: GatheredSnapshot, leg: str, asked: Asked, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        tokens = self._lexical.analyse(asked) if isinstance(asked, str) else {}
-        ask = self._ask_of({leg: asked}, PoolRequest(1, None, False, False, False), tokens)
+        ask = self._ask_of({leg: asked}, PoolRequest(1, None, False, False, False))
         number = key >> KEY_BITS
         answers = snapshot.try_some("explain", {number: (ask, leg, key & LOCAL)})
         if answers.failures:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.engine import Asked, Selection
+    from sleuth.engine import Asked, QueryCondition, Selection
     from sleuth.filters import Filter
     from sleuth.lexical import FieldLengths
     from sleuth.store import Counts, Hits, IndexSnapshot, Row, StoredDocument
@@ -28,7 +28,7 @@ class Ask:
     """What a query asks of each shard.
 
     Attributes:
-        asked: by leg, words or the query's vector.
+        asked: by leg, terms by field or the query's vector.
         request: how deep, and of which rows.
         name: of the corpus; equal ones have equal statistics.
         corpus: statistics of all shards, with the frequencies of the query's tokens.
@@ -118,6 +118,10 @@ class Shard(Protocol):
 
     def selected(self, tree: Filter | None, query: str | None, question: str, *arguments: Any) -> Any:
         """Return what a method of `Selection` says of what matches a filter and holds a word of the query."""
+        ...
+
+    def lookup(self, conditions: tuple[QueryCondition, ...], tree: Filter | None) -> list[int]:
+        """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
         ...
 
     def key_names(self, scope: Filter | None) -> frozenset[str]:
@@ -265,6 +269,10 @@ class LocalShard:
         if selection is None:
             selection = self._selections[tree, query] = self._own.select(self.snapshot, tree, query=query)
         return getattr(selection, question)(*arguments)
+
+    def lookup(self, conditions: tuple[QueryCondition, ...], tree: Filter | None) -> list[int]:
+        """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
+        return self._own.lookup(conditions, tree, self.snapshot)
 
     def key_names(self, scope: Filter | None) -> frozenset[str]:
         """Return the metadata keys of what a filter lets through."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sleuth import filters
 from sleuth.cluster.shards.shard import Ask
+from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart
 from sleuth.engine import Count, Facet, MetadataKey, PoolRequest, QueryCondition
 from sleuth.lexical import Corpus, FieldLengths, FieldStatistics
 from sleuth.store import Counts, Finding, Hits, Row, StoredDocument
@@ -28,6 +29,7 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
         *(filters.And, filters.Or, filters.Not, filters.Compare),
         *(Hits, Row, StoredDocument, Chunk, Explanation, Counts, Finding),
         *(Count, Facet, MetadataKey),
+        *(PublishedPart, PublishedFile),
     )
 }
 _HEAD: Final = struct.Struct("<Q")

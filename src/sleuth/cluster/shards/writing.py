@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def by_shard(batch: DocumentBatch, shards: int) -> dict[int, DocumentBatch]:
+    """Return the documents of a batch by the shard that they belong to."""
+    numbers = [shard_of(name, shards) for name in batch.ids]
+    return {
+        number: batch.without({row for row, other in enumerate(numbers) if other != number})
+        for number in sorted(set(numbers))
+    }
+
+
 class _FileState(NamedTuple):
     """Size and time of a file, kept with its last document."""
 
@@ -58,12 +67,8 @@ class ShardedWriter:
     def put_batch(self, batch: DocumentBatch) -> int:
         """Add or replace the documents of a batch; how many changed."""
         self._defer_states(batch)
-        numbers = [self._number(name) for name in batch.ids]
-        changed = 0
-        for number in sorted(set(numbers)):
-            others = {row for row, other in enumerate(numbers) if other != number}
-            changed += self._writers[number].put_batch(batch.without(others))
-        return changed
+        parts = by_shard(batch, len(self._writers))
+        return sum(self._writers[number].put_batch(part) for number, part in parts.items())
 
     def put(self, document_id: str, content_hash: str, chunks: Sequence[Chunk], **options: Any) -> bool:
         """Add a document, or replace the one with this id; see `Writer.put`."""

@@ -10,11 +10,25 @@ from sleuth.cluster.shards import layout
 from sleuth.cluster.shards.layout import Layout
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
-from sleuth.cluster.storage.cache import fetch_file
-from sleuth.cluster.storage.manifest import Manifest
+from sleuth.cluster.storage.cache import Fetched, fetch_file
+from sleuth.cluster.storage.manifest import Manifest, PublishedPart
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.errors import ArgumentError
 from sleuth.store import DOCUMENTS, Store, folder_at
+
+
+def fetch_part(
+    part: PublishedPart, folder: Path, objects: ObjectFolder, fetched: Fetched | None = None
+) -> None:
+    """Fetch one part of a version into a folder, which is then an index that can be changed.
+
+    Raises:
+        IndexDamagedError: an object is missing or damaged; names it.
+    """
+    (folder / DOCUMENTS.segments).mkdir(mode=0o700, parents=True, exist_ok=True)
+    for file in part.files:
+        fetch_file(file, folder / file.path, objects, fetched)
+    Store.note_version(folder, part.version)
 
 
 def fetch(
@@ -48,10 +62,7 @@ def fetch(
     partial = target.with_name(f"{target.name}.fetching")
     try:
         for part in manifest.parts:
-            (partial / part.folder / DOCUMENTS.segments).mkdir(mode=0o700, parents=True, exist_ok=True)
-            for file in part.files:
-                fetch_file(file, partial / part.folder / file.path, objects, fetched)
-            Store.note_version(partial / part.folder, part.version)
+            fetch_part(part, partial / part.folder, objects, fetched)
         if manifest.shards:
             layout.write(partial, Layout(manifest.shards))
         if target.exists():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from sleuth.cluster.shards import layout
 from sleuth.cluster.storage import versions
@@ -95,18 +95,28 @@ def publish(
         upload = _Upload(
             objects, sum(source.size for copy in copies.values() for source in copy.files), progress
         )
-        parts = tuple(
-            PublishedPart(
-                name, copy.version, copy.documents, copy.passages, tuple(map(upload.file, copy.files))
-            )
-            for name, copy in copies.items()
-        )
+        parts = tuple(upload.part(name, copy) for name, copy in copies.items())
         upload.restore()
-    return _commit(objects, settings, divided.shards if divided else 0, parts)
+    return commit_version(objects, settings, divided.shards if divided else 0, parts)
 
 
-def _commit(
-    objects: ObjectFolder, settings: dict[str, object], shards: int, parts: tuple[PublishedPart, ...]
+def upload_part(folder: Path, name: str, objects: ObjectFolder) -> PublishedPart:
+    """Upload what the storage lacks of one index folder, as of its newest commit; no version has it yet.
+
+    Args:
+        name: of the folder in the index.
+    """
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sleuth-publish-")))
+        copy = _copy(folder, scratch / "index.sqlite", stack)
+        upload = _Upload(objects, sum(source.size for source in copy.files), None)
+        part = upload.part(name, copy)
+        upload.restore()
+    return part
+
+
+def commit_version(
+    objects: ObjectFolder, settings: Mapping[str, Any], shards: int, parts: tuple[PublishedPart, ...]
 ) -> Manifest:
     """Give the version the next number that nobody else takes."""
     number = max(versions.numbers(objects), default=0)
@@ -171,6 +181,11 @@ class _Upload:
         self._present = {name for name, _ in objects.list("objects")}
         self._blocks: dict[str, tuple[_Source, int]] = {}
         self._done = self._uploaded = 0
+
+    def part(self, name: str, copy: _Copy) -> PublishedPart:
+        """Upload the files of an index folder."""
+        files = tuple(map(self.file, copy.files))
+        return PublishedPart(name, copy.version, copy.documents, copy.passages, files)
 
     def file(self, source: _Source) -> PublishedFile:
         """Upload a file."""

@@ -13,6 +13,8 @@ from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
 from sleuth.errors import IndexNotFoundError
 
 _FOLDER = "manifests"
+BUILDS = "builds"
+"""Folder of what builds have done so far, each a manifest without a version."""
 _NAME = re.compile(rf"{_FOLDER}/([0-9]{{10}})")
 
 GRACE = timedelta(days=1)
@@ -49,6 +51,11 @@ def read(objects: ObjectFolder, number: int) -> Manifest:
         ObjectMissingError: there is no such version.
     """
     name = manifest_name(number)
+    return Manifest.decode(objects.get(name), f"{objects.url}/{name}")
+
+
+def read_build(objects: ObjectFolder, name: str) -> Manifest:
+    """Return what a build has done so far."""
     return Manifest.decode(objects.get(name), f"{objects.url}/{name}")
 
 
@@ -92,8 +99,12 @@ def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
     known = numbers(objects)
     old, kept = known[:-keep], known[-keep:]
     objects.delete(map(manifest_name, old))
-    needed = {object_name(digest) for number in kept for digest in read(objects, number).objects()}
     limit = datetime.now(UTC) - grace
+    builds = dict(objects.list(BUILDS))
+    objects.delete(name for name, facts in builds.items() if facts.modified < limit)
+    in_use = [read(objects, number) for number in kept]
+    in_use += [read_build(objects, name) for name, facts in builds.items() if facts.modified >= limit]
+    needed = {object_name(digest) for manifest in in_use for digest in manifest.objects()}
     orphans = [
         name for name, facts in objects.list("objects") if name not in needed and facts.modified < limit
     ]

@@ -36,6 +36,7 @@ _BUILT_IN: Final = {
     "tsv": "rows:load_csv",
     "json": "rows:load_json",
     "jsonl": "rows:load_jsonl",
+    "parquet": "parquet:load_parquet",
     "docx": "extracted:load_docx",
 }
 EXTRACTED: Final = frozenset({"pdf", "html", "docx"})

@@ -77,7 +77,7 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
             yield _skipped(file, number, str(values))
         else:
             fields = dict(zip(_more(names, len(values)), values, strict=False))
-            yield _row(file, number, fields, options, span)
+            yield row_document(file, number, fields, options, span)
 
 
 def _csv_rows(
@@ -139,7 +139,7 @@ def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
         except _RowError as error:
             yield _skipped(file, number, str(error))
             continue
-        yield _row(file, number, value, options, (at, at))
+        yield row_document(file, number, value, options, (at, at))
 
 
 def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
@@ -154,9 +154,9 @@ def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
         raise LoadError(file.entry.source, str(error)) from error
     if members is not None:
         for number, (item, span) in enumerate(members, 1):
-            yield _row(file, number, item, options, span)
+            yield row_document(file, number, item, options, span)
         return
-    row = _row(file, None, value, options)
+    row = row_document(file, None, value, options)
     if isinstance(row, Skipped):
         raise LoadError(file.entry.source, row.reason)
     row.metadata.update(metadata)
@@ -292,13 +292,20 @@ def _skipped(file: FileBytes, number: int, reason: str) -> Skipped:
     return Skipped(f"{file.entry.source}#{number}", reason, "row")
 
 
-def _row(
+def row_document(
     file: FileBytes,
     number: int | None,
     value: Any,
     options: ReadOptions,
-    span: tuple[int, int] = _NO_LINES,
+    span: tuple[int, int] | None = _NO_LINES,
 ) -> Document | Skipped:
+    """Return the document of a row.
+
+    Args:
+        number: of the row, from 1; None where the file is one row.
+        value: cells by name, or what JSON holds.
+        span: its first and last line; None where rows have no lines.
+    """
     try:
         typed = file.kind not in ("csv", "tsv")
         fields = _fields(value) if typed else value
@@ -309,7 +316,7 @@ def _row(
     if _surrogate.search(text):
         return _skipped(file, number or 1, "holds a lone surrogate, which is no text")
     if number is not None:
-        lines = dict(zip(("start_line", "end_line"), span, strict=True))
+        lines = dict(zip(("start_line", "end_line"), span, strict=True)) if span else {}
         metadata = {"source": f"{file.entry.source}#{number}", "row": number, **lines, **metadata}
     id = None
     if options.id_field is not None:

@@ -52,6 +52,7 @@ COMMANDS = {
     "publish": "publish",
     "versions": "publish",
     "fetch": "publish",
+    "cluster": "cluster",
     "serve": "serve",
     "mcp": "mcp",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,11 +12,24 @@ from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
 
+if TYPE_CHECKING:
+    from sleuth.ingest import AddReport
+
+EmbedderOption = Annotated[
+    str | None,
+    typer.Option("--embedder", help="Embedder that made the vectors, such as ollama:nomic-embed-text."),
+]
+ReEmbedOption = Annotated[bool, typer.Option("--re-embed", help="Discard the vectors and make new ones.")]
+
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth import chroma ./chroma_db --embedder ollama:nomic-embed-text --index ./index
 
   sleuth import chroma ./chroma_db --collection docs --re-embed
+
+  sleuth import vectors docs.parquet --text-field body --vector-field embedding --embedder ollama:nomic-embed-text
+
+  sleuth import vectors docs.jsonl --vectors docs.npy --embedder ollama:nomic-embed-text
 """
 
 imports = typer.Typer(
@@ -40,13 +53,8 @@ def chroma(
         str | None,
         typer.Option("--collection", "-c", help="Name of the collection; needed if there are several."),
     ] = None,
-    embedder: Annotated[
-        str | None,
-        typer.Option("--embedder", help="Embedder that made the vectors, such as ollama:nomic-embed-text."),
-    ] = None,
-    re_embed: Annotated[
-        bool, typer.Option("--re-embed", help="Discard the vectors and make new ones.")
-    ] = False,
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
@@ -58,6 +66,36 @@ def chroma(
     next(read_chroma(path, collection), None)  # no new index for nothing
     with Engine.open(target, create=True, embedder=embedder) as engine:
         report = import_chroma(engine, path, collection, re_embed=re_embed)
+    _show(report, target, json=json)
+
+
+@imports.command("vectors", epilog=EXAMPLES)
+def vectors(
+    path: Annotated[Path, typer.Argument(help="Rows with texts: .parquet or .jsonl.")],
+    vectors: Annotated[
+        Path | None, typer.Option("--vectors", help="A numpy file (.npy) with a vector for each row.")
+    ] = None,
+    text_field: Annotated[str, typer.Option("--text-field", help="Field of the text.")] = "text",
+    id_field: Annotated[str, typer.Option("--id-field", help="Field of the id.")] = "id",
+    vector_field: Annotated[
+        str, typer.Option("--vector-field", help="Field of the vector, where there is no numpy file.")
+    ] = "vector",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import rows with vectors from files of any size. The index is made where there is none."""
+    from sleuth.engine import Engine, import_vectors
+
+    target = index_folder(index)
+    fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
+    with Engine.open(target, create=True, embedder=embedder) as engine:
+        report = import_vectors(engine, path, vectors, re_embed=re_embed, **fields)
+    _show(report, target, json=json)
+
+
+def _show(report: AddReport, target: Path, *, json: bool) -> None:
     if json:
         print_json(report.to_dict())
     else:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, open_index
+from sleuth.surfaces.cli.common import IndexOption, RayAddressOption, open_index
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say, say_row
 
@@ -26,6 +30,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth serve --in docs --in code --read-only        search documents and code, change nothing
   sleuth serve keys add alice --keys keys.json        make a key; it is printed once
   sleuth serve --host 0.0.0.0 --keys keys.json        for others, with keys
+  sleuth serve --index s3://bucket/docs --ray --replicas 2       a published index, its shards in processes
 """
 
 serve = typer.Typer(
@@ -83,6 +88,18 @@ LogQueriesOption = Annotated[
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log warnings only.")]
 CreateOption = Annotated[bool, typer.Option("--create", help="Create the index if there is none.")]
+RayOption = Annotated[
+    bool, typer.Option("--ray", help="Serve a published index from searchers on Ray, each with some shards.")
+]
+SearchersOption = Annotated[
+    int, typer.Option("--searchers", min=1, help="With --ray: divide the shards among so many processes.")
+]
+ReplicasOption = Annotated[
+    int, typer.Option("--replicas", min=1, help="With --ray: run each of these so many times.")
+]
+FollowOption = Annotated[
+    float | None, typer.Option("--follow", help="With --ray: look for a newer version every so many seconds.")
+]
 SocketNumberOption = Annotated[int | None, typer.Option("--socket", hidden=True)]
 
 
@@ -106,6 +123,11 @@ def run(
     log_queries: LogQueriesOption = False,
     quiet: QuietOption = False,
     create: CreateOption = False,
+    ray: RayOption = False,
+    address: RayAddressOption = None,
+    searchers: SearchersOption = 2,
+    replicas: ReplicasOption = 1,
+    follow: FollowOption = None,
     index: IndexOption = None,
     socket_number: SocketNumberOption = None,
 ) -> None:
@@ -138,15 +160,20 @@ def run(
         log_queries=log_queries,
         **{name: value for name, value in limits.items() if value is not None},
     )
+    opened: Callable[[], AbstractContextManager[Engine]] = partial(_opened, index, create=create)
+    if ray:
+        if workers > 1:
+            raise ArgumentError(f"workers must be 1 with --ray, whose searchers are processes, got {workers}")
+        opened = partial(_served_from_ray, index, address, searchers, replicas, follow)
     if socket_number is not None:
-        _answer(socket.socket(fileno=socket_number), settings, index, create=create, quiet=quiet)
+        _answer(socket.socket(fileno=socket_number), settings, opened, quiet=quiet)
         return
     listener = server.bind(settings)
     url = server.address_of(listener)
     if workers == 1:
-        _answer(listener, settings, index, create=create, quiet=quiet, url=url)
+        _answer(listener, settings, opened, quiet=quiet, url=url)
         return
-    with _opened(index, create=create):
+    with opened():
         say(f"Sleuth, with {workers} workers, answers on {url}", err=True)
     command = [sys.executable, "-m", "sleuth", *sys.argv[1:]]
     server.supervise(command, workers, listener, lambda text: say(f"sleuth: {text}", err=True))
@@ -159,12 +186,29 @@ def _opened(index: Path | None, *, create: bool) -> Engine:
     return Engine.open(index_folder(index), create=True) if create else open_index(index)
 
 
+def _served_from_ray(
+    index: Path | None, address: str | None, searchers: int, replicas: int, follow: float | None
+) -> AbstractContextManager[Engine]:
+    """An engine over a published index, on Ray, for the length of a block."""
+    from sleuth.cluster.ray import RouterOptions, serve_from_ray
+    from sleuth.engine import address_of
+
+    place = index_folder(index)
+    published = address_of(place)
+    if published is None:
+        raise ArgumentError(
+            f"index must be a published one with --ray, as in --index s3://BUCKET/NAME, got {str(place)!r}; "
+            "`sleuth publish` publishes it"
+        )
+    options = RouterOptions(searchers=searchers, replicas=replicas)
+    return serve_from_ray(published, ray_address=address, options=options, follow=follow)
+
+
 def _answer(
     listener: socket.socket,
     settings: ServerSettings,
-    index: Path | None,
+    opened: Callable[[], AbstractContextManager[Engine]],
     *,
-    create: bool,
     quiet: bool,
     url: str = "",
 ) -> None:
@@ -172,7 +216,7 @@ def _answer(
     from sleuth.surfaces.http.server import build_server, log_lines
 
     log_lines(quiet=quiet)
-    with _opened(index, create=create) as engine:
+    with opened() as engine:
         engine.use_model(settings.model)
         running = build_server(engine, settings, extensions=extensions())
         if url:

@@ -1,0 +1,127 @@
+"""sleuth cluster: an index in object storage, built on many machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import JsonOption, RayAddressOption, human_bytes, print_json
+from sleuth.surfaces.cli.index import (
+    AnalyzerOption,
+    ChunkSizeOption,
+    EmbedderOption,
+    ExcludeOption,
+    HiddenOption,
+    IdFieldOption,
+    IncludeOption,
+    LanguageOption,
+    MaxSizeOption,
+    MetadataFieldOption,
+    NoIgnoreOption,
+    QuietOption,
+    ShardsOption,
+    TextFieldOption,
+    read_options,
+)
+from sleuth.surfaces.cli.publish import AddressArgument
+from sleuth.surfaces.cli.skips import grouped
+from sleuth.surfaces.cli.terminal import console, say
+
+if TYPE_CHECKING:
+    from sleuth.cluster.ray import BuildProgress
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth cluster index s3://bucket/docs docs/ --shards 4
+  sleuth cluster index s3://bucket/docs data.parquet --text-field body --id-field url
+  sleuth cluster index s3://bucket/docs /shared/corpus --address ray://head:10001
+  sleuth serve --index s3://bucket/docs --ray --replicas 2
+"""
+
+cluster = typer.Typer(
+    name="cluster", help="Build an index in object storage on many machines.", no_args_is_help=True
+)
+app.add_typer(cluster)
+
+
+@cluster.command("index", epilog=EXAMPLES)
+def index(
+    address: AddressArgument,
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders that all machines see.")],
+    shards: ShardsOption = None,
+    ray_address: RayAddressOption = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Processes that build. Default: one for each core.")
+    ] = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
+    text_field: TextFieldOption = None,
+    metadata_field: MetadataFieldOption = None,
+    id_field: IdFieldOption = None,
+    max_size: MaxSizeOption = None,
+    language: LanguageOption = "auto",
+    analyzer: AnalyzerOption = None,
+    chunk_size: ChunkSizeOption = None,
+    embedder: EmbedderOption = None,
+    hidden: HiddenOption = False,
+    no_ignore: NoIgnoreOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Read files on a Ray cluster and publish a version. What is in the index already is skipped."""
+    from sleuth.cluster.ray import index_on_ray
+
+    fields = {
+        "include": include,
+        "exclude": exclude,
+        "text_fields": text_field,
+        "metadata_fields": metadata_field,
+        "id_field": id_field,
+        "language": language,
+    }
+    chosen = {"analyzer": analyzer, "chunk_size": chunk_size, "embedder": embedder}
+    with progress_bar(visible=not (quiet or json)) as show:
+        report = index_on_ray(
+            address,
+            paths,
+            shards=shards,
+            settings={name: value for name, value in chosen.items() if value is not None},
+            options=read_options(fields, max_size, hidden=hidden, gitignore=not no_ignore),
+            ray_address=ray_address,
+            workers=workers,
+            progress=show,
+        )
+    if json:
+        print_json(report.to_dict())
+    elif not quiet:
+        say(
+            f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged in "
+            f"{report.seconds:.1f} s ({human_bytes(report.bytes)} read).\n"
+            f"{report.documents:,} documents, {report.passages:,} passages in {address}@{report.version}"
+        )
+    for line in grouped(report.skipped):
+        say(f"Skipped: {line}", err=True)
+
+
+@contextmanager
+def progress_bar(*, visible: bool) -> Iterator[Callable[[BuildProgress], None] | None]:
+    """Show files, rate and time left on a terminal; show nothing in a pipe."""
+    err = console(stderr=True)
+    if not (visible and err.is_terminal):
+        yield None
+        return
+    with err.status("starting") as status:
+
+        def show(now: BuildProgress) -> None:
+            left = "" if now.seconds_left is None else f", {now.seconds_left:.0f} s left"
+            status.update(
+                f"{now.files:,} of {now.total_files:,} files, {now.documents:,} documents, "
+                f"{human_bytes(now.rate)}/s{left}"
+            )
+
+        yield show

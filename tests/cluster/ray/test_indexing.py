@@ -1,0 +1,114 @@
+"""Building an index on Ray gives what indexing on one machine gives. Slow: `make cluster` runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import ArgumentError, Engine
+from sleuth.__main__ import main
+from sleuth.cluster import versions
+from sleuth.cluster.ray import BuildProgress, index_on_ray
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Text, Markdown, JSON lines and Parquet."""
+    from pyarrow import Table, parquet
+
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"{number}.md").write_text(f"# Tide {number}\n\nThe moon pulls {number} times.\n")
+    rows = [{"text": f"harbour {n}", "year": n} for n in range(20)]
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    parquet.write_table(
+        Table.from_pylist([{"text": f"gull {n}", "year": n} for n in range(20)]), folder / "rows.parquet"
+    )
+    (folder / "broken.parquet").write_bytes(b"not parquet")
+    return folder
+
+
+def contents(engine: Engine) -> dict[str, Any]:
+    return {document.id: (document.content_hash, document.chunks) for document in engine.documents()}
+
+
+def test_a_build_equals_indexing_on_one_machine(ray: Any, corpus: Path, address: str, tmp_path: Path) -> None:
+    """Ids, contents and rankings are those of `sleuth index`; once more changes nothing and publishes nothing."""
+    states: list[BuildProgress] = []
+    report = index_on_ray(address, [corpus], shards=3, workers=2, progress=states.append)
+    assert (report.version, report.added, report.documents) == (1, 46, 46)
+    assert [each.reason.partition(":")[0] for each in report.skipped] == ["not Parquet"]
+    assert states[-1].files == states[-1].total_files == 9
+    assert states[-1].rate > 0 and states[-1].seconds_left == 0
+    with Engine.open(tmp_path / "one", create=True) as one, Engine.open(address) as built:
+        one.index([corpus])
+        assert contents(built) == contents(one)
+        for query in ("moon pulls", "gull 7", "harbour"):
+            ours, theirs = built.retrieve(query, 20), one.retrieve(query, 20)
+            assert [(item.id, item.score) for item in ours] == [(item.id, item.score) for item in theirs]
+    again = index_on_ray(address, [corpus], workers=2)
+    assert (again.version, again.added, again.unchanged) == (1, 0, 46)
+    (corpus / "0.md").write_text("The moon is gone.")
+    changed = index_on_ray(address, [corpus], workers=2)
+    assert (changed.version, changed.added, changed.updated) == (2, 0, 1)
+    with pytest.raises(ArgumentError, match="shards must be 3"):
+        index_on_ray(address, [corpus], shards=4)
+
+
+def test_a_build_that_was_broken_off_is_gone_on_with(ray: Any, corpus: Path, address: str) -> None:
+    """Files of finished waves are not read again; nothing is published before all are read."""
+
+    def stop(now: BuildProgress) -> None:
+        if now.files > 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index_on_ray(address, [corpus], shards=2, workers=1, wave_bytes=100, progress=stop)
+    assert versions(address) == []
+    report = index_on_ray(address, [corpus], shards=2, workers=1, wave_bytes=100)
+    assert report.resumed > 0
+    assert report.resumed + report.read == 8
+    assert report.documents == 46
+    assert [manifest.number for manifest in versions(address)] == [1]
+
+
+def test_a_builder_that_dies_costs_a_wave(ray: Any, corpus: Path, address: str) -> None:
+    """The wave is read again by new builders, and every document is there once."""
+    killed: list[int] = []
+
+    def kill(now: BuildProgress) -> None:
+        import os
+        import signal
+
+        if not killed:
+            killed.extend(
+                actor["pid"] for actor in ray._private.state.actors().values() if "ShardBuilder" in str(actor)
+            )
+            for process in killed:
+                os.kill(process, signal.SIGKILL)
+
+    report = index_on_ray(address, [corpus], shards=2, workers=1, progress=kill)
+    assert report.documents == 46
+
+
+def test_the_command_builds_an_index(
+    ray: Any, corpus: Path, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`sleuth cluster index` prints what it did, and `sleuth search` finds it."""
+    for words in (
+        ["cluster", "index", address, str(corpus), "--shards", "2", "--workers", "1"],
+        ["search", "--index", address, "moon pulls 3"],
+    ):
+        monkeypatch.setattr("sys.argv", ["sleuth", *words])
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        assert leaving.value.code in (0, None)
+    printed = capsys.readouterr().out
+    assert f"46 documents, 46 passages in {address}@1" in printed
+    assert "The moon pulls 3 times" in printed

@@ -1,0 +1,82 @@
+"""Importing rows with their vectors from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sleuth import Engine
+from sleuth.engine import import_vectors
+from sleuth.errors import ArgumentError, EmbedderMismatchError
+from tests.vector_store.test_import import Counted
+
+TEXTS = [f"tide {word} moon" for word in ("one", "two", "three", "four", "five", "six")]
+VECTORS = np.array(Counted().embed_documents(TEXTS), np.float32)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    values = [{"id": f"t{n}", "text": text, "year": n} for n, text in enumerate(TEXTS)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, values)))
+    return tmp_path / "rows.jsonl"
+
+
+def imported(tmp_path: Path, *arguments: Any, **options: Any) -> dict[str, float | None]:
+    """Import, and return the nearest of the third vector."""
+    embedder = Counted()
+    with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
+        assert import_vectors(engine, *arguments, **options).added == len(TEXTS)
+        assert len(embedder.texts) == 3  # a sample, to compare
+        assert engine.count("year<2").documents == 2
+        return {item.id: item.score for item in engine.nearest(VECTORS[2], 1)}
+
+
+def test_vectors_of_a_numpy_file_belong_to_the_rows(rows: Path, tmp_path: Path) -> None:
+    """Row i of the matrix is the vector of row i; nothing but a sample is embedded again."""
+    np.save(tmp_path / "vectors.npy", VECTORS)
+    assert imported(tmp_path, rows, tmp_path / "vectors.npy") == {"t2#0": pytest.approx(1, abs=2e-3)}
+
+
+def test_vectors_of_parquet_come_along(tmp_path: Path) -> None:
+    """Text, id and vector are columns; the other columns are metadata."""
+    pyarrow = pytest.importorskip(
+        "pyarrow", reason="pyarrow is not installed: it comes with the extra cluster"
+    )
+    from pyarrow import parquet
+
+    values = [
+        {"name": f"t{n}", "body": text, "year": n, "v": VECTORS[n].tolist()} for n, text in enumerate(TEXTS)
+    ]
+    parquet.write_table(pyarrow.Table.from_pylist(values), tmp_path / "rows.parquet", row_group_size=2)
+    fields = {"text_field": "body", "id_field": "name", "vector_field": "v"}
+    assert imported(tmp_path, tmp_path / "rows.parquet", **fields) == {"t2#0": pytest.approx(1, abs=2e-3)}
+
+
+def test_what_does_not_fit_is_refused(rows: Path, tmp_path: Path) -> None:
+    """Another number of vectors, rows without text, other files and vectors of another model are refused by name."""
+    np.save(tmp_path / "few.npy", VECTORS[:4])
+    np.save(tmp_path / "many.npy", np.vstack((VECTORS, VECTORS)))
+    np.save(tmp_path / "flat.npy", VECTORS[0])
+    np.save(tmp_path / "other.npy", VECTORS[::-1])
+    (tmp_path / "bad.npy").write_bytes(b"x")
+    with Engine.open(tmp_path / "index", create=True, embedder=Counted()) as engine:
+        for name, message in {
+            "few.npy": "vectors must be as many as rows, got 4 for at least 5",
+            "many.npy": "vectors must be as many as rows, got 12 for 6",
+            "flat.npy": "vectors must be floats of shape",
+            "bad.npy": "vectors must be a numpy file",
+        }.items():
+            with pytest.raises(ArgumentError, match=message):
+                import_vectors(engine, rows, tmp_path / name)
+        with pytest.raises(EmbedderMismatchError, match="embedder must be the one"):
+            import_vectors(engine, rows, tmp_path / "other.npy")
+        with pytest.raises(ArgumentError, match=r"row 1 of .* must have a 'body'"):
+            import_vectors(engine, rows, tmp_path / "many.npy", text_field="body")
+        with pytest.raises(ArgumentError, match="must have a 'vector'"):
+            import_vectors(engine, rows)
+        with pytest.raises(ArgumentError, match="path must be a file of"):
+            import_vectors(engine, tmp_path / "few.npy")
