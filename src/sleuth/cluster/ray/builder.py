@@ -26,7 +26,7 @@ _COMMIT_BYTES = 64_000_000
 """Characters of text between two commits of a shard."""
 
 
-class Changes(NamedTuple):
+class PutCounts(NamedTuple):
     """What a batch changed.
 
     Attributes:
@@ -87,7 +87,7 @@ class ShardBuilder:
         """Put documents of a shard; those whose content is there already are skipped.
 
         Returns:
-            `Changes`, as a plain tuple.
+            `PutCounts`, as a plain tuple.
         """
         shard = self._shards[number]
         batch = decode_batch(data)
@@ -124,9 +124,9 @@ class ShardBuilder:
         shutil.rmtree(self._home, ignore_errors=True)
 
 
-def _changes_of(batch: DocumentBatch, writer: Writer) -> Changes:
+def _changes_of(batch: DocumentBatch, writer: Writer) -> PutCounts:
     """Count which documents of a batch are new and which differ from what is there."""
     known = writer.known(batch.ids)
     digests = {name: digest.hex() for name, digest in zip(batch.ids, batch.digests, strict=True)}
     unchanged = sum(known[name].content_hash == digest for name, digest in digests.items() if name in known)
-    return Changes(len(batch) - len(known), len(known) - unchanged, unchanged)
+    return PutCounts(len(batch) - len(known), len(known) - unchanged, unchanged)
