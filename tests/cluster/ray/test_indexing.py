@@ -46,7 +46,7 @@ def test_a_build_equals_indexing_on_one_machine(ray: Any, corpus: Path, address:
     assert [each.reason.partition(":")[0] for each in report.skipped] == ["not Parquet"]
     assert states[-1].files == states[-1].total_files == 9
     assert states[-1].rate > 0 and states[-1].seconds_left == 0
-    with Engine.open(tmp_path / "one", create=True) as one, Engine.open(address) as built:
+    with Engine.open(tmp_path / "elsewhere" / "one", create=True) as one, Engine.open(address) as built:
         one.index([corpus])
         assert contents(built) == contents(one)
         for query in ("moon pulls", "gull 7", "harbour"):

@@ -22,7 +22,7 @@ from sleuth.cluster.storage.manifest import Manifest, digest_of
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.publishing import commit_version
 from sleuth.errors import ArgumentError, IndexNotFoundError, StoreError
-from sleuth.ingest import FileEntry, ReadOptions, Skipped, roots_of, walk
+from sleuth.ingest import FileEntry, FileNames, ReadOptions, Skipped, present, roots_of, walk
 from sleuth.settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -113,9 +113,8 @@ def _plan(  # noqa: PLR0917 - what `index_on_ray` was given
         _check_base(base, source, shards, settings)
         full, shards = base.settings, base.shards
     count = Layout(DEFAULT_SHARDS if shards is None else shards).shards
-    roots = roots_of(paths)
-    if missing := [str(root) for root in roots if not root.exists()]:
-        raise ArgumentError(f"paths must name files or folders that exist, got {', '.join(missing)}")
+    # All machines see the files under the same absolute paths, and so they are named.
+    roots = present(roots_of(paths, FileNames()), (), prune=False)
     records = list(walk(roots, options))
     entries = [record for record in records if isinstance(record, FileEntry)]
     skipped = [record for record in records if isinstance(record, Skipped)]

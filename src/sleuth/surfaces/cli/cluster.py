@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -34,6 +34,7 @@ from sleuth.surfaces.cli.terminal import console, say
 
 if TYPE_CHECKING:
     from sleuth.cluster.ray import BuildProgress
+    from sleuth.ingest import ReadOptions
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -64,12 +65,12 @@ def index(
     metadata_field: MetadataFieldOption = None,
     id_field: IdFieldOption = None,
     max_size: MaxSizeOption = None,
-    language: LanguageOption = "auto",
+    language: LanguageOption = None,
     analyzer: AnalyzerOption = None,
     chunk_size: ChunkSizeOption = None,
     embedder: EmbedderOption = None,
-    hidden: HiddenOption = False,
-    no_ignore: NoIgnoreOption = False,
+    hidden: HiddenOption = None,
+    no_ignore: NoIgnoreOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -83,7 +84,10 @@ def index(
         "metadata_fields": metadata_field,
         "id_field": id_field,
         "language": language,
+        "hidden": hidden,
+        "gitignore": None if no_ignore is None else not no_ignore,
     }
+    options = cast("ReadOptions", read_options(fields, max_size, defaults=True))
     chosen = {"analyzer": analyzer, "chunk_size": chunk_size, "embedder": embedder}
     with progress_bar(visible=not (quiet or json)) as show:
         report = index_on_ray(
@@ -91,7 +95,7 @@ def index(
             paths,
             shards=shards,
             settings={name: value for name, value in chosen.items() if value is not None},
-            options=read_options(fields, max_size, hidden=hidden, gitignore=not no_ignore),
+            options=options,
             ray_address=ray_address,
             workers=workers,
             progress=show,
