@@ -93,7 +93,7 @@ def index_on_ray(
     objects.check_create_only()
     plan = _plan(objects, source, paths, shards, settings or {}, options or ReadOptions(), wave_bytes)
     with ray_session(ray_address, cpus=workers) as ray:
-        return _Run(ray, objects, plan, workers, progress, started).run()
+        return _Attempt(ray, objects, plan, workers, progress, started).run()
 
 
 def _plan(  # noqa: PLR0917 - what `index_on_ray` was given
@@ -156,7 +156,7 @@ def _waves(entries: Sequence[FileEntry], most: int) -> Iterator[list[FileEntry]]
         yield wave
 
 
-class _Run:
+class _Attempt:
     """One attempt at a build."""
 
     def __init__(  # noqa: PLR0917 - what `index_on_ray` was given
