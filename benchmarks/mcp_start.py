@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import cpu_seconds, own_megabytes
 from sleuth import Engine, index_path, open_code
 
 LOW_LEVEL = """
@@ -66,20 +67,6 @@ def exchange(process: subprocess.Popen[bytes], method: str, params: dict[str, An
     process.stdin.flush()
     answer: dict[str, Any] = json.loads(process.stdout.readline())
     return answer
-
-
-def cpu_seconds(pid: int) -> float:
-    """CPU time that a process has used."""
-    nanoseconds = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        nanoseconds += int((task / "schedstat").read_text().split()[0])
-    return nanoseconds / 1e9
-
-
-def own_megabytes(pid: int) -> float:
-    """Memory that only this process holds."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
 
 
 def start(command: list[str], folder: Path, figures: Figures, *, search: bool) -> None:
