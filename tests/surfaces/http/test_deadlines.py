@@ -16,7 +16,6 @@ from sleuth.remote import Cancellation, context_of
 CALLS: dict[str, Callable[[Engine], Any]] = {
     "retrieve": lambda engine: engine.retrieve("tokens"),
     "facets": lambda engine: engine.facets(["tenant"], query="tokens"),
-    "metadata keys": lambda engine: engine.metadata_keys(),
     "count": lambda engine: engine.count("year>=2020"),
     "list": lambda engine: engine.list_documents(),
 }

@@ -102,6 +102,8 @@ def test_hits_grow_by_their_neighbours(long: Local, expand: Any, expected: int) 
         ({"query": "a", "sources": ["web"]}, "ArgumentError", "sources must be among docs"),
         ({"query": "a", "fitler": "b"}, "SchemaError", "fitler"),
         ({"query": 3}, "SchemaError", "body.query"),
+        ({"query": "a", "k": "3"}, "SchemaError", "body.k"),
+        ({"query": "a", "k": True}, "SchemaError", "body.k"),
     ],
 )
 def test_wrong_arguments_are_problems(server: Local, body: Any, code: str, words: str) -> None:

@@ -93,7 +93,7 @@ def read_model(model: type[M], content_type: str, data: bytes) -> M:
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise Refusal(415, "MediaTypeError", f"content-type must be application/json, got {kind!r}")
     try:
-        return model.model_validate_json(data)
+        return model.model_validate_json(data, strict=True)  # else true and "3" are numbers
     except ValidationError as error:
         details = [{**entry, "loc": ("body", *entry["loc"])} for entry in error.errors(include_input=False)]
         raise RequestValidationError(details) from error
