@@ -1,6 +1,6 @@
 """What a few decisions cost beside their simpler alternatives: the tables of docs/decisions.
 
-    python -m benchmarks.verdicts [codebooks|fusion|hits|items|checksums ...]
+    python -m benchmarks.verdicts [codebooks|fusion|hits|items|checksums|queries ...]
 
 Needs 40,000 passages (benchmarks/passages.py) and, for the codebooks, zstandard. All figures are CPU time of one core.
 """
@@ -52,18 +52,22 @@ def codebooks() -> None:
     texts = read_passages()
     size = sum(len(text.encode()) for text in texts)
 
-    def show(name: str, encode: Callable[[], Any], decode: Callable[[Any], object]) -> None:
+    def show(
+        name: str, encode: Callable[[], Any], decode: Callable[[Any], object], prepare: Any = None
+    ) -> None:
         coded = encode()
         share = sum(len(text) for text in coded) / size
+        stored = coded if prepare is None else prepare(coded)
         each = 1e6 / len(texts)
-        write, read = seconds(encode) * each, seconds(lambda: decode(coded)) * each
+        write, read = seconds(encode) * each, seconds(lambda: decode(stored)) * each
         print(f"{name:15} {share:6.1%} write {write:5.1f} µs, read {read:4.1f} µs")
 
     book = Codebook(train(sample(texts)))
     show(
         "codebook",
         lambda: book.encode(texts, 1),
-        lambda coded: [decode_all(*group, {1: book}) for group in groups_of_ten(coded)],
+        lambda groups: [decode_all(stored, sizes, coded, {1: book}) for stored, sizes, coded in groups],
+        groups_of_ten,
     )
     dictionary = zstandard.train_dictionary(112_640, [text.encode() for text in texts[::20]])
     for level in (1, 3, 9):
@@ -230,7 +234,28 @@ def checksums() -> None:
     print(f"column by column {seconds(columns):.2f} s, row by row {seconds(rows):.2f} s")
 
 
-SUBJECTS = {each.__name__: each for each in (codebooks, fusion, hits, items, checksums)}
+def queries() -> None:
+    """Queries of four words over 3,000 passages, words alone: the best of twelve runs of each, their median."""
+    from sleuth import Document, Engine
+
+    texts = read_passages()[:3_000]
+    rng = random.Random(7)
+    asked = [" ".join(rng.sample(rng.choice(texts).split(), 4)) for _ in range(60)]
+    with tempfile.TemporaryDirectory() as folder, Engine.open(folder, create=True, embedder="") as engine:
+        engine.add([Document(text, id=str(i)) for i, text in enumerate(texts)])
+        for k in (10, 100):
+            best = []
+            for query in asked:
+                times = []
+                for _ in range(12):
+                    start = process_time()
+                    engine.retrieve(query, k)
+                    times.append(process_time() - start)
+                best.append(min(times))
+            print(f"{k:4} hits: {median(best) * 1e3:.2f} ms")
+
+
+SUBJECTS = {each.__name__: each for each in (codebooks, fusion, hits, items, checksums, queries)}
 
 
 def main() -> None:
