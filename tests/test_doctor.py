@@ -14,10 +14,10 @@ def test_every_extra_is_told() -> None:
     """Each optional package that a user can install is there, or told with its command."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert {extra for extra, _ in doctor.EXTRAS.values()} == extras.keys() - {"all", "bench", "dev", "docs"}
-    told = {finding.subject: finding for finding in doctor.optional_packages()}
-    assert told.keys() == doctor.EXTRAS.keys()
+    findings = {finding.subject: finding for finding in doctor.optional_packages()}
+    assert findings.keys() == doctor.EXTRAS.keys()
     for package, (extra, _) in doctor.EXTRAS.items():
-        assert told[package].level == "ok" or told[package].remedy == f"pip install 'sleuth[{extra}]'"
+        assert findings[package].level == "ok" or findings[package].remedy == f"pip install 'sleuth[{extra}]'"
 
 
 def test_a_missing_index_names_the_command(tmp_path: Path) -> None:

@@ -40,12 +40,12 @@ def sources(ranking: Ranking) -> list[str]:
 
 def test_finds_what_was_added(engine: Engine) -> None:
     """Passages that hold the words come back, best first, with text, id and metadata."""
-    found = engine.retrieve("refill tokens")
-    assert sources(found) == ["limits.md", "bucket.md"]
-    assert found[0].text == DOCUMENTS[0].page_content
-    assert found[0].id == "limits.md#0"
-    assert found[0].metadata["year"] == 2021
-    assert found[0].metadata["start_line"] == 1
+    ranking = engine.retrieve("refill tokens")
+    assert sources(ranking) == ["limits.md", "bucket.md"]
+    assert ranking[0].text == DOCUMENTS[0].page_content
+    assert ranking[0].id == "limits.md#0"
+    assert ranking[0].metadata["year"] == 2021
+    assert ranking[0].metadata["start_line"] == 1
 
 
 def test_the_title_is_searched(engine: Engine) -> None:
@@ -144,8 +144,8 @@ def test_get(engine: Engine) -> None:
 def test_snippets_mark_matches(engine: Engine) -> None:
     """The matched words of a passage, in their inflected form."""
     item = engine.retrieve("refill")[0]
-    found = engine.snippet("refill", item)
-    assert [found.text[start:end] for start, end in found.spans] == ["refilled"]
+    snippet = engine.snippet("refill", item)
+    assert [snippet.text[start:end] for start, end in snippet.spans] == ["refilled"]
 
 
 def test_the_async_twin_agrees(engine: Engine) -> None:
@@ -239,12 +239,12 @@ def test_hybrid_explains_every_leg(hybrid: Engine) -> None:
 def test_tokens_are_matched_among_the_first(hybrid: Engine) -> None:
     """Matching tokens lifts, keeps heads of rankings in agreement, and can be left out."""
     plain = {item.id: item.score for item in hybrid.retrieve("refill tokens", fusion="minmax(tokens=0)")}
-    found = hybrid.retrieve("refill tokens")
-    assert {item.id for item in found} == set(plain)
-    assert all((item.score or 0) >= (plain[item.id] or 0) for item in found)
-    for k in range(len(found)):
+    ranking = hybrid.retrieve("refill tokens")
+    assert {item.id for item in ranking} == set(plain)
+    assert all((item.score or 0) >= (plain[item.id] or 0) for item in ranking)
+    for k in range(len(ranking)):
         assert [(i.id, i.score) for i in hybrid.retrieve("refill tokens", k)] == [
-            (i.id, i.score) for i in found[:k]
+            (i.id, i.score) for i in ranking[:k]
         ]
     assert Fusion.parse("minmax(tokens=0)").tokens == 0
     assert Fusion.parse(str(Fusion(tokens=0.1))) == Fusion(tokens=0.1)
@@ -371,11 +371,11 @@ def test_an_interruption_keeps_what_was_read(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "i", create=True, embedder="") as engine:
         with pytest.raises(IndexInterrupted) as caught:
             engine.index([folder], progress=stop)
-        kept = engine.status()["documents"]
+        documents = engine.status()["documents"]
         assert caught.value.report.interrupted
-        assert kept == caught.value.report.documents
-        assert 9 <= kept <= 10
-        assert engine.index([folder]).added == 30 - kept
+        assert documents == caught.value.report.documents
+        assert 9 <= documents <= 10
+        assert engine.index([folder]).added == 30 - documents
 
 
 @pytest.mark.parametrize("text", ["漢字仮名交文" * 900, "x" * 6_000, "word, " * 1_200 + "end"])

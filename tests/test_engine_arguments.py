@@ -50,7 +50,7 @@ def test_settings_make_no_index(tmp_path: Path, settings: Any, message: str) -> 
 )
 def test_types_of_settings(name: str, value: Any, kind: str) -> None:
     """They are checked however settings are made."""
-    for make in (lambda given: IndexSettings(**given), IndexSettings.from_dict):
+    for make in (lambda values: IndexSettings(**values), IndexSettings.from_dict):
         with pytest.raises(ArgumentError, match=f"{name} must be of type {kind}, got {value!r}"):
             make({name: value})
 

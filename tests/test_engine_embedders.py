@@ -87,9 +87,9 @@ def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
         embedder.dimension = 16
         with pytest.raises(EmbeddingError, match=r"8 dimensions.*got 16 from 'changing'.*--re-embed"):
             engine.add(documents("beta"))
-        found = engine.retrieve("beta1 beta")
-        assert ids(found)[0] == "beta1#0"
-        assert [part.status for part in found.parts] == ["ok", "failed"]
+        ranking = engine.retrieve("beta1 beta")
+        assert ids(ranking)[0] == "beta1#0"
+        assert [part.status for part in ranking.parts] == ["ok", "failed"]
         embedder.dimension = 8
         assert engine.embed() == 3
         assert ids(engine.retrieve("beta1 beta", 1, legs=["dense"])) == ["beta1#0"]
@@ -105,10 +105,10 @@ def test_an_index_of_mixed_vectors_is_told_of(tmp_path: Path) -> None:
             engine.add(documents("beta"))
         engine._dense.dimension = 16  # type: ignore[union-attr]
         engine._store.build("dense")
-        found = engine.retrieve("beta1 beta")
-        assert ids(found)[0] == "beta1#0"
-        assert found.failures[0].error is not None
-        assert "8 dimensions" in found.failures[0].error
+        ranking = engine.retrieve("beta1 beta")
+        assert ids(ranking)[0] == "beta1#0"
+        assert ranking.failures[0].error is not None
+        assert "8 dimensions" in ranking.failures[0].error
         with pytest.raises(EmbeddingError, match="8 dimensions"):
             engine.nearest([1.0] * 8)
         with pytest.raises(EmbeddingError, match="8 dimensions"):
@@ -231,15 +231,15 @@ def test_what_a_package_raises_is_an_embedding_error(monkeypatch: pytest.MonkeyP
 
 def test_progress_of_embedding(tmp_path: Path) -> None:
     """Passages done of passages to do, batch by batch."""
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     (tmp_path / "docs").mkdir()
     for i in range(10):
         (tmp_path / "docs" / f"{i}.txt").write_text(f"text number {i}")
     embedder = HashEmbedder()
     embedder.batch_size = 4  # type: ignore[attr-defined]
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
-        engine.index([tmp_path / "docs"], embedding=lambda *now: told.append(now))
-    assert told == [(4, 10), (8, 10), (10, 10), (10, 10)]
+        engine.index([tmp_path / "docs"], embedding=lambda *now: reports.append(now))
+    assert reports == [(4, 10), (8, 10), (10, 10), (10, 10)]
 
 
 def test_ctrl_c_while_embedding_keeps_what_was_made(tmp_path: Path) -> None:

@@ -66,18 +66,18 @@ class EngineModel(RuleBasedStateMachine):
         tree = as_filter(filter)
         if tree is not None:
             expected = {id: s for id, s in expected.items() if matches(tree, self.model[id].metadata)}
-        found = self.engine.retrieve(query, k, filter=filter, legs=["lexical"])
-        got = {item.id.rpartition("#")[0]: item.score for item in found}
-        assert len(got) == len(found) == min(k, len(expected))
+        ranking = self.engine.retrieve(query, k, filter=filter, legs=["lexical"])
+        got = {item.id.rpartition("#")[0]: item.score for item in ranking}
+        assert len(got) == len(ranking) == min(k, len(expected))
         for id, score in got.items():
             assert score is not None
             assert abs(score - expected[id]) < 1e-4
-        scores = [item.score or 0.0 for item in found]
+        scores = [item.score or 0.0 for item in ranking]
         assert scores == sorted(scores, reverse=True)
         if got:
             missed = [score for id, score in expected.items() if id not in got]
             assert max(missed, default=0.0) <= min(scores) + 1e-4
-        for before, after in zip(found, found[1:], strict=False):
+        for before, after in zip(ranking, ranking[1:], strict=False):
             assert (-(before.score or 0), before.id) < (-(after.score or 0), after.id)
 
     @rule()

@@ -14,9 +14,9 @@ README = Path(__file__).parents[1] / "README.md"
 
 def test_the_python_tour_prints_what_it_says(tmp_path: Path) -> None:
     """The library's example, run in an empty folder, prints the block below it."""
-    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text(), re.DOTALL)
-    assert found
-    code, shown = found.groups()
+    match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text(), re.DOTALL)
+    assert match
+    code, shown = match.groups()
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -41,24 +41,24 @@ def test_pools_that_end_in_a_tie(tmp_path_factory: pytest.TempPathFactory, seed:
     rng = np.random.default_rng(seed)
     texts = [" ".join(rng.choice(WORDS, 4)) for _ in range(5)]
     ids = [f"d{i:02d}" for i in rng.permutation(40)]
-    found = []
+    results = []
     for batches in (1, 4):
         with Engine.open(tmp_path_factory.mktemp("pools"), create=True) as engine:
             for part in np.array_split(np.arange(40), batches):
                 engine.add([Document(texts[i % 5], id=ids[i]) for i in part])
             for explain in (False, True):
                 ranking = engine.retrieve(texts[0], 11, fusion=f"{fusion}(pool=11)", explain=explain)
-                found.append([(hit.id, hit.score) for hit in ranking])
-    assert found == [found[0]] * 4
+                results.append([(hit.id, hit.score) for hit in ranking])
+    assert results == [results[0]] * 4
 
 
 def test_a_query_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Explaining hits does not ask the embedder again."""
-    asked: list[str] = []
+    embedded: list[str] = []
     embed = WordLlamaEmbedder.embed_query
 
     def counted(self: WordLlamaEmbedder, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-        asked.append(text)
+        embedded.append(text)
         return embed(self, text)
 
     monkeypatch.setattr(WordLlamaEmbedder, "embed_query", counted)
@@ -68,7 +68,7 @@ def test_a_query_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             ranking = engine.retrieve("river water", 10, legs=legs, explain=True)
             assert len(ranking) > 2
             assert all(item.explanation for item in ranking)
-    assert asked == ["river water"] * 2
+    assert embedded == ["river water"] * 2
 
 
 def test_the_heads_of_dense_rankings_agree(tmp_path: Path) -> None:
@@ -108,10 +108,10 @@ def test_kept_tokens_rank_as_texts_do(tmp_path: Path, monkeypatch: pytest.Monkey
         engine.add(documents[150:])
         engine.delete([str(i) for i in range(0, 300, 7)])
         queries = ["tokens refill every second", "naïve river", "x86_64 limit stone bucket"]
-        kept = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
+        expected = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
         monkeypatch.setattr(DenseSearcher, "match", lambda *_: None)
         read = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
-    for a, b in zip(kept, read, strict=True):
+    for a, b in zip(expected, read, strict=True):
         assert [item.score for item in a] == pytest.approx([item.score for item in b], abs=1e-5)
         assert {item.id for item in a} == {item.id for item in b}
 

@@ -41,10 +41,10 @@ def test_such_files_are_counted_and_found_by_their_words(tmp_path: Path) -> None
         "  2 .kt, 1 .cs: not parsed: its grammar is not installed (pip install 'sleuth[code]'"
     )
     with open_code(tmp_path / ".sleuth") as storage:
-        (found, *_) = SnapshotRetriever(storage, storage.repositories()[0].id).retrieve(
+        (hit, *_) = SnapshotRetriever(storage, storage.repositories()[0].id).retrieve(
             "refill7", filter="language:kotlin"
         )
-        assert found.metadata["path"] in ("Cart.kt", "Bill.kt")
+        assert hit.metadata["path"] in ("Cart.kt", "Bill.kt")
     again = sleuth(tmp_path, "code", "index", "shop", "--again", hidden=[])
     assert (again.returncode, "0 skipped" in again.stdout) == (0, True), again.stderr
     with open_code(tmp_path / ".sleuth") as storage:

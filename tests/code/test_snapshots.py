@@ -405,8 +405,8 @@ def test_what_git_vouches_for_is_as_on_disk(change: str, git: Git) -> None:
     git.commit({"a.py": "a = 1\nb = 2\n", "b/c.py": "def c(): pass\n", "d.txt": "text\n"})
     subprocess.run(["bash", "-c", WORKTREE[change]], cwd=git.root, check=True, capture_output=True)
     version, read, _ = source_at(git.root).listing()
-    known = {(file.path, file.hash) for file in read}
-    trusting = source_at(git.root).listing(Past(known=known))
+    contents = {(file.path, file.hash) for file in read}
+    trusting = source_at(git.root).listing(Past(known=contents))
     assert (trusting.version, trusting.files) == (version, read)
     on_disk = {p.relative_to(git.root).as_posix() for p in git.root.rglob("*") if ".git" not in p.parts}
     assert {f.path for f in read} <= on_disk | {"l\\xe4.py"}

@@ -93,9 +93,9 @@ def test_an_index_with_vectors_is_searched_by_its_words(
         assert "pip install" in engine.status()["words_only"]
     with pytest.raises(MissingPackageError, match=COMMAND):
         Engine.open(tmp_path / "i", re_embed=True)
-    told = [diagnosis.message for diagnosis in examine(tmp_path / "i") if diagnosis.subject == "meaning"]
-    assert len(told) == 1
-    assert "pip install 'sleuth[hybrid]'" in told[0]
+    messages = [diagnosis.message for diagnosis in examine(tmp_path / "i") if diagnosis.subject == "meaning"]
+    assert len(messages) == 1
+    assert "pip install 'sleuth[hybrid]'" in messages[0]
     installed(True)
     with Engine.open(tmp_path / "i") as engine:
         assert {item.id for item in engine.retrieve("pets", legs=["dense"])} == {"b#0", "c#0"}

@@ -1,4 +1,4 @@
-"""A local AWS, fresh budgets, and no client but the one a test makes."""
+"""Fixtures: a local AWS, fresh retry budgets, and no default client."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fill(server: BedrockServer) -> None:
 
 @pytest.fixture(scope="session")
 def running() -> Iterator[BedrockServer]:
-    """One server for the session: its models take half a second to read."""
+    """Start one server for the session, since reading its models takes half a second."""
     with BedrockServer() as server:
         yield server
 
@@ -73,7 +73,7 @@ def agent(running: BedrockServer) -> Any:
 
 @pytest.fixture
 def aws(server: BedrockServer, monkeypatch: pytest.MonkeyPatch) -> BedrockServer:
-    """The environment of someone with an account, whose region is this server."""
+    """Set the environment of an AWS account whose region is this server."""
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "local")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "local")

@@ -1,4 +1,4 @@
-"""`sleuth kb`, run as a user runs it: on this machine's index, and at AWS."""
+"""`sleuth kb` as a process: on the local index and at AWS."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_on_this_machine(home: Path) -> None:
-    """A folder is read into the index, found with a filter, and its status told."""
+    """A folder is ingested into the index, searched with a filter, and its status is printed."""
     done = sleuth("kb", "ingest", "--source-id", "letters", "--folder", "letters", cwd=home)
     assert done.returncode == 0, done.stderr
     assert "NewDocumentsIndexed: 2" in done.stdout
-    found = sleuth("kb", "search", "judy", "--filter", "topic:genealogy", "--json", cwd=home)
-    answer = json.loads(found.stdout)
+    result = sleuth("kb", "search", "judy", "--filter", "topic:genealogy", "--json", cwd=home)
+    answer = json.loads(result.stdout)
     assert [part["name"] for part in answer["report"]] == ["filtered", "unfiltered"]
     uri = answer["results"][0]["location"]["s3Location"]["uri"]
     assert uri.endswith("/letters/judy.md")
@@ -50,11 +50,11 @@ def test_on_this_machine(home: Path) -> None:
 
 
 def test_at_aws(aws: BedrockServer, tmp_path: Path) -> None:
-    """The same commands with --aws ask AWS; failures say which slice and why."""
+    """The same commands with --aws use AWS; errors name the slice and the reason."""
     names = ("--aws", "--kb", KB, "--source-id", DS)
-    found = sleuth("kb", "search", "pictures of judy", "--filter", "topic:genealogy", *names, cwd=tmp_path)
-    assert found.returncode == 0, found.stderr
-    assert "s3://bucket/judy.txt" in found.stdout
+    result = sleuth("kb", "search", "pictures of judy", "--filter", "topic:genealogy", *names, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "s3://bucket/judy.txt" in result.stdout
     status = sleuth("kb", "status", *names[:3], cwd=tmp_path)
     assert DS in status.stdout
     started = sleuth("kb", "ingest", "--no-wait", "--json", *names, cwd=tmp_path)

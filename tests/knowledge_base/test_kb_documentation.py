@@ -1,4 +1,4 @@
-"""The guide to knowledge bases says what the code does."""
+"""The examples of docs/knowledge-bases.md are true."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "knowledge-bases.md"
 
 
 def test_its_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every example of the guide gives what is written under it, on this machine's index."""
+    """Every example of the guide prints what stands below it, on the local index."""
     monkeypatch.chdir(tmp_path)
     letters = tmp_path / "letters"
     letters.mkdir()
@@ -26,7 +26,7 @@ def test_its_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_it_names_everything() -> None:
-    """Every public name stands in the guide; async twins are named by their rule."""
+    """The guide names every public name, and async twins by their rule."""
     text = GUIDE.read_text("utf8")
     twins = {name for name in sleuth.knowledge_base.__all__ if name[1:] in sleuth.knowledge_base.__all__}
     explained = {"check_document_status", "deduplicate_results"}

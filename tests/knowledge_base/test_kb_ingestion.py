@@ -1,4 +1,4 @@
-"""Ingestion: retries, batches, statuses and waiting, through a real boto3 client."""
+"""Ingestion: retries, batches, statuses and waiting, with a real boto3 client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAST: dict[str, Any] = {"base_delay": 0.001}
 
 
 def failing(server: BedrockServer, code: str, message: str = "", times: int = 10**6) -> None:
-    """Makes the next requests fail so."""
+    """Make the next requests fail with these errors."""
     left = [times]
 
     def rule(operation: str, params: Mapping[str, Any]) -> Reply | None:
@@ -36,7 +36,7 @@ def documents(count: int) -> list[dict[str, Any]]:
 
 class TestStart:
     def test_gives_the_job(self, server: BedrockServer, agent: Any) -> None:
-        """The documented keys are at the top, though the service nests them."""
+        """The documented keys of the job are at the top level, though the service nests them."""
         job = kb.start_ingestion_with_retry(KB, DS, client=agent)
         assert (job["ingestionJobId"], job["status"]) == ("JOB0000000", "STARTING")
 
@@ -50,7 +50,7 @@ class TestStart:
         ],
     )
     def test_retries(self, server: BedrockServer, agent: Any, code: str, message: str) -> None:
-        """What may pass is tried again."""
+        """Transient errors are retried."""
         failing(server, code, message, times=3)
         assert kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)["status"] == "STARTING"
         assert len(server.calls) == 4
@@ -65,7 +65,7 @@ class TestStart:
         ],
     )
     def test_final_errors(self, server: BedrockServer, agent: Any, code: str, message: str) -> None:
-        """What will not pass is raised at once, as the service's own error."""
+        """A permanent error is raised at once, as the service's own error."""
         failing(server, code, message)
         with pytest.raises(ClientError) as caught:
             kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)
@@ -74,7 +74,7 @@ class TestStart:
 
     @pytest.mark.parametrize("retries", [0, 1, 5])
     def test_at_most_max_retries(self, server: BedrockServer, agent: Any, retries: int) -> None:
-        """Then the service's own error is raised, so that the documented `except` sees the conflict."""
+        """After `max_retries` the service's own error is raised, so that the documented `except` matches it."""
         kb.start_ingestion_with_retry(KB, DS, client=agent)
         server.calls.clear()
         with pytest.raises(ClientError) as caught:
@@ -83,7 +83,7 @@ class TestStart:
         assert len(server.calls) == retries + 1
 
     def test_every_call_has_its_retries(self, server: BedrockServer, agent: Any) -> None:
-        """`max_retries` holds for each call, whatever other calls came to."""
+        """Each call has `max_retries` retries, whatever other calls used."""
         failing(server, "InternalServerException")
         for _ in range(5):
             with pytest.raises(ClientError):
@@ -103,21 +103,21 @@ class TestStart:
         ],
     )
     def test_other_work_in_the_way(self, server: BedrockServer, agent: Any, code: str, message: str) -> None:
-        """A running job and a limit of concurrent ones are waited for, for jobs and for documents."""
+        """Jobs and documents wait for a running job and for the limit of concurrent jobs."""
         failing(server, code, message, times=3)
         assert kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent, **FAST)["documentDetails"]
         failing(server, code, message, times=3)
         assert kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)["ingestionJobId"]
 
     def test_fifteen_batches_at_a_limited_rate(self, server: BedrockServer, agent: Any) -> None:
-        """A service that takes 20 requests a second takes 15 batches, one after the other."""
+        """A service that accepts 20 requests a second accepts 15 batches, one after the other."""
         server.limit_rate(20)
         answer = kb.ingest_documents_with_retry(KB, DS, documents(150), base_delay=0.05, client=agent)
         assert len(answer["documentDetails"]) == 150
 
     @pytest.mark.parametrize("bad", [{"max_retries": -1}, {"base_delay": -1.0}])
     def test_arguments(self, server: BedrockServer, agent: Any, bad: dict[str, Any]) -> None:
-        """A value out of its range is refused, naming it."""
+        """An argument out of range raises an error that names it."""
         with pytest.raises(ArgumentError, match=next(iter(bad))):
             kb.start_ingestion_with_retry(KB, DS, client=agent, **bad)
 
@@ -125,19 +125,19 @@ class TestStart:
 class TestDocuments:
     @pytest.mark.parametrize(("count", "batches"), [(1, [1]), (10, [10]), (23, [10, 10, 3])])
     def test_batches(self, server: BedrockServer, agent: Any, count: int, batches: list[int]) -> None:
-        """Documents go in batches that the service's model allows; every one is answered for."""
+        """Documents are sent in batches of the allowed size, and each has a status."""
         answer = kb.ingest_documents_with_retry(KB, DS, documents(count), client=agent)
         assert [len(params["documents"]) for _, params in server.calls] == batches
         assert len(answer["documentDetails"]) == count
         assert answer["ingestionJobId"]
 
     def test_metadata_and_own_form(self, server: BedrockServer, agent: Any) -> None:
-        """Metadata become attributes of their types; a document in the service's form is sent as it is."""
+        """Metadata become typed attributes; a document in the service's form is sent unchanged."""
         own = {"content": {"dataSourceType": "CUSTOM", "custom": {
             "customDocumentIdentifier": {"id": "note"}, "sourceType": "IN_LINE",
             "inlineContent": {"type": "TEXT", "textContent": {"data": "hello"}}}}}  # fmt: skip
-        given = {"s3": {"uri": "s3://bucket/a"}, "metadata": {"a": True, "b": 2, "c": "x", "d": ["y"]}}
-        kb.ingest_documents_with_retry(KB, DS, [given, own], client=agent)
+        document = {"s3": {"uri": "s3://bucket/a"}, "metadata": {"a": True, "b": 2, "c": "x", "d": ["y"]}}
+        kb.ingest_documents_with_retry(KB, DS, [document, own], client=agent)
         [(_, params)] = server.calls
         values = [entry["value"] for entry in params["documents"][0]["metadata"]["inlineAttributes"]]
         assert values == [
@@ -150,7 +150,7 @@ class TestDocuments:
         assert kb.check_document_status(KB, DS, "note", sleep_first=False, client=agent) == "IN_PROGRESS"
 
     def test_a_job_that_is_ongoing(self, server: BedrockServer, agent: Any) -> None:
-        """While a job runs the service refuses documents; they are given again."""
+        """Documents that the service refuses while a job runs are sent again."""
         job = kb.start_ingestion_with_retry(KB, DS, client=agent)
         seen = []
 
@@ -163,7 +163,7 @@ class TestDocuments:
         kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent, **FAST)
         assert seen == ["IngestKnowledgeBaseDocuments"] * 3
 
-    def test_what_was_accepted_before_a_failure_is_told(self, server: BedrockServer, agent: Any) -> None:
+    def test_a_failure_says_what_was_accepted(self, server: BedrockServer, agent: Any) -> None:
         """An error in a later batch says how many documents were accepted."""
         calls = []
 
@@ -188,7 +188,9 @@ class TestDocuments:
         ],
     )  # fmt: skip
     def test_arguments(self, server: BedrockServer, agent: Any, bad: Any) -> None:
-        """No list of documents, another data source, no place, metadata that the service has no type for: refused."""
+        """A value that is not a list of documents, another data source, a missing place and unsupported metadata are
+        refused.
+        """
         with pytest.raises(ArgumentError):
             kb.ingest_documents_with_retry(KB, DS, bad, client=agent)
         assert server.calls == []
@@ -196,7 +198,7 @@ class TestDocuments:
 
 class TestStatus:
     def test_every_uri_has_a_key(self, server: BedrockServer, agent: Any) -> None:
-        """In the order asked for; UNKNOWN where the service says nothing."""
+        """Statuses are in the order of the URIs; UNKNOWN stands for a missing one."""
         uris = [f"s3://bucket/{number}" for number in range(30)] + ["s3://bucket/judy.txt"]
         statuses = kb.batch_check_document_statuses(KB, DS, uris, client=agent)
         assert list(statuses) == uris
@@ -209,7 +211,7 @@ class TestStatus:
     def test_batch_size_is_an_upper_bound(
         self, server: BedrockServer, agent: Any, size: int, requests: int
     ) -> None:
-        """Never more than the service takes, never more than asked for."""
+        """A batch never exceeds the service's limit or the requested size."""
         uris = [f"s3://bucket/{number}" for number in range(12)]
         kb.batch_check_document_statuses(KB, DS, uris, batch_size=size, client=agent)
         assert len(server.calls) == requests
@@ -217,7 +219,7 @@ class TestStatus:
     def test_answers_outlive_a_batch_that_fails(
         self, server: BedrockServer, agent: Any, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """What other batches were told is returned, and the documents of the failed one are UNKNOWN."""
+        """The statuses of other batches are returned, and documents of the failed batch are UNKNOWN."""
         uris = ["s3://bucket/judy.txt", *(f"s3://bucket/{number}" for number in range(29))]
 
         def rule(operation: str, params: Mapping[str, Any]) -> Reply | None:
@@ -237,7 +239,7 @@ class TestStatus:
             kb.batch_check_document_statuses(KB, DS, uris[10:12], client=agent)
 
     def test_sleeping_first(self, server: BedrockServer, agent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A document only just given is asked about after a moment."""
+        """The status of a new document is requested after a moment."""
         monkeypatch.setattr(ingestion, "SETTLE_SECONDS", 0.05)
         assert kb.check_document_status(KB, DS, "s3://bucket/judy.txt", client=agent) == "INDEXED"
         assert (
@@ -246,12 +248,12 @@ class TestStatus:
         )
 
     def test_no_uris(self, server: BedrockServer, agent: Any) -> None:
-        """Nothing asked is nothing answered, and no request."""
+        """Without URIs there is no request, and no status."""
         assert kb.batch_check_document_statuses(KB, DS, [], client=agent) == {}
         assert server.calls == []
 
     def test_batch_size(self, agent: Any) -> None:
-        """A batch size below 1 is refused."""
+        """A batch size below 1 raises an error."""
         with pytest.raises(ArgumentError, match="batch_size"):
             kb.batch_check_document_statuses(KB, DS, ["s3://b/a"], batch_size=0, client=agent)
 
@@ -259,26 +261,26 @@ class TestStatus:
 class TestWaiting:
     @pytest.mark.parametrize("named", [True, False])
     def test_for_a_job(self, server: BedrockServer, agent: Any, named: bool) -> None:
-        """The job is asked about until it is done; `progress` sees every answer."""
+        """A job is polled until it is done; `progress` gets every response."""
         job = kb.start_ingestion_with_retry(KB, DS, client=agent)
         seen: list[str] = []
         done = kb.wait_for_ingestion(
             KB, DS, job["ingestionJobId"] if named else None,
-            poll=0.001, progress=lambda found: seen.append(found["status"]), client=agent,
+            poll=0.001, progress=lambda response: seen.append(response["status"]), client=agent,
         )  # fmt: skip
         assert seen == ["IN_PROGRESS", "COMPLETE"]
         assert done["statistics"]["numberOfNewDocumentsIndexed"] == 3
 
     def test_for_documents(self, server: BedrockServer, agent: Any) -> None:
-        """Documents are asked about until none is on its way; failed ones are told, not raised."""
+        """Documents are polled until none is pending; failed ones are returned, not raised."""
         server.hold(KB, DS, "s3://bucket/new.txt", "new", indexed=False)
         uris = ["s3://bucket/new.txt", "s3://bucket/gone.txt"]
         kb.ingest_documents_with_retry(KB, DS, [{"s3": {"uri": uri}} for uri in uris], client=agent)
-        found = kb.wait_for_ingestion(KB, DS, s3_uris=uris, poll=0.001, client=agent)
-        assert found == {"s3://bucket/new.txt": "INDEXED", "s3://bucket/gone.txt": "FAILED"}
+        statuses = kb.wait_for_ingestion(KB, DS, s3_uris=uris, poll=0.001, client=agent)
+        assert statuses == {"s3://bucket/new.txt": "INDEXED", "s3://bucket/gone.txt": "FAILED"}
 
     def test_failures(self, server: BedrockServer, agent: Any) -> None:
-        """A job that was stopped, no job at all, and a time that is over are errors."""
+        """A stopped job, a missing job and a timeout raise errors."""
         with pytest.raises(KnowledgeBaseError, match="has no ingestion job"):
             kb.wait_for_ingestion(KB, DS, client=agent)
         job = kb.start_ingestion_with_retry(KB, DS, client=agent)["ingestionJobId"]
@@ -289,7 +291,7 @@ class TestWaiting:
             kb.wait_for_ingestion(KB, DS, job, client=agent)
 
     def test_arguments(self, agent: Any) -> None:
-        """A job and documents at once, or a poll of 0, are refused."""
+        """A job together with documents, and a poll interval of 0, raise an error."""
         with pytest.raises(ArgumentError, match="either"):
             kb.wait_for_ingestion(KB, DS, "JOB", s3_uris=["s3://b/a"], client=agent)
         with pytest.raises(ArgumentError, match="poll"):
@@ -297,7 +299,7 @@ class TestWaiting:
 
 
 def test_async_twins(server: BedrockServer, agent: Any) -> None:
-    """Every function has a twin for async callers."""
+    """Every function has an async twin."""
 
     async def everything() -> None:
         answer = await kb.aingest_documents_with_retry(KB, DS, documents(1), client=agent)
@@ -315,7 +317,7 @@ def test_async_twins(server: BedrockServer, agent: Any) -> None:
 
 
 def test_clients_are_made_from_the_environment(aws: BedrockServer) -> None:
-    """Without a client one is made for AWS_REGION, with short timeouts and one try."""
+    """Without a client, one is created for AWS_REGION, with short timeouts and one attempt."""
     assert kb.start_ingestion_with_retry(KB, DS)["status"] == "STARTING"
     from sleuth.knowledge_base import default_client
 

@@ -1,4 +1,4 @@
-"""LocalKnowledgeBase: the requests, answers and errors of both AWS clients, from an index."""
+"""LocalKnowledgeBase has the requests, responses and errors of both AWS clients, over an index."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def bucket(tmp_path: Path) -> Path:
-    """A folder that stands for a bucket."""
+    """Return a folder that stands for a bucket."""
     folder = tmp_path / "bucket"
     (folder / "deep").mkdir(parents=True)
     (folder / "judy.txt").write_text("pictures of judy at the lake")
@@ -53,7 +53,7 @@ def ingest(local: kb.LocalKnowledgeBase) -> dict[str, Any]:
 
 @pytest.fixture(params=["aws", "local"])
 def both(request: pytest.FixtureRequest) -> tuple[Any, Any]:
-    """A runtime and an agent client over the same three documents: of AWS, and of an index."""
+    """Return a runtime and an agent client over the same three documents: of AWS, and of an index."""
     if request.param == "aws":
         server = request.getfixturevalue("server")
         server.bases.clear()
@@ -67,10 +67,10 @@ def both(request: pytest.FixtureRequest) -> tuple[Any, Any]:
 
 
 class TestBothAnswerAlike:
-    """One contract, two implementations."""
+    """One contract for both implementations."""
 
     def test_retrieve(self, both: tuple[Any, Any]) -> None:
-        """Results have the service's shape, best first, and honour numberOfResults."""
+        """Results have the service's form, best first, and numberOfResults limits them."""
         answer = both[0].retrieve(
             knowledgeBaseId=KB,
             retrievalQuery={"text": "pictures of judy"},
@@ -89,7 +89,7 @@ class TestBothAnswerAlike:
             assert isinstance(one["score"], float)
 
     def test_slices(self, both: tuple[Any, Any]) -> None:
-        """The same retriever runs over both, filters included."""
+        """The same retriever works over both, with filters."""
         retriever = kb.MultiSliceRetriever(both[0])
         results = retriever.retrieve(
             "pictures of judy", KB, DS, {"topic": {"$eq": "genealogy"}}, num_results=2
@@ -101,13 +101,13 @@ class TestBothAnswerAlike:
         assert only.retrieve("judy", KB, "DSOTHER000", {"topic": {"$eq": "genealogy"}}) == []
 
     def test_statuses(self, both: tuple[Any, Any]) -> None:
-        """Documents that are there are INDEXED, others NOT_FOUND."""
+        """Existing documents are INDEXED, others NOT_FOUND."""
         uris = ["s3://bucket/judy.txt", "s3://bucket/none.txt"]
-        found = kb.batch_check_document_statuses(KB, DS, uris, client=both[1])
-        assert found == {uris[0]: "INDEXED", uris[1]: "NOT_FOUND"}
+        statuses = kb.batch_check_document_statuses(KB, DS, uris, client=both[1])
+        assert statuses == {uris[0]: "INDEXED", uris[1]: "NOT_FOUND"}
 
     def test_ingesting_text(self, both: tuple[Any, Any]) -> None:
-        """A custom document is found once it is indexed, and gone once it is deleted."""
+        """A custom document is found after it is indexed, and not after it is deleted."""
         runtime, agent = both
         inline = {"type": "TEXT", "textContent": {"data": "minutes of the harbour meeting"}}
         custom = {
@@ -130,15 +130,15 @@ class TestBothAnswerAlike:
         done = kb.wait_for_ingestion(KB, DS, s3_uris=["note-1"], poll=0.001, client=agent)
         assert done == {"note-1": "INDEXED"}
         retriever = kb.MultiSliceRetriever(runtime, enabled=False)
-        [found] = retriever.retrieve("harbour meeting", KB, DS, {"year": {"$gte": 2020}})
-        assert uri_of(found) == "note-1"
-        assert found["location"]["type"] == "CUSTOM"
+        [result] = retriever.retrieve("harbour meeting", KB, DS, {"year": {"$gte": 2020}})
+        assert uri_of(result) == "note-1"
+        assert result["location"]["type"] == "CUSTOM"
         name = {"dataSourceType": "CUSTOM", "custom": {"id": "note-1"}}
         agent.delete_knowledge_base_documents(knowledgeBaseId=KB, dataSourceId=DS, documentIdentifiers=[name])
         assert kb.check_document_status(KB, DS, "note-1", sleep_first=False, client=agent) == "NOT_FOUND"
 
     def test_lists(self, both: tuple[Any, Any]) -> None:
-        """Data sources and documents are listed, page by page."""
+        """Data sources and documents are listed in pages."""
         _, agent = both
         sources = agent.list_data_sources(knowledgeBaseId=KB)["dataSourceSummaries"]
         assert [source["dataSourceId"] for source in sources] == [DS]
@@ -188,7 +188,7 @@ class TestBothAnswerAlike:
         ],
     )
     def test_errors(self, both: tuple[Any, Any], operation: str, request_: dict[str, Any], code: str) -> None:
-        """Limits and unknown names give boto3's ClientError with the service's code."""
+        """Exceeded limits and unknown names raise boto3's ClientError with the service's code."""
         client = both[0] if operation == "retrieve" else both[1]
         with pytest.raises(ClientError) as caught:
             getattr(client, operation)(knowledgeBaseId=KB, **request_)
@@ -197,7 +197,7 @@ class TestBothAnswerAlike:
 
 class TestJobs:
     def test_statistics(self, local: kb.LocalKnowledgeBase, bucket: Path) -> None:
-        """New, changed, gone and unreadable documents are counted."""
+        """New, changed, deleted and unreadable documents are counted."""
         first = ingest(local)["statistics"]
         assert (first["numberOfDocumentsScanned"], first["numberOfNewDocumentsIndexed"]) == (3, 3)
         (bucket / "judy.txt").write_text("judy, changed")
@@ -217,7 +217,7 @@ class TestJobs:
         assert list(statuses.values()) == ["INDEXED", "NOT_FOUND", "FAILED"]
 
     def test_one_at_a_time(self, engine: Engine, bucket: Path) -> None:
-        """While a job runs, another is a conflict, and single documents are refused; stopping ends it."""
+        """While a job runs, a second job is a conflict and single documents are refused; stopping ends it."""
         begun, go_on = Event(), Event()
 
         def slowly(path: Path) -> list[Document]:
@@ -244,7 +244,7 @@ class TestJobs:
             assert [one["ingestionJobId"] for one in jobs] == [job]
 
     def test_a_folder_that_is_not_there(self, engine: Engine, tmp_path: Path) -> None:
-        """The job fails, and says why."""
+        """A job over a missing folder fails with the reason."""
         with (
             kb.LocalKnowledgeBase(engine, sources={DS: tmp_path / "none"}) as local,
             pytest.raises(KnowledgeBaseError, match=r"is FAILED.*not there"),
@@ -258,24 +258,24 @@ class TestJobs:
             )
 
     def test_files(self, engine: Engine, bucket: Path) -> None:
-        """A data source may be a plain folder; its documents are files, in the shape that S3 places have."""
+        """A data source may be a plain folder; its documents are files with locations in the form of S3."""
         with kb.LocalKnowledgeBase(engine, sources={DS: bucket}) as local:
             ingest(local)
-            found = kb.MultiSliceRetriever(local).retrieve("lake", KB, DS)[0]
-            assert found["location"] == {"type": "S3", "s3Location": {"uri": (bucket / "judy.txt").as_uri()}}
-            assert found["metadata"]["topic"] == "genealogy"
+            result = kb.MultiSliceRetriever(local).retrieve("lake", KB, DS)[0]
+            assert result["location"] == {"type": "S3", "s3Location": {"uri": (bucket / "judy.txt").as_uri()}}
+            assert result["metadata"]["topic"] == "genealogy"
 
     def test_files_of_several_documents(self, engine: Engine, bucket: Path) -> None:
-        """A reader may give several documents of a file; each is found, and all go with the file."""
+        """A reader may return several documents of a file; each is found, and all are deleted with the file."""
 
         def pages(path: Path) -> list[Document]:
             return [Document(f"{word} page", {}) for word in path.read_text().split()]
 
         with kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=pages) as local:
             ingest(local)
-            found = kb.MultiSliceRetriever(local).retrieve("lake page", KB, DS, num_results=50)
-            assert found[0]["content"] == "lake page"
-            assert len(found) == 3  # of three files, one passage each
+            results = kb.MultiSliceRetriever(local).retrieve("lake page", KB, DS, num_results=50)
+            assert results[0]["content"] == "lake page"
+            assert len(results) == 3  # of three files, one passage each
             (bucket / "judy.txt").unlink()
             assert ingest(local)["statistics"]["numberOfDocumentsDeleted"] == 6
 
@@ -284,7 +284,7 @@ class TestOwnership:
     def test_documents_of_no_source_belong_to_each(
         self, engine: Engine, local: kb.LocalKnowledgeBase
     ) -> None:
-        """What was indexed without a data source is found under every one; what has one, only under it."""
+        """A document without a data source is found under every one; one with a data source only under that."""
         ingest(local)
         engine.add([Document("judy in a plain file", {"source": "/notes/judy.md"})])
         retriever = kb.MultiSliceRetriever(local)
@@ -294,7 +294,7 @@ class TestOwnership:
         assert mine >= {"s3://bucket/judy.txt", "s3://bucket/pictures.txt", *other}
 
     def test_one_id_only(self, engine: Engine) -> None:
-        """A base with an id answers to no other."""
+        """A base with an id refuses requests for another id."""
         local = kb.LocalKnowledgeBase(engine, knowledge_base_id=KB)
         assert local.retrieve(knowledgeBaseId=KB, retrievalQuery={"text": "q"}) == {"retrievalResults": []}
         with pytest.raises(KnowledgeBaseError, match="'KB99999999' does not exist"):
@@ -313,15 +313,15 @@ class TestOwnership:
     ],
 )
 def test_places_outside_are_refused(local: kb.LocalKnowledgeBase, bucket: Path, uri: str) -> None:
-    """No address reaches a file outside of the folders that were given, by dots or by links."""
+    """No address reaches a file outside of the configured folders, by dots or by links."""
     (bucket.parent / "secret.txt").write_text("secret")
     (bucket / "link.txt").symlink_to(bucket.parent / "secret.txt")
     with pytest.raises(ClientError) as caught:
         kb.ingest_documents_with_retry(KB, DS, [{"s3": {"uri": uri}}], client=local)
     assert caught.value.response["Error"]["Code"] == "ValidationException"
     ingest(local)
-    found = kb.MultiSliceRetriever(local).retrieve("secret", KB, DS, num_results=100)
-    assert not any("secret" in one["content"] for one in found)
+    results = kb.MultiSliceRetriever(local).retrieve("secret", KB, DS, num_results=100)
+    assert not any("secret" in one["content"] for one in results)
 
 
 @pytest.mark.parametrize(
@@ -338,29 +338,29 @@ def test_places_outside_are_refused(local: kb.LocalKnowledgeBase, bucket: Path, 
     ],
 )
 def test_bad_requests(local: kb.LocalKnowledgeBase, request_: dict[str, Any]) -> None:
-    """What the service's model does not allow is a ValidationException."""
+    """A request that the service's model does not allow raises a ValidationException."""
     with pytest.raises(ClientError, match="ValidationException"):
         local.retrieve(**request_)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"metadataAttributes": 1}', "[" * 10_000])
 def test_bad_sidecars(local: kb.LocalKnowledgeBase, bucket: Path, text: str) -> None:
-    """A sidecar that does not read fails its document, not the job."""
+    """An unreadable sidecar fails its document, not the job."""
     (bucket / "judy.txt.metadata.json").write_text(text)
     assert ingest(local)["statistics"]["numberOfDocumentsFailed"] == 1
 
 
 def test_sidecar_in_the_longer_form(local: kb.LocalKnowledgeBase, bucket: Path) -> None:
-    """Attributes may be written with their types, as the service documents."""
+    """Attributes may have explicit types, as the service documents."""
     attributes = {"year": {"value": {"type": "NUMBER", "numberValue": 1990}, "includeForEmbedding": True}}
     (bucket / "judy.txt.metadata.json").write_text(json.dumps({"metadataAttributes": attributes}))
     ingest(local)
-    [found] = kb.MultiSliceRetriever(local, enabled=False).retrieve("judy", KB, DS, {"year": {"$eq": 1990}})
-    assert found["metadata"]["year"] == 1990
+    [result] = kb.MultiSliceRetriever(local, enabled=False).retrieve("judy", KB, DS, {"year": {"$eq": 1990}})
+    assert result["metadata"]["year"] == 1990
 
 
 def test_without_boto3_errors_are_ours(local: kb.LocalKnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where boto3 is not installed the errors have the same response."""
+    """Without boto3 the errors have the same response."""
     import sys
 
     monkeypatch.setitem(sys.modules, "botocore.exceptions", None)
@@ -370,7 +370,7 @@ def test_without_boto3_errors_are_ours(local: kb.LocalKnowledgeBase, monkeypatch
 
 
 def test_server_and_index_know_the_same_limits(server: BedrockServer) -> None:
-    """The limits written down for the index are those of AWS's model."""
+    """The limits of the index equal those of AWS's model."""
     from sleuth.knowledge_base import limit_of
 
     agent = server.client("bedrock-agent")
@@ -381,7 +381,7 @@ def test_server_and_index_know_the_same_limits(server: BedrockServer) -> None:
 
 
 def test_a_reader_with_a_bug(tmp_path: Path, bucket: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever ends a job is its reason, and is logged where it is no error of ours."""
+    """An exception of the reader is the reason of the failed job, and is logged if it is not a Sleuth error."""
 
     def broken(path: Path) -> list[Document]:
         raise ZeroDivisionError("a bug in a reader")

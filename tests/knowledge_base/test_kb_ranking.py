@@ -1,4 +1,4 @@
-"""A knowledge base as a retriever keeps the contract of retrievers, hosted and on this machine."""
+"""A knowledge base passes the retriever contract, hosted and local."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ class TestHosted(RetrieverContract):
         return KnowledgeBaseRetriever(KB, DS, client=self._client)
 
     def test_filters(self) -> None:
-        """A filter holds before the cut, or is refused."""
-        found = self.make().retrieve(self.query, 2, filter="third:2")
-        assert [item.metadata["third"] for item in found] == [2, 2]
-        assert found[0].metadata["source"] == found[0].id
+        """A filter is applied before the cut, or is refused."""
+        ranking = self.make().retrieve(self.query, 2, filter="third:2")
+        assert [item.metadata["third"] for item in ranking] == [2, 2]
+        assert ranking[0].metadata["source"] == ranking[0].id
         with pytest.raises(FilterError):
             self.make().retrieve(self.query, 2, filter="third:*")
 
     def test_failures_are_raised(self, server: BedrockServer) -> None:
-        """A service that fails is an error, so that a fused ranking can say which part failed."""
+        """A failing service raises an error, so that a fused ranking can report it."""
         server.rules.append(lambda operation, params: server.error(operation, "AccessDeniedException"))
         with pytest.raises(KnowledgeBaseError, match="may not be read"):
             self.make().retrieve(self.query)
 
     def test_async(self) -> None:
-        """The async twin gives the same; a blank query finds nothing."""
+        """The async twin returns the same; a blank query has no hits."""
         retriever = KnowledgeBaseRetriever(KB, DS, client=self._client)
         assert asyncio.run(retriever.aretrieve(self.query, 3)) == retriever.retrieve(self.query, 3)
         assert len(retriever.retrieve(" ")) == 0

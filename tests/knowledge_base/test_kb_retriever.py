@@ -27,7 +27,7 @@ TOPIC = {"topic": {"$eq": "genealogy"}}
 
 
 class Scripted:
-    """A client that answers each request by a function of it, and notes them."""
+    """A client that computes each response with a function and records the requests."""
 
     def __init__(self, answer: Any) -> None:
         self._answer = answer
@@ -35,8 +35,8 @@ class Scripted:
 
     def retrieve(self, **request: Any) -> dict[str, Any]:
         self.requests.append(request)
-        found: dict[str, Any] = self._answer(request)
-        return found
+        response: dict[str, Any] = self._answer(request)
+        return response
 
     def search(self, number: int) -> dict[str, Any]:
         search: dict[str, Any] = self.requests[number]["retrievalConfiguration"]["vectorSearchConfiguration"]
@@ -58,10 +58,10 @@ def filters_of(client: Scripted) -> list[Any]:
 
 class TestSlices:
     def test_filtered_and_unfiltered(self, server: BedrockServer, runtime: Any) -> None:
-        """With a filter two slices run; only what the filtered one finds is raised."""
+        """With a filter two slices run, and only hits of the filtered one are boosted."""
         retriever = MultiSliceRetriever(runtime, filtered_score_boost=2.0)
         results = retriever.retrieve("pictures of judy", KB, DS, TOPIC)
-        assert [(uri_of(found), round(found["score"], 3)) for found in results] == [
+        assert [(uri_of(result), round(result["score"], 3)) for result in results] == [
             ("s3://bucket/judy.txt", round(2 * 0.70711, 3)),
             ("s3://bucket/pictures.txt", 1.0),
             ("s3://bucket/rag.txt", 0.0),
@@ -71,27 +71,25 @@ class TestSlices:
 
     @pytest.mark.parametrize("empty", [None, {}])
     def test_without_a_filter_there_is_one(self, empty: dict[str, Any] | None) -> None:
-        """No filter, or an empty one, is one question, and nothing is raised."""
+        """Without a filter, or with an empty one, one request is sent and nothing is boosted."""
         client = fixed(result("s3://b/a", 0.4))
         retriever = MultiSliceRetriever(client)
-        assert [found["score"] for found in retriever.retrieve("q", KB, DS, empty)] == [0.4]
+        assert [hit["score"] for hit in retriever.retrieve("q", KB, DS, empty)] == [0.4]
         assert filters_of(client) == [SOURCE]
         assert [part.name for part in retriever.last_report] == ["unfiltered"]
 
     def test_disabled_is_one_filtered_question(self) -> None:
-        """`enabled=False` asks once, with the filter applied."""
+        """`enabled=False` sends one request with the filter."""
         client = fixed(result("s3://b/a", 0.4))
         retriever = MultiSliceRetriever(client, enabled=False)
-        assert [found["score"] for found in retriever.retrieve("q", KB, DS, TOPIC)] == [0.4]
+        assert [hit["score"] for hit in retriever.retrieve("q", KB, DS, TOPIC)] == [0.4]
         assert filters_of(client) == [
             {"andAll": [SOURCE, {"equals": {"key": "topic", "value": "genealogy"}}]}
         ]
 
     @pytest.mark.parametrize("most", [1, 2, 3, 8])
     def test_max_slices(self, most: int) -> None:
-        """At most `max_slices` run, the filtered ones and the first query's first; the others are
-        reported.
-        """
+        """At most `max_slices` run, filtered ones and the first query's first; the others are reported."""
         client = fixed(result("s3://b/a"))
         retriever = MultiSliceRetriever(client, max_slices=most)
         retriever.retrieve("q", KB, DS, TOPIC, data_source_ids=["DSOTHER000"], rewrites=["other words"])
@@ -102,25 +100,25 @@ class TestSlices:
         assert [part.status for part in retriever.last_report] == ["ok"] * most + ["skipped"] * (8 - most)
 
     def test_more_data_sources(self, server: BedrockServer, runtime: Any) -> None:
-        """Each data source is asked on its own; results come from all of them."""
+        """Each data source has its own request, and results come from all of them."""
         retriever = MultiSliceRetriever(runtime)
         results = retriever.retrieve("judy", KB, None, data_source_ids=[DS, "DSOTHER000"])
-        assert {uri_of(found) for found in results} >= {"s3://bucket/judy.txt", "s3://other/judy.txt"}
+        assert {uri_of(result) for result in results} >= {"s3://bucket/judy.txt", "s3://other/judy.txt"}
         assert len(retriever.last_report) == 2
 
     def test_no_data_source_is_all_of_them(self, server: BedrockServer, runtime: Any) -> None:
-        """Without a data source the whole base is asked."""
+        """Without a data source the whole base is searched."""
         assert len(MultiSliceRetriever(runtime).retrieve("judy", KB, None)) == 4
         assert len(MultiSliceRetriever(runtime).retrieve("judy", KB, DS)) == 3
 
     def test_ties_break_by_uri(self) -> None:
-        """Equal scores are in order of URI, whatever the order of arrival."""
+        """Equal scores are ordered by URI, whatever the order of arrival."""
         client = fixed(result("s3://b/c"), result("s3://b/a"), result("s3://b/b"))
-        found = MultiSliceRetriever(client).retrieve("q", KB, None)
-        assert [uri_of(one) for one in found] == ["s3://b/a", "s3://b/b", "s3://b/c"]
+        results = MultiSliceRetriever(client).retrieve("q", KB, None)
+        assert [uri_of(one) for one in results] == ["s3://b/a", "s3://b/b", "s3://b/c"]
 
     def test_async(self, server: BedrockServer, runtime: Any) -> None:
-        """The async twin gives the same."""
+        """The async twin returns the same."""
         retriever = MultiSliceRetriever(runtime)
         assert asyncio.run(retriever.aretrieve("judy", KB, DS, TOPIC)) == retriever.retrieve(
             "judy", KB, DS, TOPIC
@@ -129,7 +127,7 @@ class TestSlices:
 
 class TestFilters:
     @pytest.mark.parametrize(
-        ("given", "sent"),
+        ("tree", "sent"),
         [
             ({"year": {"$gte": 1, "$lt": 3}}, [("greaterThanOrEquals", "year", 1), ("lessThan", "year", 3)]),
             ({"a": "x", "b": {"$ne": 2}}, [("equals", "a", "x"), ("notEquals", "b", 2)]),
@@ -139,22 +137,22 @@ class TestFilters:
             ({"$not": {"$or": [{"a": "x"}, {"b": "y"}]}}, [("notEquals", "a", "x"), ("notEquals", "b", "y")]),
         ],
     )
-    def test_whole_filter_is_sent(self, given: dict[str, Any], sent: list[tuple[str, str, Any]]) -> None:
-        """Several fields, several operators and negations are all in the request, beside the data source."""
+    def test_whole_filter_is_sent(self, tree: dict[str, Any], sent: list[tuple[str, str, Any]]) -> None:
+        """The request has all fields, operators and negations of the filter, beside the data source."""
         client = fixed()
-        MultiSliceRetriever(client, enabled=False).retrieve("q", KB, DS, given)
+        MultiSliceRetriever(client, enabled=False).retrieve("q", KB, DS, tree)
         parts = [{name: {"key": key, "value": value}} for name, key, value in sent]
         assert filters_of(client) == [{"andAll": [SOURCE, *parts]}]
 
     def test_service_form_is_passed_through(self) -> None:
-        """A filter in the service's own form is sent as it is."""
+        """A filter in the service's own form is sent unchanged."""
         own = {"orAll": [{"startsWith": {"key": "a", "value": "x"}}, {"notIn": {"key": "b", "value": [1]}}]}
         client = fixed()
         MultiSliceRetriever(client, enabled=False).retrieve("q", KB, None, own)
         assert filters_of(client) == [own]
 
     @pytest.mark.parametrize(
-        ("given", "named"),
+        ("tree", "named"),
         [
             ({"a": {"$exists": True}}, "exists"),
             ({"$not": {"a": {"$gt": 1}}}, "gt"),
@@ -162,35 +160,33 @@ class TestFilters:
             ({"equals": {"key": "a"}}, "equals"),
         ],
     )
-    def test_what_cannot_be_said_is_refused(self, given: dict[str, Any], named: str) -> None:
-        """A filter that the service cannot express is an error that names the operator, and nothing is
-        asked.
-        """
+    def test_untranslatable_filters_are_refused(self, tree: dict[str, Any], named: str) -> None:
+        """A filter without a translation raises an error with the operator, and no request is sent."""
         client = fixed()
         with pytest.raises(FilterError, match=named):
-            MultiSliceRetriever(client).retrieve("q", KB, DS, given)
+            MultiSliceRetriever(client).retrieve("q", KB, DS, tree)
         assert client.requests == []
 
 
 class TestPages:
-    @pytest.mark.parametrize(("wanted", "asked"), [(1, 1), (5, 3), (7, 4), (100, 4)])
-    def test_all_pages_are_read(self, server: BedrockServer, runtime: Any, wanted: int, asked: int) -> None:
-        """`nextToken` is followed until there is enough, or no more."""
+    @pytest.mark.parametrize(("count", "requests"), [(1, 1), (5, 3), (7, 4), (100, 4)])
+    def test_all_pages_are_read(self, server: BedrockServer, runtime: Any, count: int, requests: int) -> None:
+        """Pages are read by `nextToken` until there are enough results, or no more."""
         server.page_size = 2
         for number in range(4):
             server.hold(KB, DS, f"s3://bucket/{number}", f"judy {number}")
-        results = MultiSliceRetriever(runtime).retrieve("judy", KB, DS, num_results=wanted)
-        assert len(results) == min(wanted, 7)
-        assert len(server.calls) == asked
+        results = MultiSliceRetriever(runtime).retrieve("judy", KB, DS, num_results=count)
+        assert len(results) == min(count, 7)
+        assert len(server.calls) == requests
 
     def test_more_than_the_service_gives_at_once(self) -> None:
-        """One request asks for 100 at most."""
+        """One request asks for at most 100 results."""
         client = fixed()
         MultiSliceRetriever(client).retrieve("q", KB, None, num_results=250)
         assert client.search(0)["numberOfResults"] == 100
 
     def test_a_service_that_never_ends_is_left(self) -> None:
-        """Tokens without end cost no more than the deadline."""
+        """A service with endless tokens costs at most the deadline."""
         client = Scripted(lambda request: {"retrievalResults": [], "nextToken": "again"})
         with suppress(KnowledgeBaseError):  # the slice and its deadline end at one moment
             assert MultiSliceRetriever(client, timeout_seconds=0.1).retrieve("q", KB, None) == []
@@ -199,7 +195,7 @@ class TestPages:
 
 class TestErrors:
     def test_unknown_knowledge_base(self, server: BedrockServer, runtime: Any) -> None:
-        """An unknown base is an error that names it, of our kind and of boto3's."""
+        """An unknown base raises an error that names it and is of Sleuth's and of boto3's types."""
         from botocore.exceptions import ClientError
 
         with pytest.raises(KnowledgeBaseError, match="'KB00000000' was not found") as caught:
@@ -210,24 +206,24 @@ class TestErrors:
         assert caught.value.status == 404
 
     def test_ids_that_aws_cannot_have(self, server: BedrockServer, runtime: Any) -> None:
-        """boto3's own check of parameters is told in one line."""
+        """boto3's parameter check is reported in one line."""
         with pytest.raises(KnowledgeBaseError, match="'KB123' cannot be asked so: Invalid length"):
             MultiSliceRetriever(runtime).retrieve("q", "KB123", None)
 
     def test_no_region(self) -> None:
-        """Without a region the error says what to set, and how to do without AWS."""
+        """Without a region the error says what to set, and how to work without AWS."""
         with pytest.raises(KnowledgeBaseError, match=r"AWS_REGION must be set.*LocalKnowledgeBase"):
             MultiSliceRetriever().retrieve("q", KB, DS)
 
     def test_no_credentials(self, server: BedrockServer, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Without credentials the error says which to set."""
+        """Without credentials the error says what to set."""
         monkeypatch.setenv("AWS_REGION", "us-east-1")
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         with pytest.raises(KnowledgeBaseError, match="no AWS credentials were found"):
             MultiSliceRetriever().retrieve("q", KB, DS)
 
     def test_errors_of_other_kinds_are_raised_as_they_are(self) -> None:
-        """What is no failure of a service is not dressed up as one."""
+        """An exception that is not a failure of the service is raised unchanged."""
 
         def broken(request: Mapping[str, Any]) -> dict[str, Any]:
             raise ZeroDivisionError("a bug")
@@ -237,7 +233,7 @@ class TestErrors:
         assert "filtered: a bug; unfiltered: a bug" in caught.value.__notes__[0]
 
     def test_an_answer_without_results(self) -> None:
-        """An answer that is none is a failure, not an empty result."""
+        """A malformed response is a failure, not an empty result."""
         with pytest.raises(KnowledgeBaseError, match="without retrievalResults"):
             MultiSliceRetriever(Scripted(lambda request: {})).retrieve("q", KB, DS)
 
@@ -253,7 +249,7 @@ class TestErrors:
         ],
     )
     def test_settings(self, bad: dict[str, Any]) -> None:
-        """A setting out of its range is refused, naming it."""
+        """A setting out of range raises an error that names it."""
         with pytest.raises(ArgumentError, match=next(iter(bad))):
             MultiSliceRetriever(**bad)
 
@@ -266,13 +262,13 @@ class TestErrors:
         ],
     )
     def test_arguments(self, changed: dict[str, Any], named: str) -> None:
-        """An argument out of its range is refused, naming it."""
+        """An argument out of range raises an error that names it."""
         values = {"query": "q", "knowledge_base_id": KB, "data_source_id": DS, **changed}
         with pytest.raises(ArgumentError, match=named):
             MultiSliceRetriever(fixed()).retrieve(**values)
 
     def test_default_client(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A default client that was set answers in place of AWS."""
+        """A configured default client is used instead of AWS."""
         monkeypatch.setenv("AWS_REGION", "us-east-1")
         client = fixed(result("s3://b/a"))
         set_default_client(client)
@@ -285,18 +281,18 @@ URIS = st.one_of(st.none(), st.sampled_from(["s3://b/a", "s3://b/b", "s3://b/c"]
 class TestResults:
     @given(st.lists(st.tuples(URIS, st.sampled_from([0.0, 0.25, 0.5, 1.0]))))
     def test_deduplicate(self, pairs: list[tuple[str | None, float]]) -> None:
-        """Per URI the highest score, the first of equals; all without a URI; best first; idempotent; no
-        change made.
+        """For each URI the first result with the highest score stays, results without a URI all stay, and the input is
+        unchanged.
         """
         results = [result(uri, score) for uri, score in pairs]
-        kept = deduplicate_results(results)
+        unique = deduplicate_results(results)
         for uri in {uri for uri, _ in pairs if uri}:
             scores = [score for other, score in pairs if other == uri]
             first = next(one for one in results if uri_of(one) == uri and one["score"] == max(scores))
-            assert [id(one) for one in kept if uri_of(one) == uri] == [id(first)]
-        assert sum(uri_of(one) is None for one in kept) == sum(uri is None for uri, _ in pairs)
-        assert [one["score"] for one in kept] == sorted((one["score"] for one in kept), reverse=True)
-        assert deduplicate_results(kept) == kept
+            assert [id(one) for one in unique if uri_of(one) == uri] == [id(first)]
+        assert sum(uri_of(one) is None for one in unique) == sum(uri is None for uri, _ in pairs)
+        assert [one["score"] for one in unique] == sorted((one["score"] for one in unique), reverse=True)
+        assert deduplicate_results(unique) == unique
         assert results == [result(uri, score) for uri, score in pairs]
 
     @pytest.mark.parametrize(
@@ -313,7 +309,7 @@ class TestResults:
         ],
     )
     def test_every_kind_of_place(self, location: dict[str, Any]) -> None:
-        """Each type of location is read for its own address."""
+        """Each type of location has its own address."""
         assert uri_of({"location": location}) == "u"
 
     @pytest.mark.parametrize(

@@ -1,6 +1,4 @@
-"""Two slices, each of which may answer, be throttled, fail, hang or be empty: 25 cases, and what follows
-from them.
-"""
+"""Two slices that each answer, are throttled, fail, hang or are empty: all 25 cases."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ EMPTY = Reply(200, encode({"retrievalResults": []}), {"Content-Type": "applicati
 
 
 def behave(server: BedrockServer, filtered: str, unfiltered: str) -> None:
-    """Makes the two slices of a query behave so."""
+    """Make the two slices of a query behave in these ways."""
 
     def rule(operation: str, params: Mapping[str, Any]) -> Reply | float | None:
         search = params["retrievalConfiguration"]["vectorSearchConfiguration"]
@@ -51,7 +49,7 @@ def behave(server: BedrockServer, filtered: str, unfiltered: str) -> None:
 
 
 def expected(filtered: str, unfiltered: str) -> list[tuple[str, Any]]:
-    """URIs and scores: all of the data source from the unfiltered slice, the match raised from the filtered
+    """Return URIs and scores: all of the data source from the unfiltered slice, the boosted match from the filtered
     one.
     """
     plain = {"judy.txt": 0.7071, "pictures.txt": 1.0, "rag.txt": 0.0} if unfiltered == "answers" else {}
@@ -63,7 +61,7 @@ def expected(filtered: str, unfiltered: str) -> list[tuple[str, Any]]:
 
 @pytest.mark.parametrize(("filtered", "unfiltered"), list(product(BEHAVIOURS, BEHAVIOURS)))
 def test_matrix(aws: BedrockServer, filtered: str, unfiltered: str) -> None:
-    """Right items, right status of each slice, within the deadline; an error only where no slice answered."""
+    """Each case has the right results and statuses within the deadline, and an error only if both slices failed."""
     behave(aws, filtered, unfiltered)
     retriever = MultiSliceRetriever(timeout_seconds=DEADLINE)
     retriever._client()  # boto3 makes it once, at the cost of more processor time than a call
@@ -73,8 +71,8 @@ def test_matrix(aws: BedrockServer, filtered: str, unfiltered: str) -> None:
             retriever.retrieve("pictures of judy", KB, DS, FILTER)
     else:
         results = retriever.retrieve("pictures of judy", KB, DS, FILTER)
-        found = [(result["location"]["s3Location"]["uri"], result["score"]) for result in results]
-        assert found == expected(filtered, unfiltered)
+        ranked = [(result["location"]["s3Location"]["uri"], result["score"]) for result in results]
+        assert ranked == expected(filtered, unfiltered)
     assert monotonic() - started <= LATEST
     report = {part.name: part for part in retriever.last_report}
     assert {name: part.status for name, part in report.items()} == {
@@ -102,9 +100,7 @@ def account(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_bad_peers(faults: FaultServer, monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
-    """R16: whatever the service does, the call ends within its deadline, with an error that names the
-    base.
-    """
+    """R16: with any fault of the service, the call ends within its deadline with an error that names the base."""
     account(monkeypatch, faults.url(fault))
     retriever = MultiSliceRetriever(timeout_seconds=DEADLINE)
     retriever._client()  # boto3 makes it once, at the cost of more processor time than a call
@@ -115,7 +111,7 @@ def test_bad_peers(faults: FaultServer, monkeypatch: pytest.MonkeyPatch, fault: 
 
 
 def test_a_limited_rate(aws: BedrockServer) -> None:
-    """A service that takes 20 requests a second answers 40 calls of four threads."""
+    """A service that accepts 20 requests a second answers 40 calls of four threads."""
     aws.limit_rate(20)
     retriever = MultiSliceRetriever(timeout_seconds=30.0)
     with ThreadPoolExecutor(4) as pool:
@@ -125,7 +121,7 @@ def test_a_limited_rate(aws: BedrockServer) -> None:
 
 @pytest.mark.parametrize("code", ["ServiceUnavailableException", "InternalServerException"])
 def test_storm(aws: BedrockServer, code: str) -> None:
-    """R17: in a full outage attempts per request stay under 1.1; then the service is found well at once."""
+    """R17: in a full outage attempts per request stay under 1.1, and the recovered service is used at once."""
     aws.rules.append(lambda operation, params: aws.error(operation, code))
     retriever = MultiSliceRetriever()
     for _ in range(100):
@@ -139,7 +135,7 @@ def test_storm(aws: BedrockServer, code: str) -> None:
 def test_nothing_leaks_in_a_thousand_calls(
     aws: BedrockServer, faults: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """1,000 calls of two slices, most to peers that misbehave, leave no thread and no descriptor behind."""
+    """1,000 calls of two slices, most to faulty peers, leave no thread and no descriptor."""
     kinds: list[Fault] = [
         "refuse",
         "hang",
@@ -174,7 +170,7 @@ def test_nothing_leaks_in_a_thousand_calls(
 
 
 def settled(threads: int = 0, opened: int = 0) -> tuple[int, int]:
-    """Counts of threads and descriptors, once abandoned slices have come to their end."""
+    """Return the numbers of threads and descriptors once abandoned slices have ended."""
     until = monotonic() + 60.0
     last = (-1, -1)
     while monotonic() < until:

@@ -1,4 +1,4 @@
-"""BM25 and TF-IDF the obvious way, in float64, for rows given as token lists."""
+"""Slow, simple implementations of BM25 and TF-IDF in float64, for rows given as token lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = Mapping[str, str]
 
 
 def rows_of(rows: Sequence[Row], first: int = 0, ranks: Sequence[int] | None = None) -> Rows:
-    """Rows with keys from `first` on."""
+    """Return rows with keys from `first` on."""
     names = sorted({name for row in rows for name in row})
     return Rows(
         keys=np.arange(first, first + len(rows), dtype=np.int64),
@@ -26,14 +26,14 @@ def rows_of(rows: Sequence[Row], first: int = 0, ranks: Sequence[int] | None = N
 
 
 def view_of(leg: LexicalLeg, rows: Rows, name: str = "s", live: Sequence[bool] | None = None) -> SegmentView:
-    """A segment of these rows."""
+    """Return a segment of these rows."""
     data = leg.build(rows)
     bitmap = None if live is None else pack(np.array(live, bool))
     return SegmentView(name, rows.keys, rows.tie_ranks, bitmap, data.arrays, data.meta)
 
 
 def field_tokens(leg: LexicalLeg, row: Row, field: str) -> Counter[str]:
-    """Weighted counts of the tokens of a row in a field."""
+    """Return the weighted counts of the tokens of a row in a field."""
     spec = leg.fields[field]
     counts: Counter[str] = Counter()
     for source, weight in spec.sources.items():
@@ -50,16 +50,16 @@ def scores(
     weighting: str = "bm25",
     weights: Mapping[str, float] | None = None,
 ) -> list[float]:
-    """The score of every row, all rows being live."""
+    """Return the score of every row, all of them live."""
     out = [0.0] * len(rows)
     for field, spec in leg.fields.items():
-        held = [field_tokens(leg, row, field) for row in rows]
-        lengths = [sum(counts.values()) for counts in held]
+        token_counts = [field_tokens(leg, row, field) for row in rows]
+        lengths = [sum(counts.values()) for counts in token_counts]
         filled = [length for length in lengths if length]
         n, average = len(filled), sum(filled) / len(filled) if filled else 0.0
         for token, times in Counter(get_analyzer(spec.analyzer).tokens(query)).items():
-            df = sum(token in counts for counts in held)
-            for i, counts in enumerate(held):
+            df = sum(token in counts for counts in token_counts)
+            for i, counts in enumerate(token_counts):
                 if not counts[token]:
                     continue
                 tf, length = counts[token], lengths[i]

@@ -1,4 +1,4 @@
-"""Rows of several languages in one index: each is analysed, counted and found in its own."""
+"""Rows of several languages in one index are analysed, counted and found each in its own."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TEXTS = [
 
 
 def rows_of(texts: list[tuple[str, str]], first: int = 0) -> Rows:
-    """Rows in order of key, with their language as metadata."""
+    """Return rows in order of key, with their language as metadata."""
     keys = np.arange(first, first + len(texts), dtype=np.int64)
     columns = {"text": [text for _, text in texts], "title": [""] * len(texts)}
     return Rows(keys, None, columns, [{"language": code} if code else {} for code, _ in texts])
 
 
 def view_of(data: SegmentData, keys: Any, name: str = "s", live: Any = None) -> SegmentView:
-    """A segment as a version sees it."""
+    """Return a segment as a version presents it."""
     return SegmentView(name, np.asarray(keys, np.int64), None, live, data.arrays, data.meta)
 
 
@@ -45,13 +45,13 @@ def view_of(data: SegmentData, keys: Any, name: str = "s", live: Any = None) -> 
     ],
 )
 def test_a_query_is_analysed_in_each_language_of_the_index(query: str, keys: list[int]) -> None:
-    """Stems of German match German rows; languages without an analyzer are read as English."""
+    """German stems match German rows; languages without an analyzer are analysed as English."""
     searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows_of(TEXTS)), range(6))])
     assert sorted(searcher.search(query).keys.tolist()) == keys
 
 
 def test_merged_segments_score_like_one() -> None:
-    """Segments of different languages, with deleted rows, merge into what one build of the live rows gives."""
+    """Merging segments of different languages with deleted rows gives the same as building the live rows."""
     parts = [
         view_of(LEG.build(rows_of(TEXTS[:1])), [0], "a"),
         view_of(LEG.build(rows_of(TEXTS[1:4], 1)), [1, 2, 3], "b", pack(np.array([True, False, True]))),
@@ -73,13 +73,13 @@ def test_merged_segments_score_like_one() -> None:
 
 
 def test_an_index_of_english_has_one_field() -> None:
-    """Rows without another language cost no field."""
+    """Rows in one language need only one field."""
     data = LEG.build(rows_of([TEXTS[0], TEXTS[3]]))
     assert set(data.meta) == {"n", "text"}
 
 
 def test_a_field_of_a_language_is_explained_by_its_name() -> None:
-    """The terms of an explanation say their language."""
+    """The terms of an explanation have their language."""
     searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows_of(TEXTS)), range(6))])
     explanation = searcher.explain("Häuser", 1)
     assert [part.name for part in explanation.parts] == ["text@de:haus"]
@@ -87,7 +87,7 @@ def test_a_field_of_a_language_is_explained_by_its_name() -> None:
 
 
 def test_a_damaged_field_of_a_language_is_refused() -> None:
-    """Arrays of a language are validated as those of the field."""
+    """The arrays of a language are validated like those of the field."""
     data = LEG.build(rows_of(TEXTS))
     arrays = {**data.arrays, "text@de.lengths": data.arrays["text@de.lengths"][:2]}
     with pytest.raises(ValueError, match="text@de"):

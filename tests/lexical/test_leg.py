@@ -1,4 +1,4 @@
-"""Building, streaming and merging give one and the same index."""
+"""Building, streaming and merging give the same segment."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ row = st.fixed_dictionaries({"title": words, "text": st.lists(words, max_size=40
 
 
 def content(data: SegmentData | SegmentView, n: int) -> dict[str, Any]:
-    """What a segment says, whatever its layout."""
-    told: dict[str, Any] = {}
+    """Return the contents of a segment, independent of its layout."""
+    parts: dict[str, Any] = {}
     for name in LEG.fields:
         field = postings.FieldPostings(field_arrays(data.arrays, name))
-        told[name] = {
+        parts[name] = {
             field.term(i): list(zip(*(a.tolist() for a in field.postings(i)), strict=True))
             for i in range(len(field))
         }
-        assert all(field.find(term) >= 0 for term in told[name])
-        told[name + " lengths"] = field.arrays["lengths"].tolist()
+        assert all(field.find(term) >= 0 for term in parts[name])
+        parts[name + " lengths"] = field.arrays["lengths"].tolist()
         assert len(field.arrays["lengths"]) == n
-    return told
+    return parts
 
 
 @settings(max_examples=60, deadline=None)
 @given(rows=st.lists(row, max_size=60), cut=st.integers(0, 60), dead=st.sets(st.integers(0, 59)))
 def test_merging_is_building_at_once(rows: list[dict[str, str]], cut: int, dead: set[int]) -> None:
-    """Segments merged without their dead rows hold what the live rows built at once hold."""
+    """Segments merged without their dead rows equal one build of the live rows."""
     cut = min(cut, len(rows))
     live = [i not in dead for i in range(len(rows))]
     parts = [
         oracle.view_of(LEG, oracle.rows_of(rows[:cut]), "a", live[:cut]),
         oracle.view_of(LEG, oracle.rows_of(rows[cut:], cut), "b", live[cut:]),
     ]
-    kept = [row for row, alive in zip(rows, live, strict=True) if alive]
-    merged, built = LEG.merge(parts), LEG.build(oracle.rows_of(kept))
-    assert content(merged, len(kept)) == content(built, len(kept))
+    survivors = [row for row, alive in zip(rows, live, strict=True) if alive]
+    merged, built = LEG.merge(parts), LEG.build(oracle.rows_of(survivors))
+    assert content(merged, len(survivors)) == content(built, len(survivors))
     assert merged.meta == built.meta
 
 
 def test_a_segment_holds_counts_of_every_size() -> None:
-    """Counts beyond a nibble and beyond a byte survive in lists and in dense terms, through a merge as well."""
+    """Counts beyond a nibble and a byte survive in lists, in dense terms and in a merge."""
     rng = np.random.default_rng(0)
     rows = []
     for i in range(400):
@@ -79,7 +79,7 @@ def test_a_segment_holds_counts_of_every_size() -> None:
 
 
 def test_batches_do_not_matter() -> None:
-    """A builder fed in batches gives the arrays of one build, to the byte."""
+    """A builder that gets batches produces the arrays of one build, byte for byte."""
     rows = [{"title": f"t{i}", "text": f"word{i % 7} word{i % 11} common"} for i in range(300)]
     at_once = LEG.build(oracle.rows_of(rows))
     builder = LEG.builder()
@@ -93,7 +93,7 @@ def test_batches_do_not_matter() -> None:
 
 
 def test_a_field_that_no_row_has_is_empty() -> None:
-    """Rows without a text have length 0 there, and the field is searched without harm."""
+    """Rows without a text have length 0 in that field, and searching it works."""
     leg = LexicalLeg({"text": FieldSpec("plain"), "heading": FieldSpec("plain", {"heading": 1})})
     view = oracle.view_of(leg, oracle.rows_of([{"text": "a b"}, {"text": "b"}]))
     assert view.arrays["heading.lengths"].tolist() == [0, 0]
@@ -125,7 +125,7 @@ def test_the_fingerprint_names_what_shapes_the_arrays() -> None:
     ],
 )
 def test_settings_that_break_a_rule_are_refused(make: Any) -> None:
-    """Bad settings raise ArgumentError when they are made, not when they are used."""
+    """Invalid settings raise ArgumentError when the leg is created."""
     with pytest.raises(ArgumentError, match="must"):
         make()
 
@@ -133,7 +133,7 @@ def test_settings_that_break_a_rule_are_refused(make: Any) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(st.characters()), max_size=20))
 def test_any_text_can_be_indexed(texts: list[str]) -> None:
-    """No text breaks a build, lone surrogates and NUL included; each finds itself by its own tokens."""
+    """Any text can be indexed, including lone surrogates and NUL, and is found by its own tokens."""
     view = oracle.view_of(LEG, oracle.rows_of([{"text": text} for text in texts]))
     searcher = LexicalSearcher(LEG, [view])
     for i, text in enumerate(texts):
@@ -142,7 +142,7 @@ def test_any_text_can_be_indexed(texts: list[str]) -> None:
 
 
 def test_a_merge_in_pieces_is_the_merge_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Made for a few terms at a time and put into files, the arrays are the same to the byte; nothing stays on disk."""
+    """A merge in pieces through files gives the same bytes, and leaves nothing on disk."""
     rng = np.random.default_rng(3)
     common = [f"w{i}" for i in range(40)]
     rows = [
@@ -172,7 +172,7 @@ def test_a_merge_in_pieces_is_the_merge_at_once(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_merge_holds_a_part_of_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory of a merge is that of its dictionary and of a window, not that of its postings."""
+    """A merge needs memory for its dictionary and a window, not for its postings."""
     monkeypatch.setattr(merging, "WINDOW", 1 << 18)
     monkeypatch.setattr(scratch, "ROOM", 1 << 16)
     rng = np.random.default_rng(4)

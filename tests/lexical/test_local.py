@@ -1,4 +1,4 @@
-"""TF-IDF over a list of texts against scikit-learn."""
+"""TF-IDF over a list of texts equals scikit-learn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ texts = st.lists(words, max_size=15).map(" ".join)
 
 
 def reference(query: str, contents: list[str]) -> Any:
-    """Cosine similarities by scikit-learn; zeros where it refuses an empty vocabulary."""
+    """Return cosine similarities by scikit-learn, or zeros if it refuses an empty vocabulary."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer()
@@ -40,17 +40,17 @@ def reference(query: str, contents: list[str]) -> Any:
 @settings(max_examples=150, deadline=None)
 @given(contents=st.lists(texts, min_size=1, max_size=20), query=texts, k=st.integers(1, 25))
 def test_scores_are_those_of_scikit_learn(contents: list[str], query: str, k: int) -> None:
-    """Scores equal scikit-learn's to 1e-6, best first, ties in order, zeros left out."""
+    """Scores equal scikit-learn's to 1e-6, best first, ties in order, without zeros."""
     evidence = [{"id": i, "content": text, "more": [i]} for i, text in enumerate(contents)]
     expected = reference(query, contents)
-    found = retrieve_local_docs(query, evidence, k)
-    assert len(found) == min(k, int(np.count_nonzero(expected > 1e-12)))
-    for item in found:
+    results = retrieve_local_docs(query, evidence, k)
+    assert len(results) == min(k, int(np.count_nonzero(expected > 1e-12)))
+    for item in results:
         assert item["score"] == pytest.approx(expected[item["id"]], abs=1e-6)
         assert item.keys() == {"id", "content", "more", "score"}
-    assert [-item["score"] for item in found] == sorted(-item["score"] for item in found)
-    rest = np.delete(expected, [item["id"] for item in found])
-    assert not found or not len(rest) or rest.max() <= found[-1]["score"] + 1e-9 or len(found) < k
+    assert [-item["score"] for item in results] == sorted(-item["score"] for item in results)
+    rest = np.delete(expected, [item["id"] for item in results])
+    assert not results or not len(rest) or rest.max() <= results[-1]["score"] + 1e-9 or len(results) < k
 
 
 def test_equal_documents_stand_in_order_of_the_evidence() -> None:
@@ -60,11 +60,11 @@ def test_equal_documents_stand_in_order_of_the_evidence() -> None:
 
 
 def test_the_input_is_not_changed() -> None:
-    """Results are copies; the evidence keeps its dicts as they were."""
+    """Results are copies, and the evidence is unchanged."""
     evidence = [{"id": 1, "content": "a cat", "score": "mine"}]
-    found = retrieve_local_docs("cat", evidence)
+    results = retrieve_local_docs("cat", evidence)
     assert evidence == [{"id": 1, "content": "a cat", "score": "mine"}]
-    assert found[0]["score"] == pytest.approx(1.0)
+    assert results[0]["score"] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_input_is_not_changed() -> None:
     ],
 )
 def test_nothing_to_find_is_an_empty_list(query: str, evidence: list[dict[str, Any]]) -> None:
-    """No evidence, no query, no common word: []."""
+    """Without evidence, query or common word the result is []."""
     assert retrieve_local_docs(query, evidence) == []
 
 
@@ -94,32 +94,32 @@ def test_nothing_to_find_is_an_empty_list(query: str, evidence: list[dict[str, A
 def test_bad_input_is_a_value_error_that_names_it(
     evidence: list[dict[str, Any]], k: int, message: str
 ) -> None:
-    """k below 1, a missing id and a content that is no string are ValueErrors."""
+    """k below 1, a missing id and a content that is not a string raise ValueError."""
     with pytest.raises(ValueError, match=message):
         retrieve_local_docs("x", evidence, k)
 
 
 def test_the_same_list_is_not_indexed_again_and_a_changed_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Indexing happens once per content; a changed document, in place, is noticed."""
-    made: list[str] = []
+    """A list is indexed once, and again after a document changed in place."""
+    indexes: list[str] = []
     make = local._make_index
 
     def watched(contents: list[str], hashes: Any) -> Any:
-        made.append("index")
+        indexes.append("index")
         return make(contents, hashes)
 
     monkeypatch.setattr(local, "_make_index", watched)
     evidence = [{"id": i, "content": f"unique text {i} of this test"} for i in range(50)]
     for _ in range(3):
         retrieve_local_docs("text", evidence)
-    assert len(made) == 1
+    assert len(indexes) == 1
     evidence[7]["content"] = "something else entirely"
     assert retrieve_local_docs("entirely", evidence)[0]["id"] == 7
-    assert len(made) == 2
+    assert len(indexes) == 2
 
 
 def test_the_cache_keeps_no_list_alive() -> None:
-    """Neither the list nor its documents outlive their owner for the cache's sake."""
+    """The cache does not keep the list or its documents alive."""
 
     class Doc(dict[str, Any]):
         pass
@@ -133,7 +133,7 @@ def test_the_cache_keeps_no_list_alive() -> None:
 
 
 def test_scikit_learn_is_not_imported() -> None:
-    """The function stands on its own kernels."""
+    """The function does not import scikit-learn."""
     code = (
         "import sys; from sleuth.lexical import retrieve_local_docs as r; r('a cat', [{'id': 1, 'content': 'cat'}]);"
         "sys.exit(any(m.split('.')[0] in ('sklearn', 'scipy') for m in sys.modules))"
@@ -142,12 +142,12 @@ def test_scikit_learn_is_not_imported() -> None:
 
 
 def test_no_score_is_above_one() -> None:
-    """A document that is the query has a score of 1 at most, whatever rounding does."""
+    """A document equal to the query scores at most 1, with any rounding."""
     rng = random.Random(7)
     words = [f"w{i}" for i in range(30)]
     for _ in range(300):
         texts = [" ".join(rng.choices(words, k=rng.randint(1, 12))) for _ in range(12)]
-        found = retrieve_local_docs(
+        results = retrieve_local_docs(
             texts[0], [{"id": i, "content": text} for i, text in enumerate(texts)], k=12
         )
-        assert max(item["score"] for item in found) <= 1
+        assert max(item["score"] for item in results) <= 1

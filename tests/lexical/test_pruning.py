@@ -1,4 +1,4 @@
-"""Pruned search over 30,000 rows gives, bit by bit, the rows of an exhaustive scorer."""
+"""Pruned search over 30,000 rows equals an exhaustive scorer, bit by bit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Corpus:
     searcher: LexicalSearcher
 
     def scores(self, words: list[int]) -> NDArray[np.float32]:
-        """BM25 of every row, in single precision: the heaviest term first, as `LexicalSearcher` adds them."""
+        """Return BM25 of every row in single precision, the heaviest term first, as `LexicalSearcher` adds them."""
         weights = {}
         for word in words:
             df = len(self.rows[word])
@@ -50,7 +50,7 @@ class Corpus:
         return scores
 
     def best(self, scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-        """The best k rows above 0, ties by id."""
+        """Return the best k rows above 0, ties by id."""
         at = np.flatnonzero(scores >= max(np.partition(scores, -k)[-k], np.finfo(np.float32).tiny))
         return at[np.lexsort((self.ranks[at], -scores[at]))][:k]
 
@@ -61,7 +61,7 @@ def name_of(word: int) -> str:
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    """Short rows of few lengths, so that many scores are equal; some words come often in a row."""
+    """Return short rows of few lengths, so that many scores tie; some words repeat in a row."""
     rng = np.random.default_rng(7)
     law = 1 / np.arange(1, VOCABULARY + 1)
     lengths = rng.choice([6, 9, 12, 20], N)
@@ -89,7 +89,7 @@ def corpus() -> Corpus:
 
 
 def queries(n: int, seed: int) -> list[list[int]]:
-    """One to five words each: rare ones, frequent ones, and both."""
+    """Return queries of one to five words: rare ones, frequent ones, and both."""
     rng = np.random.default_rng(seed)
     kinds: list[Callable[[], NDArray[np.int64]]] = [
         lambda: rng.integers(300, VOCABULARY, rng.integers(1, 6)),
@@ -102,7 +102,7 @@ def queries(n: int, seed: int) -> list[list[int]]:
 @pytest.mark.parametrize("k", [1, 10, 100, 4000])
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.1, 0.01, 0.002])
 def test_hits_are_those_of_the_exhaustive_scorer(corpus: Corpus, k: int, share: float) -> None:
-    """Rare and frequent terms, ties, filters of many and of few rows: keys and scores equal to the bit."""
+    """With rare and frequent terms, ties and filters, keys and scores are equal to the bit."""
     rng = np.random.default_rng(int(share * 1000))
     for words in queries(60 if k < 1000 else 9, k):
         allowed = rng.random(N) < share

@@ -1,4 +1,4 @@
-"""Block-max search against the obvious scorer: same rows, same scores, ties by id."""
+"""Block-max search equals a slow scorer: rows, scores, and ties by id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ rows_of_two = st.fixed_dictionaries({"title": texts, "text": texts, "path": text
 
 
 def names_of(keys: Any) -> list[str]:
-    """Ids in another order than keys."""
+    """Return ids in another order than keys."""
     return [f"{(int(key) * 7919) % 1000:03d}-{key}" for key in keys]
 
 
@@ -57,12 +57,12 @@ def segments_of(
 
 
 def ranked(scores: list[float], keys: list[int], k: int) -> list[tuple[int, float]]:
-    """Best first, ties of float32 scores by id."""
-    found = [
+    """Return rows best first, with ties of float32 scores by id."""
+    scored = [
         (np.float32(score), name, key) for score, key, name in zip(scores, keys, names_of(keys), strict=True)
     ]
-    found = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))
-    return [(key, float(score)) for score, _, key in found[:k]]
+    scored = sorted((item for item in scored if item[0] > 0), key=lambda item: (-item[0], item[1]))
+    return [(key, float(score)) for score, _, key in scored[:k]]
 
 
 @settings(max_examples=150, deadline=None)
@@ -86,33 +86,33 @@ def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, 
     weighting: Any,
     path_weight: float,
 ) -> None:
-    """Over any segments, deletions, filters, weights and k, hits are those of the obvious scorer of live rows."""
+    """For any segments, deletions, filters, weights and k, the hits equal those of a slow scorer of the live rows."""
     live = [i not in dead for i in range(len(rows))]
     views = segments_of(TWO, rows, cuts, live)
     searcher = LexicalSearcher(TWO, views, ids=names_of)
     allowed = [pack(np.array([int(key) not in barred for key in view.keys], bool)) for view in views]
-    kept = [i for i in range(len(rows)) if live[i]]
+    live_rows = [i for i in range(len(rows)) if live[i]]
     weights = {"path": path_weight}
-    expected = oracle.scores(TWO, [rows[i] for i in kept], query, weighting=weighting, weights=weights)
+    expected = oracle.scores(TWO, [rows[i] for i in live_rows], query, weighting=weighting, weights=weights)
     hits = searcher.search(query, k, allowed=allowed, weighting=weighting, weights=weights)
-    visible = [(score, key) for score, key in zip(expected, kept, strict=True) if key not in barred]
+    visible = [(score, key) for score, key in zip(expected, live_rows, strict=True) if key not in barred]
     best = ranked([score for score, _ in visible], [key for _, key in visible], k)
     assert len(hits) == len(best)
     np.testing.assert_allclose(hits.scores, [score for _, score in best], rtol=1e-5)
-    by_key = dict(zip(kept, expected, strict=True))
+    by_key = dict(zip(live_rows, expected, strict=True))
     assert all(
         abs(by_key[int(key)] - score) < 1e-5 * score
         for key, score in zip(hits.keys, hits.scores, strict=True)
     )
-    found = list(zip((-hits.scores).tolist(), names_of(hits.keys), strict=True))
-    assert found == sorted(found)
+    results = list(zip((-hits.scores).tolist(), names_of(hits.keys), strict=True))
+    assert results == sorted(results)
     np.testing.assert_array_equal(
         searcher.scores(query, hits.keys, weighting=weighting, weights=weights), hits.scores
     )
 
 
 def test_equal_rows_score_alike_and_stand_in_order_of_id() -> None:
-    """Rows with the same words, in several segments, get bit-equal scores and are ordered by id."""
+    """Rows with the same words, in several segments, have bit-equal scores and are ordered by id."""
     rows = [{"text": "a1 b2 c3 d4"}] * 90
     searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [17, 50], [True] * 90), ids=names_of)
     hits = searcher.search("d4 a1 c3", 40)
@@ -135,14 +135,14 @@ def test_every_path_gives_the_same_bits(seed: int, k: int, narrow: float) -> Non
     query = " ".join(f"w{min(int(x), 400)}" for x in rng.zipf(1.2, 5))
     terms = searcher._weigh(query, "bm25", None)
     mask = pack(rng.random(3000) >= narrow)
-    found = [
+    results = [
         blockmax.search(terms, [(0, view.keys, view.tie_ranks)], k, [mask], path=path)
         for path in ("blocks", "all", "few", "auto")
     ]
-    for _, ordinals, scores, _ in found[1:]:
-        np.testing.assert_array_equal(ordinals, found[0][1])
-        np.testing.assert_array_equal(scores, found[0][2])
-    assert all(unpack(mask, 3000)[found[0][1]])
+    for _, ordinals, scores, _ in results[1:]:
+        np.testing.assert_array_equal(ordinals, results[0][1])
+        np.testing.assert_array_equal(scores, results[0][2])
+    assert all(unpack(mask, 3000)[results[0][1]])
 
 
 def test_block_maxima_stay_bounds_when_the_average_grows() -> None:
@@ -158,7 +158,7 @@ def test_block_maxima_stay_bounds_when_the_average_grows() -> None:
 
 
 def test_repeated_words_count_as_often_as_they_come() -> None:
-    """A query word that comes twice counts twice."""
+    """A query word that occurs twice counts twice."""
     searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1 b2"}, {"text": "b2"}], [], [True] * 2))
     keys = np.array([0, 1], np.int64)
     np.testing.assert_allclose(searcher.scores("a1 a1", keys), 2 * searcher.scores("a1", keys))
@@ -173,7 +173,7 @@ def test_a_query_without_known_words_finds_nothing(query: str) -> None:
 
 
 def test_no_segments_and_empty_segments_find_nothing() -> None:
-    """An index without rows answers with no hits."""
+    """An index without rows gives no hits."""
     assert len(LexicalSearcher(LEG, []).search("a1", 10)) == 0
     empty = oracle.view_of(LEG, oracle.rows_of([]))
     assert len(LexicalSearcher(LEG, [empty]).search("a1", 10)) == 0
@@ -182,7 +182,7 @@ def test_no_segments_and_empty_segments_find_nothing() -> None:
 
 
 def test_a_very_long_query_is_answered() -> None:
-    """Ten thousand words are a query like any other."""
+    """A query of ten thousand words works."""
     rng = np.random.default_rng(5)
     rows = [{"text": " ".join(f"t{x}" for x in rng.integers(0, 9000, 50))} for _ in range(300)]
     searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [100], [True] * 300))
@@ -193,21 +193,21 @@ def test_a_very_long_query_is_answered() -> None:
 
 @pytest.mark.parametrize("k", [-1, 1.5, "3", None, True])
 def test_k_must_be_a_count(k: Any) -> None:
-    """A k that is no count is refused, and named."""
+    """An invalid k raises an error that names it."""
     searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1"}], [], [True]))
     with pytest.raises(ArgumentError, match="k must be"):
         searcher.search("a1", k)
 
 
 def test_k_of_nothing_and_k_beyond_all() -> None:
-    """k of 0 gives none; k of a billion gives every match."""
+    """k = 0 gives no hits; k of a billion gives every match."""
     searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1"}] * 5, [2], [True] * 5))
     assert len(searcher.search("a1", 0)) == 0
     assert len(searcher.search("a1", 10**9)) == 5
 
 
 def test_unknown_fields_weights_and_bitmaps_are_refused() -> None:
-    """What cannot be honoured is an error that lists what there is."""
+    """Unknown fields, weights and bitmaps raise an error that lists the valid ones."""
     searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1"}], [], [True]))
     bad: list[dict[str, Any]] = [
         {"weights": {"body": 1.0}},
@@ -226,7 +226,7 @@ def test_unknown_fields_weights_and_bitmaps_are_refused() -> None:
 
 
 def test_weighed_terms_are_the_query_they_came_from() -> None:
-    """`terms` of a query, given back, is that query; a doubled weight doubles the score."""
+    """Searching the `terms` of a query equals searching the query; a doubled weight doubles the score."""
     rows = [{"text": "a1 b2 c3"}, {"text": "a1 a1 d4"}, {"text": "e5"}]
     searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [1], [True] * 3))
     terms = searcher.terms("a1 d4 a1 zz")
@@ -240,21 +240,21 @@ def test_weighed_terms_are_the_query_they_came_from() -> None:
 
 @pytest.mark.parametrize("weighting", ["bm25", "tfidf"])
 def test_an_explanation_adds_up(weighting: Any) -> None:
-    """The parts sum to the score that search gives, and name what entered them."""
+    """The parts sum to the score of the search, and name their inputs."""
     rows = [{"title": "a1", "text": "b2 b2 c3", "path": "alpha_beta.py"}, {"text": "a1 d4"}]
     searcher = LexicalSearcher(TWO, segments_of(TWO, rows, [1], [True] * 2))
     hits = searcher.search("b2 alpha py", 2, weighting=weighting)
-    told = searcher.explain("b2 alpha py", int(hits.keys[0]), weighting=weighting)
-    assert told.value == pytest.approx(float(hits.scores[0]), rel=1e-6)
-    assert sum(part.value for part in told.parts) == pytest.approx(told.value, rel=1e-5)
-    assert {part.name for part in told.parts} == {"text:b2", "path:alpha", "path:py"}
-    assert told.parts[0].facts.keys() >= {"field", "tf", "df", "idf", "doc_len"}
-    assert "k1=0.9, b=0.4" in told.formula or weighting == "tfidf"
+    explanation = searcher.explain("b2 alpha py", int(hits.keys[0]), weighting=weighting)
+    assert explanation.value == pytest.approx(float(hits.scores[0]), rel=1e-6)
+    assert sum(part.value for part in explanation.parts) == pytest.approx(explanation.value, rel=1e-5)
+    assert {part.name for part in explanation.parts} == {"text:b2", "path:alpha", "path:py"}
+    assert explanation.parts[0].facts.keys() >= {"field", "tf", "df", "idf", "doc_len"}
+    assert "k1=0.9, b=0.4" in explanation.formula or weighting == "tfidf"
     assert searcher.explain("a1", 77).parts == ()
 
 
 def test_threads_get_what_one_gets() -> None:
-    """Searches at the same time do not disturb each other."""
+    """Concurrent searches give the same hits as one."""
     rng = np.random.default_rng(11)
     rows = [{"text": " ".join(rng.choice(WORDS, 6))} for _ in range(4000)]
     searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [1500], [True] * 4000))

@@ -1,4 +1,4 @@
-"""Local servers for the language model clients."""
+"""Fixtures: local servers for the clients of language models."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from sleuth.testing.ollama import OllamaServer
 
 @pytest.fixture
 def server() -> Iterator[OllamaServer]:
-    """An Ollama with llama3.1 and nomic-embed-text."""
+    """Return an Ollama server with llama3.1 and nomic-embed-text."""
     with OllamaServer() as running:
         yield running
 
 
 @pytest.fixture(autouse=True)
 def no_ollama_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of the machine says nothing about models."""
+    """Remove the variables about models from the environment."""
     for name in ("OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries come soon, and nothing is known of any service."""
+    """Make retries quick, and forget every service."""
     monkeypatch.setattr(http, "BACKOFF", 0.005)
     forget_endpoints()

@@ -1,4 +1,4 @@
-"""Bodies as they are read, whatever pieces they come in."""
+"""Bodies of responses are read independent of their pieces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sleuth.remote import Deadline
 
 
 class _Socket:
-    """What HTTPResponse asks of a socket: a file to read."""
+    """The part of a socket that HTTPResponse uses: a file to read."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -32,12 +32,12 @@ class _Socket:
 
 
 def response(chunks: list[bytes], *, whole: bool = True) -> HTTPResponse:
-    """A chunked answer; broken off before its end where it is not whole."""
+    """Return a chunked response, truncated unless it is whole."""
     body = b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks if chunk)
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    made = HTTPResponse(_Socket(head + body + (b"0\r\n\r\n" if whole else b"")))  # type: ignore[arg-type]
-    made.begin()
-    return made
+    answer = HTTPResponse(_Socket(head + body + (b"0\r\n\r\n" if whole else b"")))  # type: ignore[arg-type]
+    answer.begin()
+    return answer
 
 
 pieces = st.lists(st.binary(max_size=12) | st.sampled_from([b"\n", b"{}\n", b" \n"]), max_size=8)
@@ -45,7 +45,7 @@ pieces = st.lists(st.binary(max_size=12) | st.sampled_from([b"\n", b"{}\n", b" \
 
 @given(pieces)
 def test_bodies_do_not_depend_on_their_pieces(chunks: list[bytes]) -> None:
-    """A body, and its lines, are the same however it was cut on its way; blank lines are left out."""
+    """A body and its lines are the same for any division into pieces; blank lines are skipped."""
     body = b"".join(chunks)
     assert read_all(response(chunks), Deadline(5)) == body
     assert list(read_lines(response(chunks), 5)) == [line for line in body.split(b"\n") if line.strip()]
@@ -53,7 +53,7 @@ def test_bodies_do_not_depend_on_their_pieces(chunks: list[bytes]) -> None:
 
 @given(pieces)
 def test_a_body_that_breaks_off_is_noticed(chunks: list[bytes]) -> None:
-    """A body without its end is an error, read whole or by line."""
+    """A truncated body raises an error, read whole or by line."""
     with pytest.raises(IncompleteRead):
         read_all(response(chunks, whole=False), Deadline(5))
     with pytest.raises(IncompleteRead):
@@ -62,7 +62,7 @@ def test_a_body_that_breaks_off_is_noticed(chunks: list[bytes]) -> None:
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_an_answer_or_an_error(body: bytes) -> None:
-    """Whatever a server sends is JSON or an AnswerError."""
+    """Any bytes of a server are JSON or raise an AnswerError."""
     try:
         expected = json.loads(body)
     except ValueError:
@@ -77,7 +77,7 @@ def test_any_bytes_are_an_answer_or_an_error(body: bytes) -> None:
 
 
 def test_deep_json_is_no_crash() -> None:
-    """JSON that is nested too deeply is an AnswerError."""
+    """JSON that is nested too deeply raises an AnswerError."""
     with pytest.raises(AnswerError, match="not JSON"):
         http.parse(b"[" * 100_000)
 
@@ -95,13 +95,13 @@ def test_deep_json_is_no_crash() -> None:
     ],
 )
 def test_errors_in_bodies(answer: Any, message: str | None) -> None:
-    """Both forms of error bodies are read, and shortened."""
+    """Both forms of error bodies are read and shortened."""
     assert error_message(answer) == message
 
 
 @contextmanager
 def raw_server(head: bytes, drip: bytes) -> Iterator[str]:
-    """A server that sends a head, and then a few bytes again and again, until nobody listens."""
+    """Serve a head, and then a few bytes again and again until the client leaves."""
 
     def answer() -> None:
         with suppress(OSError):
@@ -123,14 +123,14 @@ def raw_server(head: bytes, drip: bytes) -> Iterator[str]:
 
 
 def test_an_error_that_drips_is_an_error_in_time() -> None:
-    """The text of an error is waited for no longer than an answer is."""
+    """Reading the text of an error takes no longer than the timeout."""
     head = b"HTTP/1.1 404 No\r\nContent-Length: 60000\r\n\r\n"
     with raw_server(head, b"a") as url, pytest.raises(GenerationError, match="answered 404: aa"):
         Ollama("m", url, timeout=2).complete("x")
 
 
 def test_blank_lines_are_no_progress() -> None:
-    """A stream of nothing but ends of lines ends at the timeout."""
+    """A stream of only line ends raises an error at the timeout."""
     with (
         raw_server(b"HTTP/1.1 200 OK\r\n\r\n", b"\n") as url,
         pytest.raises(GenerationError, match="did not answer"),
@@ -139,7 +139,7 @@ def test_blank_lines_are_no_progress() -> None:
 
 
 def test_a_length_that_is_no_number() -> None:
-    """A header that only looks like one is not read as one."""
+    """A Content-Length with a digit that is not ASCII is ignored."""
     body = b'{"response": "well", "done": true}'
     head = b"HTTP/1.1 200 OK\r\nContent-Length: \xb2\r\nConnection: close\r\n\r\n" + body
     with raw_server(head, b"") as url:
@@ -148,14 +148,14 @@ def test_a_length_that_is_no_number() -> None:
 
 @pytest.mark.parametrize("url", ["http://[bad", "https://user:secret@host/v1", "ftp://host"])
 def test_addresses_that_are_refused(url: str) -> None:
-    """What is no address, or holds a password, is refused without showing that."""
+    """An invalid address, or one with a password, raises an error that does not show it."""
     with pytest.raises(ArgumentError, match="base_url must") as refused:
         Ollama("m", url)
     assert "secret" not in str(refused.value)
 
 
 def test_any_time_above_none_is_a_timeout() -> None:
-    """Also one that no clock reaches."""
+    """An infinite timeout is valid."""
     body = b'{"response": "well", "done": true}'
     with raw_server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body), b"") as url:
         assert Ollama("m", url, timeout=float("inf")).complete("x") == "well"

@@ -1,4 +1,4 @@
-"""The Ollama clients against a local server that speaks its protocol, on good days and bad ones."""
+"""The Ollama clients against a local server that speaks its protocol, with and without faults."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REFUSED = "http://127.0.0.1:9"
 
 
 def open_files() -> int:
-    """Descriptors of this process; 0 where the system does not tell."""
+    """Return the number of descriptors of this process, or 0 if the system does not say."""
     folder = Path("/proc/self/fd")
     return len(list(folder.iterdir())) if folder.is_dir() else 0
 
@@ -57,12 +57,12 @@ both = pytest.mark.parametrize("call", [ask, stream])
 
 @both
 def test_answers(server: OllamaServer, call: Callable[..., str]) -> None:
-    """Whole or streamed, the answer is the model's."""
+    """A whole and a streamed answer equal the model's text."""
     assert call(server) == "hello there, world"
 
 
 def test_requests(server: OllamaServer) -> None:
-    """Requests are exactly those of the protocol; options are sent where they are given."""
+    """Requests equal those of the protocol; options are sent if they are set."""
     ask(server)
     stream(server)
     list(Ollama("llama3.1", server.url + "/", options={"num_ctx": 8192}).stream("x"))
@@ -75,12 +75,12 @@ def test_requests(server: OllamaServer) -> None:
 
 
 def test_stream_gives_pieces(server: OllamaServer) -> None:
-    """A stream comes in the pieces that the server sends, before it is done."""
+    """A stream yields the pieces of the server before the answer is complete."""
     assert list(Ollama("llama3.1", server.url).stream("a b c")) == ["a ", "b ", "c"]
 
 
 def test_unreachable_says_how_to_start() -> None:
-    """A refused connection names the address and the command that starts the server."""
+    """A refused connection raises an error with the address and the command that starts the server."""
     for call in (Ollama("m", REFUSED).complete, OllamaEmbedder("m", REFUSED).embed_query):
         with pytest.raises(RemoteError, match=rf"{REFUSED}/api/\w+ .*start it with: ollama serve") as caught:
             call("x")
@@ -90,7 +90,7 @@ def test_unreachable_says_how_to_start() -> None:
 
 @both
 def test_missing_model_says_how_to_pull(server: OllamaServer, call: Callable[..., str]) -> None:
-    """A model that is not there names the command that gets it, with the status."""
+    """A missing model raises an error with the command that downloads it and the status."""
     server.models.clear()
     with pytest.raises(
         GenerationError, match=r"no model 'llama3.1'; get it with: ollama pull llama3.1"
@@ -115,8 +115,10 @@ def test_missing_model_says_how_to_pull(server: OllamaServer, call: Callable[...
     ],
 )
 @both
-def test_failures_are_told(server: OllamaServer, call: Callable[..., str], fault: Fault, says: str) -> None:
-    """Each way to fail has its own message, with the server's words where it has any."""
+def test_failures_have_their_messages(
+    server: OllamaServer, call: Callable[..., str], fault: Fault, says: str
+) -> None:
+    """Each failure has its own message, with the server's words if it sent any."""
     server.fail(fault, always=True)
     with pytest.raises(GenerationError, match=says) as caught:
         call(server, timeout=0.5 if fault == "hang" else 60.0)
@@ -127,7 +129,7 @@ def test_failures_are_told(server: OllamaServer, call: Callable[..., str], fault
     ("fault", "says"), [("undone", "before it was done"), ("late-error", "while running")]
 )
 def test_streams_that_break_raise_after_their_pieces(server: OllamaServer, fault: Fault, says: str) -> None:
-    """A stream that ends without being done, or with an error, gives its pieces and then raises."""
+    """A truncated or failing stream yields its pieces and then raises an error."""
     server.fail(fault)
     pieces = []
     with pytest.raises(GenerationError, match=says):
@@ -140,7 +142,7 @@ def test_streams_that_break_raise_after_their_pieces(server: OllamaServer, fault
 def test_endless_answers_are_cut(
     server: OllamaServer, call: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer without end stops at the limit."""
+    """An endless answer raises an error at the limit."""
     monkeypatch.setattr(llm_http, "LIMIT", 1_000_000)
     server.fail("endless")
     with pytest.raises(GenerationError, match="more than 1,000,000 bytes"):
@@ -148,7 +150,7 @@ def test_endless_answers_are_cut(
 
 
 def test_a_drip_does_not_outlast_the_timeout(server: OllamaServer) -> None:
-    """A whole answer that comes a byte at a time ends at the timeout; so does a line of a stream."""
+    """A whole answer, or a line of a stream, that arrives a byte at a time ends at the timeout."""
     server.fail("drip", always=True)
     for call in (ask, stream):
         with pytest.raises(GenerationError, match="did not answer within"):
@@ -156,14 +158,14 @@ def test_a_drip_does_not_outlast_the_timeout(server: OllamaServer) -> None:
 
 
 def test_a_busy_server_is_asked_again(server: OllamaServer) -> None:
-    """A full queue is waited for, and the answer that comes then counts."""
+    """A request to a busy server is retried, and its answer is returned."""
     server.fail("busy", "rate")
     assert ask(server) == "hello there, world"
     assert len(server.payloads("/api/generate")) == 3
 
 
 def test_generation_that_began_is_not_repeated(server: OllamaServer) -> None:
-    """An answer that broke off, or a server that crashed, costs a model's time: it is not asked again."""
+    """A generation that broke off or crashed the server is not repeated, since it costs the model's time."""
     for fault in ("crash", "die", "reset"):
         server.fail(fault)
         with pytest.raises(GenerationError):
@@ -172,7 +174,7 @@ def test_generation_that_began_is_not_repeated(server: OllamaServer) -> None:
 
 
 def test_embedding_is_repeated(server: OllamaServer) -> None:
-    """An embedding is the same each time, so what broke is asked for again."""
+    """A failed embedding is retried, since it gives the same result."""
     server.fail("reset", "crash")
     assert OllamaEmbedder(base_url=server.url).embed_query("x")
     assert len(server.payloads("/api/embeddings")) == 3
@@ -180,47 +182,45 @@ def test_embedding_is_repeated(server: OllamaServer) -> None:
 
 def test_embedder_requests(server: OllamaServer) -> None:
     """A query is one request to /api/embeddings, as specified."""
-    found = OllamaEmbedder(base_url=server.url).embed_query("why?")
+    vector = OllamaEmbedder(base_url=server.url).embed_query("why?")
     assert server.payloads("/api/embeddings") == [{"model": "nomic-embed-text", "prompt": "why?"}]
     assert len(server.requests) == 1
-    assert math.isclose(math.hypot(*found), 20.0)
+    assert math.isclose(math.hypot(*vector), 20.0)
 
 
 def test_batches_where_both_ways_agree() -> None:
-    """A model whose vectors have length 1 already is asked in batches, after one comparison."""
+    """A model whose vectors have length 1 is used in batches, after one comparison."""
     with OllamaServer(length=1.0) as server:
         embedder = OllamaEmbedder(base_url=server.url, batch_size=4)
         texts = [f"text number {i}" for i in range(10)]
-        found = embedder.embed_documents(texts)
+        vectors = embedder.embed_documents(texts)
         assert [len(batch["input"]) for batch in server.payloads("/api/embed")] == [1, 4, 4, 2]
         assert len(server.payloads("/api/embeddings")) == 1
         embedder.embed_documents(texts)
         assert len(server.payloads("/api/embeddings")) == 1
-        assert found[3] == pytest.approx(embedder.embed_query(texts[3]))
+        assert vectors[3] == pytest.approx(embedder.embed_query(texts[3]))
 
 
 def test_query_and_document_have_one_vector(server: OllamaServer) -> None:
-    """Where the server scales batches only, documents are embedded one by one, so that equal texts stay
-    equal.
-    """
+    """If the server scales only batches, documents are embedded one by one, so that equal texts have equal vectors."""
     embedder = OllamaEmbedder(base_url=server.url)
     texts = ["one text", "another text", "a third"]
     assert embedder.embed_documents(texts) == [embedder.embed_query(text) for text in texts]
 
 
 def test_normalize_makes_batches_possible(server: OllamaServer) -> None:
-    """With normalize every vector has length 1 and documents go in batches."""
+    """With normalize every vector has length 1, and documents are sent in batches."""
     embedder = OllamaEmbedder(base_url=server.url, normalize=True)
-    found = embedder.embed_documents(["one text", "another text"])
+    vectors = embedder.embed_documents(["one text", "another text"])
     assert server.payloads("/api/embeddings") == []
-    assert found[1] == pytest.approx(embedder.embed_query("another text"))
-    assert math.isclose(math.hypot(*found[0]), 1.0)
+    assert vectors[1] == pytest.approx(embedder.embed_query("another text"))
+    assert math.isclose(math.hypot(*vectors[0]), 1.0)
     assert embedder.fingerprint != OllamaEmbedder(base_url=server.url).fingerprint
 
 
 @pytest.mark.parametrize("normalize", [False, True])
 def test_servers_without_batches(normalize: bool) -> None:
-    """A server that has no /api/embed is asked one text at a time, and not asked for it again."""
+    """A server without /api/embed gets one text per request, and no further request for /api/embed."""
     with OllamaServer(batches=False) as server:
         embedder = OllamaEmbedder(base_url=server.url, normalize=normalize)
         texts = ["a b", "c d", "e f"]
@@ -230,7 +230,7 @@ def test_servers_without_batches(normalize: bool) -> None:
 
 
 def test_busy_embedder_does_not_switch_endpoints(server: OllamaServer) -> None:
-    """A full queue is busy, not an older server: the batch fails as busy and the next one works."""
+    """A busy server is not taken for an older one: the batch fails and the next one works."""
     server.fail("busy", "busy", "busy", "busy")
     embedder = OllamaEmbedder(base_url=server.url, normalize=True)
     with pytest.raises(EmbeddingError, match="is busy"):
@@ -240,7 +240,7 @@ def test_busy_embedder_does_not_switch_endpoints(server: OllamaServer) -> None:
 
 
 def test_empty_texts(server: OllamaServer) -> None:
-    """No texts make no request; an empty text has no vector in Ollama, and says so."""
+    """No texts make no request; an empty text, which has no vector in Ollama, raises an error."""
     embedder = OllamaEmbedder(base_url=server.url)
     assert embedder.embed_documents([]) == []
     assert server.requests == []
@@ -249,7 +249,7 @@ def test_empty_texts(server: OllamaServer) -> None:
 
 
 def test_malformed_vectors_are_refused(server: OllamaServer) -> None:
-    """An answer without a vector, or that breaks off, is an EmbeddingError."""
+    """A response without a vector, or a truncated one, raises an EmbeddingError."""
     for fault in ("hollow", "malformed", "error-body"):
         server.fail(fault)
         with pytest.raises(EmbeddingError):
@@ -257,7 +257,7 @@ def test_malformed_vectors_are_refused(server: OllamaServer) -> None:
 
 
 def test_answers_stream(server: OllamaServer) -> None:
-    """An answer from documents comes in pieces, for the prompt that a whole one has."""
+    """An answer from documents is streamed for the same prompt as a whole one."""
     generator, docs = LLMGenerator(base_url=server.url), [Document("a text")]
     assert list(generator.stream_answer("why?", docs)) == ["Answer:"]
     assert generator.generate_answer("why?", docs) == "Answer:"
@@ -266,13 +266,13 @@ def test_answers_stream(server: OllamaServer) -> None:
 
 
 def test_protocols(server: OllamaServer) -> None:
-    """The clients are generators and embedders."""
+    """The clients implement the generator and embedder protocols."""
     assert isinstance(Ollama("m", server.url), protocols.Generator)
     assert isinstance(OllamaEmbedder("m", server.url), protocols.Embedder)
 
 
 def test_status(server: OllamaServer) -> None:
-    """The status says version and models, or why there is none; it never raises."""
+    """The status has version and models, or the reason why there is none; it never raises."""
     status = ollama_status(server.url)
     assert (status.running, status.version) == (True, "0.9.6")
     assert status.models == ("llama3.1:latest", "nomic-embed-text:latest")
@@ -299,7 +299,7 @@ def test_status(server: OllamaServer) -> None:
     ],
 )
 def test_ollama_host(host: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """OLLAMA_HOST is read as Ollama reads it, where no address is given; a given one wins."""
+    """OLLAMA_HOST is read as Ollama reads it, unless an address is given."""
     assert host_url(host) == url
     monkeypatch.setenv("OLLAMA_HOST", host)
     assert Ollama("m").base_url == url
@@ -309,7 +309,7 @@ def test_ollama_host(host: str, url: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_bad_arguments() -> None:
-    """Bad arguments name the rule and the value."""
+    """Invalid arguments raise an error with the rule and the value."""
     for make, says in (
         (lambda: Ollama(""), "model must be the name of a model, got ''"),
         (
@@ -325,7 +325,7 @@ def test_bad_arguments() -> None:
 
 
 def test_names() -> None:
-    """A plain name is a model of Ollama, tags and all; openai: is the other kind."""
+    """A plain name is a model of Ollama, with its tag; openai: is the other kind."""
     assert (
         repr(open_generator("llama3.1:8b"))
         == "Ollama(model='llama3.1:8b', base_url='http://localhost:11434')"
@@ -339,7 +339,7 @@ def test_names() -> None:
 
 
 def test_an_outage_brings_no_storm(server: OllamaServer) -> None:
-    """A server that is down gets hardly more requests than calls are made: retries share a budget."""
+    """A server that is down gets few more requests than calls are made, since retries share a budget."""
     server.fail("crash", always=True)
     embedder = OllamaEmbedder(base_url=server.url)
     for _ in range(100):
@@ -349,9 +349,7 @@ def test_an_outage_brings_no_storm(server: OllamaServer) -> None:
 
 
 def test_bad_peers_leave_nothing_behind() -> None:
-    """A hundred calls to servers of bad manners end in an error each and leave no thread and no
-    descriptor.
-    """
+    """A hundred calls to faulty servers raise an error each and leave no thread and no descriptor."""
     before, files = threading.active_count(), open_files()
     with FaultServer() as faults:
         for fault in ("refuse", "reset", "truncate", "wrong-type", "garbage", "redirect"):
@@ -363,7 +361,7 @@ def test_bad_peers_leave_nothing_behind() -> None:
 
 
 class TestOllamaEmbedder(EmbedderContract):
-    """Every kind of server keeps the contract: batches or none, scaled or not."""
+    """The embedder contract over servers with and without batches, scaled and not."""
 
     @pytest.fixture(params=[(True, False), (False, False), (True, True), (False, True)], autouse=True)
     def running(self, request: pytest.FixtureRequest) -> Iterator[None]:
@@ -379,9 +377,7 @@ class TestOllamaEmbedder(EmbedderContract):
     "fault", sorted(set(FAULTS) - {"drip"})
 )  # a head that drips is not bounded by urllib
 def test_no_call_outlasts_its_timeout(fault: str) -> None:
-    """Whatever a peer does once it has sent a head, whole answers, streams and vectors end in time, in an
-    error.
-    """
+    """Whatever a peer does after a head, whole answers, streams and vectors raise an error in time."""
     with FaultServer() as faults:
         url = faults.url(fault)  # type: ignore[arg-type]
         model, embedder = Ollama("m", url, timeout=1), OllamaEmbedder("m", url, timeout=1)
@@ -395,7 +391,7 @@ def test_no_call_outlasts_its_timeout(fault: str) -> None:
 @settings(max_examples=30, deadline=None)
 @given(text=st.text(st.characters(codec="utf-8"), min_size=1, max_size=80))
 def test_any_text_survives(text: str) -> None:
-    """Prompts and answers of any characters arrive as they were, whole and streamed."""
+    """Prompts and answers of any characters arrive unchanged, whole and streamed."""
     with OllamaServer(reply=lambda prompt: prompt) as server:
         client = Ollama("llama3.1", server.url)
         assert client.complete(text) == text
@@ -404,7 +400,7 @@ def test_any_text_survives(text: str) -> None:
 
 @pytest.mark.parametrize("host", ["localhost:abc", "http://localhost:99999", "http://[::1"])
 def test_a_host_that_is_none_is_refused(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable is named, with its value."""
+    """An invalid OLLAMA_HOST raises an error with the variable and its value."""
     monkeypatch.setenv("OLLAMA_HOST", host)
     with pytest.raises(ArgumentError, match=r"OLLAMA_HOST must be host, host:port or a URL, got '"):
         OllamaEmbedder()
@@ -412,7 +408,7 @@ def test_a_host_that_is_none_is_refused(host: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("ask", [lambda m: m.complete("x"), lambda m: list(m.stream("x"))])
 def test_a_cancelled_request_ends(server: OllamaServer, ask: Callable[[Ollama], object]) -> None:
-    """Cancelling closes the connection of a model that does not answer, and asyncio.run does not wait for it."""
+    """Cancelling closes the connection to a hanging model, and asyncio.run does not wait for it."""
     model, ended = Ollama("llama3.1", server.url), threading.Event()
 
     def work() -> None:

@@ -27,7 +27,7 @@ KEY = "sk-very-secret"
 
 
 class OpenAIServer(LocalServer):
-    """Chat completions that repeat the last message, and embeddings that count words, out of order."""
+    """A server whose completions repeat the last message, and whose embeddings count words, out of order."""
 
     next: Reply | None = None
     always: Reply | None = None
@@ -76,7 +76,7 @@ def generator(server: OpenAIServer) -> OpenAIGenerator:
 
 
 def test_complete_and_stream(server: OpenAIServer, generator: OpenAIGenerator) -> None:
-    """A prompt goes as one user message, and the answer comes whole or in pieces."""
+    """A prompt is sent as one user message, and the answer is returned whole or in pieces."""
     assert generator.complete("a b") == "a b"
     assert list(generator.stream("a b")) == ["a ", "b "]
     assert isinstance(generator, protocols.Generator)
@@ -89,14 +89,14 @@ def test_complete_and_stream(server: OpenAIServer, generator: OpenAIGenerator) -
 
 
 def test_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Address and key come from the environment where they are not given."""
+    """Address and key come from the environment if they are not given."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     assert OpenAIGenerator("gpt-x").complete("hi") == "hi"
 
 
 def test_the_key_is_never_shown(server: OpenAIServer, generator: OpenAIGenerator) -> None:
-    """Neither repr nor errors hold the key, not even where the server repeats it."""
+    """Neither repr nor errors contain the key, even if the server repeats it."""
     wrong = OpenAIGenerator("gpt-x", f"{server.url}/v1", api_key="sk-wrong-secret")
     with pytest.raises(GenerationError, match=r"refused the key .*OPENAI_API_KEY") as caught:
         wrong.complete("x")
@@ -106,7 +106,7 @@ def test_the_key_is_never_shown(server: OpenAIServer, generator: OpenAIGenerator
 
 
 def test_the_key_does_not_follow_redirects(server: OpenAIServer, generator: OpenAIGenerator) -> None:
-    """A redirect is an error: neither the key nor the prompt goes elsewhere."""
+    """A redirect raises an error; neither the key nor the prompt is sent on."""
     with OpenAIServer() as elsewhere:
         server.next = Reply(302, headers={"Location": f"{elsewhere.url}/v1/chat/completions"})
         with pytest.raises(GenerationError, match="redirects"):
@@ -115,7 +115,7 @@ def test_the_key_does_not_follow_redirects(server: OpenAIServer, generator: Open
 
 
 def test_broken_streams(server: OpenAIServer, generator: OpenAIGenerator) -> None:
-    """A stream that ends too early, holds an error or no JSON raises after its pieces."""
+    """A stream that ends early, or contains an error or invalid JSON, raises after its pieces."""
     server.done = False
     with pytest.raises(GenerationError, match="before it was done"):
         list(generator.stream("a b"))
@@ -141,14 +141,14 @@ def test_broken_streams(server: OpenAIServer, generator: OpenAIGenerator) -> Non
     ],
 )
 def test_failures(server: OpenAIServer, generator: OpenAIGenerator, reply: Reply, says: str) -> None:
-    """Each failure is told with the server's own message where it has one."""
+    """Each failure is raised with the server's message if it sent one."""
     server.next = reply
     with pytest.raises(GenerationError, match=says):
         generator.complete("x")
 
 
 def test_embedder(server: OpenAIServer) -> None:
-    """Vectors come in the order of the texts, in batches, however the server orders them."""
+    """Vectors are in the order of the texts, in batches, however the server orders them."""
     embedder = OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY, batch_size=2, dimension=64)
     texts = ["one", "two", "three"]
     assert embedder.embed_documents(texts) == [embed(text) for text in texts]
@@ -168,31 +168,31 @@ def test_embedder(server: OpenAIServer) -> None:
     ],
 )
 def test_embedder_failures(server: OpenAIServer, reply: Reply, says: str) -> None:
-    """An answer without proper vectors is an EmbeddingError."""
+    """A response without valid vectors raises an EmbeddingError."""
     server.next = reply
     with pytest.raises(EmbeddingError, match=says):
         OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY).embed_query("x")
 
 
 def test_blanks_around_the_key_are_left_out(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key from a file ends in a line break."""
+    """The line break at the end of a key is removed."""
     monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
     assert OpenAIEmbedder("e", f"{server.url}/v1").embed_query("a b")
 
 
 @pytest.mark.parametrize("key", ["sk-ver\ny-secret", "sk-verключ", "sk-ver\x7f"])
 def test_a_key_that_no_header_holds_is_refused_unseen(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message says which character stands where, and nothing else of the key."""
-    with pytest.raises(ArgumentError, match=r"^api_key must hold .* at place 7 of") as given:
+    """The error has the invalid character and its place, and nothing else of the key."""
+    with pytest.raises(ArgumentError, match=r"^api_key must hold .* at place 7 of") as argument_error:
         OpenAIEmbedder("e", api_key=key)
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(ArgumentError, match=r"^OPENAI_API_KEY must hold .* at place 7 of") as found:
+    with pytest.raises(ArgumentError, match=r"^OPENAI_API_KEY must hold .* at place 7 of") as variable_error:
         OpenAIGenerator("m")
-    assert "sk-ver" not in str(given.value) + str(found.value)
+    assert "sk-ver" not in str(argument_error.value) + str(variable_error.value)
 
 
 def test_an_integer_that_no_float_holds_is_no_vector(server: OpenAIServer) -> None:
-    """It is an answer that cannot be used, not a crash."""
+    """A vector with a too large integer raises an EmbeddingError."""
     server.next = Reply(200, b'{"data": [{"index": 0, "embedding": [1%s]}]}' % (b"0" * 400))
     with pytest.raises(EmbeddingError, match="vectors of numbers"):
         OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY).embed_query("a")
@@ -203,7 +203,7 @@ def test_an_integer_that_no_float_holds_is_no_vector(server: OpenAIServer) -> No
 def test_one_request_a_second(
     server: OpenAIServer, threads: int, second: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """20 texts are embedded at one request a second, without Retry-After: no call fails."""
+    """20 texts are embedded at one request a second without Retry-After, and no call fails."""
     monkeypatch.setattr(http, "BACKOFF", second)
     server.limit_rate(1 / second)
     embedder = OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY)
@@ -213,7 +213,7 @@ def test_one_request_a_second(
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and all that it came from."""
+    """Yield an error and all of its causes."""
     seen: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -262,7 +262,7 @@ def test_an_echoed_key_is_shown_nowhere(
 
 
 def test_a_cancelled_request_ends(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cancelling closes the connection of a model that does not answer, and asyncio.run does not wait for it."""
+    """Cancelling closes the connection to a hanging model, and asyncio.run does not wait for it."""
     with FaultServer() as faults:
         generator = OpenAIGenerator("m", faults.url("hang"), api_key=KEY)
         ended: list[BaseException] = []

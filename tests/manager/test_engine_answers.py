@@ -1,4 +1,4 @@
-"""Engines that answer: with sentences, with a model, with plugins, whole and streamed."""
+"""Engines answer with sentences, with a model, with plugins, whole and streamed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 
 
 def test_without_a_model_sentences_answer(engine: Engine) -> None:
-    """A new engine quotes the sentences that answer best, cites them, and says what it is."""
+    """A new engine quotes the best sentences, cites them, and says so."""
     result = engine.search("How often is the bucket refilled?")
     assert result.response.startswith(f"{EXTRACTIVE_NOTE}\n- The bucket is refilled every second. [1]")
     assert result.used_source_ids[0].startswith("limits.md")
@@ -64,7 +64,7 @@ def test_without_a_model_sentences_answer(engine: Engine) -> None:
 
 
 def test_with_a_model(engine: Engine) -> None:
-    """A model is given per call or for the engine, by name or as an object; its answer is cited."""
+    """A model is set per call or for the engine, by name or as an object; its answer is cited."""
     with OllamaServer(reply=lambda prompt: "Every second [1].") as server:
         model = Ollama("llama3.1", server.url)
         result = engine.search("How often is the bucket refilled?", model=model)
@@ -78,7 +78,7 @@ def test_with_a_model(engine: Engine) -> None:
 
 
 def test_stream(engine: Engine) -> None:
-    """A stream gives the answer in pieces and then its result, for `for` and for `async for`."""
+    """A stream yields the answer in pieces and then its result, with `for` and `async for`."""
     with OllamaServer(reply=lambda prompt: "One two three [1].") as server:
         model = Ollama("llama3.1", server.url)
         stream = engine.stream_search("bucket", model=model)
@@ -92,12 +92,12 @@ def test_stream(engine: Engine) -> None:
 
 
 def test_async_twin(engine: Engine) -> None:
-    """asearch gives what search gives."""
+    """`asearch` returns what `search` returns."""
     assert asyncio.run(engine.asearch("bucket", 1)) == engine.search("bucket", 1)
 
 
 def test_filters_and_items(engine: Engine) -> None:
-    """A filter restricts what answers; items come where they are asked for."""
+    """A filter limits the passages; items are returned on request."""
     result = engine.search("bucket keys every", return_mode="with_items", filter={"year": 2020})
     assert [item.metadata["source"] for item in result.items or []] == ["keys.md"]
     with pytest.raises(RetrievalError, match="FilterError"):
@@ -105,7 +105,7 @@ def test_filters_and_items(engine: Engine) -> None:
 
 
 def test_options_of_retrieval(engine: Engine) -> None:
-    """Options of retrieve reach it from a search, and a wrong one is told."""
+    """A search passes options to `retrieve`, and an invalid one raises an error."""
     result = engine.search("bucket", return_mode="with_items", legs=["lexical"], explain=True)
     assert [item.id for item in result.items or []] == ["limits.md#0"]
     assert (result.items or [])[0].explanation is not None
@@ -114,7 +114,7 @@ def test_options_of_retrieval(engine: Engine) -> None:
 
 
 def test_expected_states(engine: Engine, tmp_path: Path) -> None:
-    """An empty query and an empty index are told, not raised."""
+    """An empty query and an empty index are results, not exceptions."""
     assert engine.search(" ").detail is not None
     with Engine.open(tmp_path / "empty", create=True) as empty:
         nothing = empty.search("anything")
@@ -123,7 +123,7 @@ def test_expected_states(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_a_model_that_fails_is_raised(engine: Engine) -> None:
-    """A model that does not answer is an error that says so, chained to its own."""
+    """A failing model raises an error whose cause is the model's."""
     with pytest.raises(RetrievalError, match="ollama serve") as caught:
         engine.search("bucket", model=Ollama("m", "http://127.0.0.1:9"))
     assert isinstance(caught.value.__cause__, GenerationError)
@@ -131,7 +131,7 @@ def test_a_model_that_fails_is_raised(engine: Engine) -> None:
 
 
 def test_hooks_of_an_engine(engine: Engine) -> None:
-    """The registry and the manager are there under both names, and hooks see the engine."""
+    """The registry and the manager have both names, and hooks get the engine."""
     assert engine.hooks is engine.morpheus
     assert engine.indiana_jones is engine.manager
     assert isinstance(engine.manager, IndianaJones)
@@ -149,7 +149,7 @@ def test_hooks_of_an_engine(engine: Engine) -> None:
 
 
 def test_plugins_of_an_engine(engine: Engine, tmp_path: Path) -> None:
-    """Plugins of a folder load into the engine, and are deactivated when it closes."""
+    """Plugins of a folder are loaded into the engine, and deactivated when it closes."""
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "loud.py").write_text(PLUGIN)
     (tmp_path / "plugins" / "broken.py").write_text("import nothing_like_that")
@@ -170,7 +170,7 @@ def test_plugins_from_the_environment(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_threads_share_one_registry(engine: Engine) -> None:
-    """Engines asked first from many threads at once register their hooks once."""
+    """Engines that many threads use first at once register their hooks once."""
 
     async def many() -> list[SearchResult]:
         return await asyncio.gather(*(engine.asearch("bucket") for _ in range(8)))
@@ -180,9 +180,9 @@ def test_threads_share_one_registry(engine: Engine) -> None:
 
 
 def test_hooks_cannot_leave_what_does_not_belong(engine: Engine) -> None:
-    """A result that a hook filled with something else is refused; an error without a reason gets one."""
+    """A value of the wrong type in a result is refused; an error without a reason gets one."""
 
-    def junk(result: Any, *given: Any, rag2f: Any) -> None:
+    def junk(result: Any, *rest: Any, rag2f: Any) -> None:
         result.items.append("junk")
 
     engine.hooks.on("indiana_jones_retrieve", junk, priority=-1, plugin="p")
@@ -191,7 +191,7 @@ def test_hooks_cannot_leave_what_does_not_belong(engine: Engine) -> None:
             ask("tokens")
     engine.hooks.remove(plugin="p")
 
-    def silent(result: Any, *given: Any, rag2f: Any) -> None:
+    def silent(result: Any, *rest: Any, rag2f: Any) -> None:
         result.status = "error"
 
     engine.hooks.on("indiana_jones_synthesize", silent, plugin="p")
@@ -200,10 +200,10 @@ def test_hooks_cannot_leave_what_does_not_belong(engine: Engine) -> None:
     assert "without saying why" in result.detail.message
 
 
-def test_what_was_searched_is_told_of_an_answer_too(engine: Engine) -> None:
-    """A query that a hook rewrote is in the extra of the answer."""
+def test_the_searched_query_is_in_the_answer(engine: Engine) -> None:
+    """A query that a hook rewrote is in the `extra` of the answer."""
 
-    def rewrite(result: Any, *given: Any, rag2f: Any) -> None:
+    def rewrite(result: Any, *rest: Any, rag2f: Any) -> None:
         result.query = "tokens refilled"
 
     engine.hooks.on("indiana_jones_retrieve", rewrite, priority=5)
@@ -211,16 +211,16 @@ def test_what_was_searched_is_told_of_an_answer_too(engine: Engine) -> None:
 
 
 def test_a_mode_of_another_type_is_invalid(engine: Engine) -> None:
-    """As every other argument that breaks its rule."""
+    """A mode of the wrong type raises an error as other arguments do."""
     result = engine.manager.execute_retrieve("tokens", return_mode=["minimal"])  # type: ignore[arg-type]
     assert result.detail is not None
     assert result.detail.code == "invalid"
 
 
-def test_a_failed_stream_tells_its_failure_again(engine: Engine) -> None:
-    """Reading the result of a stream that failed raises what failed."""
+def test_a_failed_stream_raises_its_failure_again(engine: Engine) -> None:
+    """Reading the result of a failed stream raises its failure."""
 
-    def broken(result: Any, *given: Any, rag2f: Any) -> None:
+    def broken(result: Any, *rest: Any, rag2f: Any) -> None:
         raise ValueError("no luck")
 
     engine.hooks.on("indiana_jones_retrieve", broken, priority=5)
@@ -233,7 +233,7 @@ def test_a_failed_stream_tells_its_failure_again(engine: Engine) -> None:
 def test_a_plugins_folder_that_is_not_there_fails_each_time(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """No call goes on without the plugins that were asked for."""
+    """With a missing plugins folder every call raises an error."""
     monkeypatch.setenv("SLEUTH_PLUGINS", str(tmp_path / "nowhere"))
     for _ in range(2):
         with pytest.raises((ArgumentError, RetrievalError), match="folder that exists"):

@@ -1,4 +1,4 @@
-"""The manager around its hooks: before, after and instead of the built-in ones, options, streams."""
+"""The manager runs hooks before, after and instead of the built-in ones, with options and streams."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PASSAGES = {"a": "red apples", "b": "green apples", "c": "blue plums"}
 
 
 class Words:
-    """A retriever that counts shared words."""
+    """A retriever that counts common words."""
 
     def __init__(self) -> None:
         self.queries: list[tuple[str, Any]] = []
@@ -68,8 +68,7 @@ def test_builtins_answer(manager: RetrievalManager) -> None:
 
 
 def test_rewriter_before(manager: RetrievalManager, morpheus: Morpheus, words: Words) -> None:
-    """A hook before may set result.query: that is searched, and the result keeps the question that was
-    asked."""
+    """A hook that sets result.query changes the searched query, and the result keeps the question."""
 
     def rewrite(result: RetrieveResult, query: str, *args: Any, rag2f: Any) -> None:
         result.query = query.replace("purple fruit", "plums")
@@ -83,7 +82,7 @@ def test_rewriter_before(manager: RetrievalManager, morpheus: Morpheus, words: W
 
 
 def test_reranker_after(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """A hook of negative priority sees what the built-in retriever found, and its order stands."""
+    """A hook of negative priority gets the built-in retriever's items, and its order stays."""
 
     def reverse(result: RetrieveResult, *args: Any, rag2f: Any) -> None:
         result.items = result.items[::-1]
@@ -93,7 +92,7 @@ def test_reranker_after(manager: RetrievalManager, morpheus: Morpheus) -> None:
 
 
 def test_retriever_instead(manager: RetrievalManager, morpheus: Morpheus, words: Words) -> None:
-    """A hook that found items, or says that there are none, keeps the built-in retriever out."""
+    """A hook that returns items, or that there are none, replaces the built-in retriever."""
 
     def mine(result: RetrieveResult, query: str, *args: Any, rag2f: Any) -> RetrieveResult:
         if query == "none":
@@ -108,7 +107,7 @@ def test_retriever_instead(manager: RetrievalManager, morpheus: Morpheus, words:
 
 
 def test_synthesizer_instead(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """A response that a hook before wrote is kept."""
+    """A response of an earlier hook is kept."""
 
     def mine(result: SearchResult, *args: Any, rag2f: Any) -> None:
         result.response = "mine"
@@ -118,7 +117,7 @@ def test_synthesizer_instead(manager: RetrievalManager, morpheus: Morpheus) -> N
 
 
 def test_builtins_can_be_removed(manager: RetrievalManager, morpheus: Morpheus, words: Words) -> None:
-    """The built-in hooks are removed like those of any plugin, named sleuth."""
+    """The built-in hooks are removed like those of a plugin named sleuth."""
     assert morpheus.remove(RETRIEVE, plugin="sleuth") == 1
     assert manager.execute_retrieve("apples").items == []
     assert words.queries == []
@@ -127,7 +126,7 @@ def test_builtins_can_be_removed(manager: RetrievalManager, morpheus: Morpheus, 
 def test_options_reach_hooks_that_name_them(
     manager: RetrievalManager, morpheus: Morpheus, words: Words
 ) -> None:
-    """Extra keywords reach the hooks that take them; the built-in retriever takes filter."""
+    """Extra keywords reach the hooks that have them; the built-in retriever has filter."""
     seen: dict[str, Any] = {}
 
     def named(result: RetrieveResult, *args: Any, rag2f: Any, tenant: str = "") -> None:
@@ -146,7 +145,7 @@ def test_options_reach_hooks_that_name_them(
 
 
 def test_a_wrong_field_is_refused_where_it_is_set(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """A hook that writes a value of the wrong type into a result fails there, with its plugin named."""
+    """A hook that sets a field to a wrong type raises an error that names its plugin."""
 
     def wrong(result: RetrieveResult, *args: Any, rag2f: Any) -> None:
         result.items = ["not an item"]  # type: ignore[list-item]
@@ -158,25 +157,25 @@ def test_a_wrong_field_is_refused_where_it_is_set(manager: RetrievalManager, mor
 
 
 def test_stream_gives_the_pieces_of_the_response(manager: RetrievalManager) -> None:
-    """The pieces of a stream make up the response, and its result is that of execute_search."""
+    """The pieces of a stream join to the response, and its result equals that of execute_search."""
     stream = manager.stream_search("apples")
     assert list(stream) == ["red apples. ", "green apples. "]
     assert stream.result == manager.execute_search("apples")
 
 
 def test_stream_of_a_synthesizer_that_does_not_stream(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """A response that no hook streamed comes as one piece."""
+    """A response that no hook streamed is one piece."""
     morpheus.on(SYNTHESIZE, lambda result, *a, rag2f: setattr(result, "response", "whole"))
     assert list(manager.stream_search("apples")) == ["whole"]
 
 
 def test_stream_result_without_reading(manager: RetrievalManager) -> None:
-    """The result can be asked for at once."""
+    """The result can be read without reading the pieces."""
     assert manager.stream_search("apples").result.response == "red apples. green apples. "
 
 
 def test_stream_of_an_error_result(manager: RetrievalManager) -> None:
-    """An expected state gives no pieces, and a result that says why."""
+    """An error result has no pieces and a reason."""
     stream = manager.stream_search(" ")
     assert list(stream) == []
     assert stream.result.detail is not None
@@ -184,7 +183,7 @@ def test_stream_of_an_error_result(manager: RetrievalManager) -> None:
 
 
 def test_stream_raises_in_its_reader(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """What fails in the writing thread is raised where the stream is read."""
+    """An exception of the writing thread is raised in the reader of the stream."""
 
     def fail(*args: Any, rag2f: Any) -> None:
         raise OSError("disk on fire")
@@ -195,7 +194,7 @@ def test_stream_raises_in_its_reader(manager: RetrievalManager, morpheus: Morphe
 
 
 def test_closing_a_stream_ends_its_thread(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """A synthesizer that would write for ever stops once its reader has closed the stream."""
+    """An endless synthesizer stops once its reader closes the stream."""
 
     def endless(
         result: SearchResult, retrieved: RetrieveResult, mode: Any, kwargs: dict[str, Any], *, rag2f: Any
@@ -214,7 +213,7 @@ def test_closing_a_stream_ends_its_thread(manager: RetrievalManager, morpheus: M
 
 
 def test_async_stream(manager: RetrievalManager) -> None:
-    """An async for over a stream gives the same pieces, and leaving it early ends the thread."""
+    """`async for` over a stream yields the same pieces, and leaving it early ends the thread."""
 
     async def read() -> tuple[list[str], str]:
         stream = manager.stream_search("apples")

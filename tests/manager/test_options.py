@@ -1,4 +1,4 @@
-"""Options of a call reach the hooks that take them; any other name is refused, with the nearest known one."""
+"""Options of a call reach the hooks that declare them; an unknown name raises an error with the nearest one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def engine(tmp_path: Path) -> Any:
 
 
 def calls(engine: Engine, **options: Any) -> list[Any]:
-    """What each way to ask gives for these options."""
+    """Return the result of each way to search with these options."""
     with engine.stream_search("zebra", **options) as stream:
         list(stream)
     return [
@@ -34,7 +34,7 @@ def calls(engine: Engine, **options: Any) -> list[Any]:
 
 
 def test_a_misspelt_option_is_refused(engine: Engine) -> None:
-    """`fitler=` finds nothing and is named, where it was dropped and gave rows without a filter."""
+    """`fitler=` raises an error instead of searching without a filter."""
     for result in calls(engine, fitler="year:2020"):
         assert result.is_error()
         assert result.detail.code == StatusCode.INVALID
@@ -44,23 +44,23 @@ def test_a_misspelt_option_is_refused(engine: Engine) -> None:
 
 
 def test_options_of_plugins_are_known(engine: Engine) -> None:
-    """What a hook names is taken; a hook that takes anything gets anything, save what looks like a slip."""
-    taken: list[Any] = []
-    engine.hooks.on(RETRIEVE, lambda result, *_, rag2f, region="none": taken.append(region))
+    """Options that a hook declares are passed; a hook with **kwargs gets any except near misspellings."""
+    values: list[Any] = []
+    engine.hooks.on(RETRIEVE, lambda result, *_, rag2f, region="none": values.append(region))
     assert all(result.is_ok() for result in calls(engine, region="north"))
-    assert set(taken) == {"north"}
+    assert set(values) == {"north"}
     assert engine.search("zebra", tenant=7).is_error()
     engine.hooks.on(
-        SYNTHESIZE, lambda result, found, mode, kwargs, *, rag2f: taken.append(kwargs.get("tenant"))
+        SYNTHESIZE, lambda result, items, mode, kwargs, *, rag2f: values.append(kwargs.get("tenant"))
     )
     assert engine.search("zebra", tenant=7).is_ok()
-    assert taken[-1] == 7
+    assert values[-1] == 7
     assert engine.search("zebra", filterr="year:2020").is_error()
 
 
 @pytest.mark.parametrize("name", ["result", "rag2f", "retrieve_result", "kwargs"])
 def test_names_of_ours_are_refused(engine: Engine, name: str) -> None:
-    """An option cannot be named as what hooks are given by Sleuth."""
+    """An option cannot have the name of an argument that Sleuth passes to hooks."""
     for result in calls(engine, **{name: 1}):
         assert result.is_error()
         assert f"got {name!r}" in result.detail.message
@@ -68,27 +68,27 @@ def test_names_of_ours_are_refused(engine: Engine, name: str) -> None:
 
 def test_an_option_may_be_named_as_a_parameter_of_the_registry(engine: Engine) -> None:
     """`hook_name` reaches a hook as any other option."""
-    taken: list[Any] = []
-    engine.hooks.on(RETRIEVE, lambda result, *_, rag2f, hook_name="": taken.append(hook_name))
+    values: list[Any] = []
+    engine.hooks.on(RETRIEVE, lambda result, *_, rag2f, hook_name="": values.append(hook_name))
     assert all(result.is_ok() for result in calls(engine, hook_name="x"))
-    assert set(taken) == {"x"}
+    assert set(values) == {"x"}
 
 
 def test_hooks_cannot_change_what_the_caller_holds(engine: Engine) -> None:
-    """A filter that a hook empties is emptied for this call alone."""
+    """A filter that a hook changes is changed only for this call."""
 
     def empty(result: Any, *_: Any, rag2f: Any, filter: Any = None) -> None:
         filter["$and"][0].clear()
         filter.clear()
 
     engine.hooks.on(RETRIEVE, empty)
-    wanted = {"$and": [{"year": 2020}, {"year": {"$gte": 2000}}]}
-    calls(engine, filter=wanted)
-    assert wanted == {"$and": [{"year": 2020}, {"year": {"$gte": 2000}}]}
+    conditions = {"$and": [{"year": 2020}, {"year": {"$gte": 2000}}]}
+    calls(engine, filter=conditions)
+    assert conditions == {"$and": [{"year": 2020}, {"year": {"$gte": 2000}}]}
 
 
 def test_names_are_checked_against_the_known_ones() -> None:
-    """The nearest known name is offered; where others may be taken too, only slips are refused."""
+    """The nearest known name is suggested; if other names are allowed, only misspellings are refused."""
     check_names(["filter", "legs"], {"filter", "legs"})
     with pytest.raises(
         ArgumentError, match=r"options must be among filter, legs, got 'leg'; did you mean 'legs'\?"

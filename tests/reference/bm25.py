@@ -1,4 +1,4 @@
-"""BM25 as its formula reads, over a dict of passages: slow, obvious, and the judge of every fast path."""
+"""BM25 as its formula reads, over a dict of passages: the slow reference of every fast implementation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 def bm25(
     passages: Mapping[str, list[str]], query: list[str], *, k1: float = 1.2, b: float = 0.75
 ) -> dict[str, float]:
-    """Scores of the passages that hold a query term (Lucene's idf: ln(1 + (n - df + .5) / (df + .5))).
+    """Return the scores of the passages with a query term (Lucene's idf: ln(1 + (n - df + .5) / (df + .5))).
 
     Args:
         passages: terms by id; all of them count for the statistics.
@@ -33,5 +33,5 @@ def bm25(
 
 
 def ranking(scores: Mapping[str, float], k: int, order: Callable[[str], object]) -> list[str]:
-    """Ids best first, equal scores by `order`; scores that agree to 5 digits count as equal."""
+    """Return ids best first, equal scores by `order`; scores that agree to 5 digits are equal."""
     return sorted(scores, key=lambda id: (-round(scores[id], 5), order(id)))[:k]

@@ -1,4 +1,4 @@
-"""Addresses of services, and URLs as they are shown."""
+"""Addresses of services, and how URLs are shown."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SECRETS = [
 
 @pytest.mark.parametrize("url", SECRETS)
 def test_secrets_are_not_shown(url: str) -> None:
-    """No user, password, query, fragment or parameter is shown, in plain text or percent-encoded."""
+    """A shown URL has no user, password, query, fragment or parameter, plain or percent-encoded."""
     assert "hunter2" not in shown_url(url)
     with pytest.raises(ArgumentError) as refused:
         checked_base(url)
@@ -63,7 +63,7 @@ def test_secrets_are_not_shown(url: str) -> None:
     ],
 )
 def test_clients_refuse_addresses_that_hold_secrets(client: Callable[[str], object], url: str) -> None:
-    """Every client refuses such an address when it is made, so that its repr and its errors cannot show it."""
+    """Every client refuses an address with secrets when it is created, so that its repr and errors cannot show it."""
     with pytest.raises(ArgumentError, match="base_url must be") as refused:
         client(url)
     assert "hunter2" not in str(refused.value)
@@ -71,7 +71,7 @@ def test_clients_refuse_addresses_that_hold_secrets(client: Callable[[str], obje
 
 @pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OLLAMA_HOST", "TAVILY_BASE_URL"])
 def test_the_variable_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An address of the environment is refused by the name of its variable, without its secrets."""
+    """An invalid address from the environment raises an error with its variable and without its secrets."""
     monkeypatch.setenv(name, "https://user:hunter2@host/v1")
     clients: dict[str, Callable[[], object]] = {
         "OPENAI_BASE_URL": lambda: OpenAIGenerator("m"),
@@ -97,13 +97,13 @@ def test_the_variable_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_the_rest_is_shown(url: str, shown: str) -> None:
-    """Scheme, host, port and path stay as they were written."""
+    """Scheme, host, port and path are shown unchanged."""
     assert shown_url(url) == shown
 
 
 @given(st.text(alphabet="abc:/@?#%;=&[]\\. \n…ä", max_size=30))
 def test_any_text_can_be_shown(text: str) -> None:
-    """Any text is shown or left out, and never raises."""
+    """Any text is shown or omitted, without an exception."""
     shown_url(text)
     shown_url(f"https://{text}")
     shown_url(f"https://host/{text}")

@@ -1,4 +1,4 @@
-"""The rate that a service accepts, and its outages."""
+"""The shared state of a service: its accepted rate, and its outages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.waiting import wait_until
 
 
 def test_one_endpoint_per_address() -> None:
-    """The same address has the same pace and guard, another has others, until all is forgotten."""
+    """One address has one pace and guard until all are forgotten; another address has others."""
     first = endpoint_at("https://a")
     assert first is endpoint_at("https://a")
     assert first is not endpoint_at("https://b")
@@ -34,7 +34,7 @@ def test_one_endpoint_per_address() -> None:
 
 
 def test_no_limit_until_one_is_met() -> None:
-    """Without a refusal nobody waits."""
+    """Without a refusal no call waits."""
     pace = Pace()
     for _ in range(1000):
         pace.wait(Deadline(60.0))
@@ -43,7 +43,7 @@ def test_no_limit_until_one_is_met() -> None:
 
 
 def test_refusals_of_one_burst_count_once() -> None:
-    """Requests that were on their way when the rate went down do not take it down again."""
+    """Refusals of requests sent before the rate was lowered do not lower it again."""
     pace = Pace()
     sent = [pace.wait(Deadline(1.0)) for _ in range(8)]
     for moment in sent:
@@ -52,7 +52,7 @@ def test_refusals_of_one_burst_count_once() -> None:
 
 
 def test_turns_are_taken_in_order() -> None:
-    """Callers that wait are served in the order in which they came."""
+    """Waiting callers are served in order of arrival."""
     pace = Pace()
     pace.refused(pace.wait(Deadline(60.0)), 0.02, None)
     turns: dict[int, float] = {}
@@ -73,7 +73,7 @@ def test_turns_are_taken_in_order() -> None:
 
 
 def test_a_turn_that_would_come_too_late() -> None:
-    """A caller whose turn lies past its deadline is told so at once, and one that is cancelled leaves the queue."""
+    """A caller whose turn is past its deadline gets an error at once; a cancelled one leaves the queue."""
     pace = Pace()
     pace.refused(pace.wait(Deadline(60.0)), 1.0, 30.0)
     started = monotonic()
@@ -90,7 +90,7 @@ def test_a_turn_that_would_come_too_late() -> None:
 
 
 def test_a_service_that_recovers_is_asked_as_before() -> None:
-    """Refusals without a success halve the rate down to a floor; then successes double it up to what was known."""
+    """Refusals without a success halve the rate to a minimum; successes double it up to the previous one."""
     pace = Pace()
     pace.refused(pace.wait(Deadline(60.0)), 0.1, None)
     for _ in range(20):

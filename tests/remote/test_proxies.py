@@ -1,4 +1,4 @@
-"""Proxies of the environment, for models."""
+"""Requests to models use the proxies of the environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sleuth.testing.serving import LocalServer, Reply, Request
 
 
 class ForwardProxy(LocalServer):
-    """Answers what it is asked to forward."""
+    """A proxy that answers requests itself."""
 
     def answer(self, request: Request) -> Reply:
         content = {"choices": [{"message": {"content": request.path}}]}
@@ -28,7 +28,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_request_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The proxy is asked for the whole address, with its own user and password, and the host is not looked up here."""
+    """The proxy gets the full address and its own credentials, and the host is not resolved locally."""
     with ForwardProxy() as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url.replace("http://", "http://user:hunter2@"))
         model = OpenAIGenerator("m", "http://models.invalid/v1", timeout=5)
@@ -38,13 +38,13 @@ def test_a_request_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_hosts_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NO_PROXY names hosts that are asked directly."""
+    """Hosts in NO_PROXY are contacted directly."""
     monkeypatch.setenv("ALL_PROXY", "http://proxy.invalid:3128")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,example.org")
     assert proxy_for("https", "www.example.org") is None
-    found = proxy_for("https", "example.com")
-    assert found is not None
-    assert (found.url, found.host, found.port, found.auth) == (
+    proxy = proxy_for("https", "example.com")
+    assert proxy is not None
+    assert (proxy.url, proxy.host, proxy.port, proxy.auth) == (
         "http://proxy.invalid:3128",
         "proxy.invalid",
         3128,
@@ -53,7 +53,7 @@ def test_hosts_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_no_http_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another kind of proxy is refused by the name of its variable, without its password."""
+    """A proxy that is not HTTP raises an error with its variable and without its password."""
     monkeypatch.setenv("HTTPS_PROXY", "socks5://user:hunter2@proxy.invalid:1080")
     with pytest.raises(ArgumentError, match="HTTPS_PROXY must be") as refused:
         proxy_for("https", "example.org")

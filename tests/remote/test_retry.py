@@ -1,4 +1,4 @@
-"""Retries: how many and how long."""
+"""Retries: their number and their waits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sleuth.remote import Again, Cancellation, Deadline, Endpoint, Guard, retry
 
 
 class Failing:
-    """Fails so many times, then answers."""
+    """A call that fails a number of times, then answers."""
 
     def __init__(self, times: int) -> None:
         self.left = times
@@ -36,7 +36,7 @@ def run(attempt: Failing, retries: int = 3, again: Again | None = Again(), **mor
 
 @given(times=st.integers(0, 6), retries=st.integers(0, 4))
 def test_attempts(times: int, retries: int) -> None:
-    """One attempt and at most `retries` more; then the last failure itself."""
+    """There is one attempt and at most `retries` more; then the last failure is raised."""
     attempt = Failing(times)
     if times <= retries:
         assert run(attempt, retries) == "answer"
@@ -48,7 +48,7 @@ def test_attempts(times: int, retries: int) -> None:
 
 
 def test_final_failures() -> None:
-    """What will not pass is not tried again."""
+    """A permanent failure is not retried."""
     attempt = Failing(1)
     with pytest.raises(ConnectionError):
         run(attempt, again=None)
@@ -57,7 +57,7 @@ def test_final_failures() -> None:
 
 @given(calls=st.integers(1, 60), capacity=st.integers(0, 8))
 def test_the_guard_bounds_an_outage(calls: int, capacity: int) -> None:
-    """However many calls there are, no more retries are made than the guard allows; conflicts and rates take none."""
+    """In any number of calls, no more retries are made than the guard allows; conflicts and rate limits use none."""
     endpoint = Endpoint()
     endpoint.guard = Guard(capacity, per_request=0.0)
     attempt = Failing(10**6)
@@ -69,14 +69,14 @@ def test_the_guard_bounds_an_outage(calls: int, capacity: int) -> None:
 
 
 def test_a_service_that_answers_gets_every_retry() -> None:
-    """An answer ends the outage: retries that were answered cost nothing, however many there are."""
+    """An answer ends the outage: answered retries cost nothing."""
     endpoint = Endpoint()
     for _ in range(20):
         assert run(Failing(3), 3, endpoint=endpoint) == "answer"
 
 
 def test_a_caller_can_have_every_retry_it_asked_for() -> None:
-    """An unguarded call is retried as often as it says, whatever other calls did."""
+    """An unguarded call has all of its retries, whatever other calls did."""
     endpoint = Endpoint()
     for _ in range(5):
         attempt = Failing(9)
@@ -86,7 +86,7 @@ def test_a_caller_can_have_every_retry_it_asked_for() -> None:
 
 
 def test_no_wait_past_the_deadline() -> None:
-    """A wait that would outlast the deadline is not begun, and one that is cancelled ends."""
+    """A wait beyond the deadline is not begun, and a cancelled wait ends."""
     attempt = Failing(9)
     started = monotonic()
     with pytest.raises(ConnectionError):
@@ -103,7 +103,7 @@ def test_no_wait_past_the_deadline() -> None:
 
 
 def test_parts_of_a_deadline() -> None:
-    """A part ends with the whole at the latest; no limit is never passed."""
+    """A part ends with the whole at the latest; a deadline of None never passes."""
     assert Deadline(10.0).within(1.0).remaining() <= 1.0
     assert Deadline(1.0).within(10.0).remaining() <= 1.0
     assert not Deadline(None).passed()
@@ -111,12 +111,12 @@ def test_parts_of_a_deadline() -> None:
 
 @pytest.mark.parametrize("text", [None, "", "soon", "-1", "1.5", "x" * 1000, "Wed, 99 Foo 2020"])
 def test_unreadable_retry_after(text: str | None) -> None:
-    """A header that is neither a number nor a date says nothing."""
+    """A header that is neither a number nor a date is ignored."""
     assert retry.retry_after(text) is None
 
 
 def test_retry_after() -> None:
-    """A number of seconds, or a date; one that is over is 0."""
+    """The header is a number of seconds or a date; a past date is 0."""
     assert retry.retry_after(" 7 ") == 7.0
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=3600), usegmt=True)
     assert 3000 < (retry.retry_after(soon) or 0) <= 3600

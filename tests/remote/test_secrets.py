@@ -1,4 +1,4 @@
-"""Keys in what a server sends back."""
+"""Keys in responses of a server are hidden."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ keys = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, m
 
 @given(keys, st.binary(max_size=40), st.binary(max_size=40))
 def test_every_form_is_hidden(key: str, before: bytes, after: bytes) -> None:
-    """A key is hidden as it is, percent-encoded and in base64, and the length of the bytes stays."""
+    """A key is hidden as plain text, percent-encoded and in base64, and the number of bytes stays."""
     mask = Mask.of_headers({"Authorization": f"Bearer {key}"})
     for form in (key, quote(key, safe=""), b64encode(key.encode()).decode().rstrip("=")):
         data = before + form.encode() + after
@@ -26,5 +26,5 @@ def test_every_form_is_hidden(key: str, before: bytes, after: bytes) -> None:
 
 @given(st.binary(max_size=80))
 def test_without_keys_nothing_changes(data: bytes) -> None:
-    """Headers without a key, and texts too short to be one, hide nothing."""
+    """Without a key, or with texts too short for one, nothing is hidden."""
     assert Mask.of_headers({"Accept": "text/html", "Authorization": "Basic x"}).hide_bytes(data) == data

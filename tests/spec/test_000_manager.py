@@ -59,7 +59,7 @@ def test_indiana_empty_query() -> None:
 
 
 class Host:
-    """A host of hooks over two passages, with the document's two hooks in it."""
+    """A host of hooks over two passages, with the document's two hooks."""
 
     def __init__(self) -> None:
         self.morpheus = Morpheus()
@@ -179,7 +179,7 @@ def test_error_handling(rag2f: Host, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_return_modes(rag2f: Host) -> None:
-    """Minimal drops the items of a search; with items keeps them; a retrieval always has them."""
+    """Minimal omits the items of a search, with_items returns them, and a retrieval always does."""
     indiana, query = rag2f.indiana_jones, "anything"
     assert indiana.execute_search(query, return_mode=ReturnMode.MINIMAL).items is None
     assert indiana.execute_search(query).items is None
@@ -189,7 +189,7 @@ def test_return_modes(rag2f: Host) -> None:
 
 
 def test_retrieval_error(rag2f: Host) -> None:
-    """A backend that crashes raises RetrievalError with query, k, hook and plugin, chained to the cause."""
+    """A backend that fails raises RetrievalError with query, k, hook and plugin, whose cause is its exception."""
 
     def crash(result: RetrieveResult, *args: Any, rag2f: Any) -> None:
         raise ConnectionResetError("backend gone")
@@ -206,7 +206,7 @@ def test_retrieval_error(rag2f: Host) -> None:
 
 
 def test_signatures() -> None:
-    """Names, order, kinds and defaults of the parameters are those of the document."""
+    """Names, order, kinds and defaults of the parameters equal those of the document."""
     retrieve = inspect.signature(RetrievalManager.execute_retrieve).parameters
     assert list(retrieve)[:5] == ["self", "query", "k", "return_mode", "for_synthesize"]
     assert retrieve["k"].default == 10
@@ -221,7 +221,7 @@ def test_signatures() -> None:
 
 
 def test_result_models() -> None:
-    """Fields of the results are those of the document, unknown ones are refused, each has to_dict."""
+    """The fields of results equal those of the document, unknown ones are refused, and each has to_dict."""
     assert {"id", "text", "metadata", "score", "extra"} == set(RetrievedItem.model_fields)
     base = set(BaseResult.model_fields)
     assert base == {"status", "detail"}
@@ -252,7 +252,7 @@ def test_status_codes() -> None:
 
 @pytest.mark.parametrize("query", ["", "  \n\t ", None])
 def test_empty_query(rag2f: Host, query: Any) -> None:
-    """An empty or blank query is EMPTY, for a retrieval and for a search, and keeps the query."""
+    """An empty or blank query is EMPTY in a retrieval and a search, and the result has the query."""
     for result in (rag2f.indiana_jones.execute_retrieve(query), rag2f.indiana_jones.execute_search(query)):
         assert isinstance(result, RetrieveResult | SearchResult)
         assert result.is_error()
@@ -280,7 +280,7 @@ def test_invalid_return_mode(rag2f: Host) -> None:
 
 
 def test_more_items_than_k_are_cut() -> None:
-    """A hook that gives more than k items does not make the result longer than k."""
+    """A hook that returns more than k items does not make the result longer than k."""
     host = Host()
 
     def many(result: RetrieveResult, query: str, k: int, *args: Any, rag2f: Any) -> RetrieveResult:
@@ -292,7 +292,7 @@ def test_more_items_than_k_are_cut() -> None:
 
 
 def test_no_hooks_find_nothing() -> None:
-    """With no hook nothing was searched: success without items, with and without a host."""
+    """Without hooks the result is a success without items, with and without a host."""
     for manager in (IndianaJones(), Host().indiana_jones):
         result = manager.execute_retrieve("q")
         assert result.is_ok()
@@ -317,7 +317,7 @@ def host_over(ranking: Ranking) -> Host:
 
 
 def test_nothing_found() -> None:
-    """Nothing found by the built-in retriever is an error result with NO_RESULTS, for a search too."""
+    """If the built-in retriever has no hits, the result is an error with NO_RESULTS, also for a search."""
     indiana = host_over(Ranking([])).indiana_jones
     for result in (indiana.execute_retrieve("q"), indiana.execute_search("q")):
         assert result.is_error()
@@ -327,8 +327,9 @@ def test_nothing_found() -> None:
 
 
 def test_degraded() -> None:
-    """A leg that failed while others answered: success, code degraded, the failed part named in the
-    context."""
+    """If one leg fails and others answer, the result is a success with the code degraded and the failed part in the
+    context.
+    """
     item = RetrievedItem(id="a", text="b", score=1.0)
     ranking = Ranking([item], [PartReport("lexical"), PartReport("dense", status="failed", error="no model")])
     indiana = host_over(ranking).indiana_jones
@@ -341,7 +342,7 @@ def test_degraded() -> None:
 
 
 def test_wrong_type_raises(rag2f: Host) -> None:
-    """A hook that returns another type raises RetrievalError that names it."""
+    """A hook that returns another type raises a RetrievalError that names it."""
     rag2f.morpheus.on("indiana_jones_retrieve", lambda *a, rag2f: ["a list"], plugin="odd")
     with pytest.raises(RetrievalError, match="must return RetrieveResult or None, got") as caught:
         rag2f.indiana_jones.execute_retrieve("q")
@@ -349,7 +350,7 @@ def test_wrong_type_raises(rag2f: Host) -> None:
 
 
 def test_foreign_host_failures_keep_context() -> None:
-    """A host whose own hook runner raises, or returns nonsense, raises RetrievalError with query and k."""
+    """A host whose hook runner raises, or returns another type, raises a RetrievalError with query and k."""
     host = MagicMock()
     host.morpheus.execute_hook.side_effect = TimeoutError("slow")
     with pytest.raises(RetrievalError, match="slow") as caught:
@@ -386,7 +387,7 @@ def test_hook_arguments() -> None:
 
 
 def test_with_items_includes_what_was_retrieved() -> None:
-    """A synthesize hook may give a result of its own: the chunks, and what retrieval said, are in it all the same."""
+    """If a synthesize hook returns its own result, the retrieved chunks and context are added to it."""
     item = RetrievedItem(id="a", text="b", score=1.0)
     ranking = Ranking([item], [PartReport("lexical"), PartReport("dense", status="failed", error="no model")])
     host = host_over(ranking)
@@ -403,7 +404,7 @@ def test_with_items_includes_what_was_retrieved() -> None:
 
 
 def test_items_that_a_hook_adds_in_place_are_items(rag2f: Host) -> None:
-    """What a hook puts into a result in place is read as if it had been assigned."""
+    """Items that a hook adds to a result in place count like assigned ones."""
 
     def add(result: RetrieveResult, *args: Any, rag2f: Any) -> None:
         result.items.insert(0, {"id": "z", "text": "added"})  # type: ignore[arg-type]
@@ -415,7 +416,7 @@ def test_items_that_a_hook_adds_in_place_are_items(rag2f: Host) -> None:
 
 @pytest.mark.parametrize("kind", ["keyword only", "with a default", "any"])
 def test_options_reach_hooks_however_they_name_them(kind: str) -> None:
-    """An extra keyword reaches a hook that takes it as a keyword only, as a parameter with a default, or as any."""
+    """An extra keyword reaches a hook that declares it as keyword-only, with a default, or by **kwargs."""
     host, seen = Host(), []
 
     def only(result, query, k, return_mode, for_synthesize, *, rag2f, tenant=""):
@@ -437,7 +438,7 @@ def test_options_reach_hooks_however_they_name_them(kind: str) -> None:
 
 
 def test_used_source_ids_were_retrieved(rag2f: Host) -> None:
-    """Ids that were not retrieved never reach used_source_ids; they are told in extra."""
+    """Ids that were not retrieved are not in used_source_ids, but in extra."""
 
     def invent(result: SearchResult, *args: Any, rag2f: Any) -> None:
         result.used_source_ids = ["d1", "made up", "d1", "d0"]
@@ -449,7 +450,7 @@ def test_used_source_ids_were_retrieved(rag2f: Host) -> None:
 
 
 def test_async_twins(rag2f: Host) -> None:
-    """Each call has a twin that gives the same result."""
+    """Each call has an async twin with the same result."""
 
     async def both() -> tuple[RetrieveResult, SearchResult, list[str]]:
         manager = rag2f.indiana_jones

@@ -16,7 +16,7 @@ EVIDENCE: list[dict[str, Any]] = [
 
 
 def test_the_documented_example_runs() -> None:
-    """The example of the document: a list of dicts with id, content and a score from 0 to 1."""
+    """The document's example returns a list of dicts with id, content and a score from 0 to 1."""
     query = "climate change policy"
     evidence = EVIDENCE
     local_docs = retrieve_local_docs(query, evidence, k=5)
@@ -30,7 +30,7 @@ def test_the_documented_example_runs() -> None:
 
 
 def test_k_defaults_to_five_and_may_be_given_by_position() -> None:
-    """The signature is that of the document."""
+    """The signature equals that of the document."""
     many = [{"id": i, "content": f"policy number {i}"} for i in range(9)]
     assert len(retrieve_local_docs("policy", many)) == 5
     assert len(retrieve_local_docs("policy", many, 7)) == 7
@@ -38,7 +38,7 @@ def test_k_defaults_to_five_and_may_be_given_by_position() -> None:
 
 
 def test_unseen_queries_and_bad_values() -> None:
-    """Unseen words give []; a k below 1 is a ValueError that names it."""
+    """Unseen words give []; a k below 1 raises a ValueError that names it."""
     assert retrieve_local_docs("zebra", EVIDENCE) == []
     assert retrieve_local_docs("zebra", []) == []
     with pytest.raises(ValueError, match="got 0"):

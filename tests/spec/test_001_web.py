@@ -24,7 +24,7 @@ KEYS = ["id", "content", "url", "source_type", "title", "domain"]
 
 @pytest.fixture(autouse=True)
 def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[TavilyServer]:
-    """The service, and its key in `.env` as the document says."""
+    """Start the service, and write its key to `.env` as the document says."""
     (tmp_path / ".env").write_text("TAVILY_API_KEY=tvly-your_actual_api_key\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)
@@ -37,9 +37,7 @@ def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[TavilyS
 
 
 def test_basic_usage() -> None:
-    """The documented structure: num_docs, api_k, and results of six keys; api_k tells that more were asked
-    for.
-    """
+    """The result has num_docs, api_k, and results with six keys; api_k shows that more were requested."""
     # Basic usage
     web_docs = search_web("climate change policy", k=3)
     assert list(web_docs) == ["num_docs", "api_k", "results"]
@@ -69,7 +67,7 @@ def test_with_query_id() -> None:
 
 
 def test_combining_local_and_web_results() -> None:
-    """Both kinds of document go on together; `merge` does so with ids that do not collide."""
+    """Both kinds of document are combined; `merge` does so with distinct ids."""
     evidence = [{"id": 0, "content": "A policy on climate."}, {"id": 1, "content": "Cats sleep."}]
     query = "climate change policy"
     k_local = 5
@@ -99,7 +97,7 @@ def test_combining_local_and_web_results() -> None:
 
 
 def test_an_entry_goes_on_too() -> None:
-    """`merge` takes the entry that a query id gives, and numbers pages past ids that tables have made 1.0 of 1."""
+    """`merge` takes the entry of a query id, and continues after ids that tables changed from 1 to 1.0."""
     entry = search_web("climate change policy", k=2, query_id="query_0")
     all_docs = merge([{"id": 0.0, "content": "a"}, {"id": 1.0, "content": "b"}], entry)
     assert [document["id"] for document in all_docs] == [0, 1, 2, 3]
@@ -109,21 +107,21 @@ def test_an_entry_goes_on_too() -> None:
 
 
 def test_missing_api_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Missing API key: empty structure with logged error."""
+    """A missing API key gives the empty structure and a logged error."""
     (tmp_path / ".env").unlink()
     assert search_web("climate change policy", k=3) == {"num_docs": 0, "api_k": 3, "results": []}
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
 
 def test_rate_limits(service: TavilyServer) -> None:
-    """Rate limit errors: automatic retry, up to three retries for a request."""
+    """Rate limit errors are retried up to three times."""
     service.next(error(429), error(429), error(429))
     assert search_web("climate change policy", k=3)["num_docs"] == 3
     assert len(service.requests) == 4 + 1  # one request of four attempts, one more for a larger api_k
 
 
 def test_rate_limits_of_every_request(service: TavilyServer) -> None:
-    """A service that refuses every first attempt is asked again each time, however many searches there are."""
+    """A service that refuses every first attempt is retried in each of many searches."""
     service.pages = [page(number) for number in range(12)]
     for _ in range(12):
         service.next(error(429))
@@ -131,14 +129,14 @@ def test_rate_limits_of_every_request(service: TavilyServer) -> None:
 
 
 def test_network_errors(service: TavilyServer, caplog: pytest.LogCaptureFixture) -> None:
-    """Network errors: logged and handled gracefully."""
+    """Network errors are logged and give the empty structure."""
     service.next(None, None, None, None)
     assert search_web("climate change policy", k=3)["results"] == []
     assert "did not answer" in caplog.text
 
 
 def test_insufficient_results(service: TavilyServer) -> None:
-    """Insufficient results: api_k is incremented, up to k + 10."""
+    """With too few results, api_k is increased up to k + 10."""
     service.pages = [page(number % 2, url=f"https://a.org/{min(number, 2)}") for number in range(30)]
     assert search_web("climate change policy", k=3)["num_docs"] == 3
     service.pages = [page(0)] * 3

@@ -34,7 +34,7 @@ from tests.code.conftest import SHOP, write
 
 
 class Hashing:
-    """An embedder whose vectors count hashed words: equal texts, equal vectors; shared words, near vectors."""
+    """An embedder whose vectors count hashed words."""
 
     fingerprint = "hashing/32"
 
@@ -62,7 +62,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeStorag
 
 
 def test_the_signature_is_the_documents() -> None:
-    """Names, order and defaults of `CodeRetriever` and `retrieve` are those of the document."""
+    """Names, order and defaults of `CodeRetriever` and `retrieve` equal those of the document."""
     assert list(inspect.signature(CodeRetriever).parameters) == ["storage", "embedding_provider"]
     parameters = inspect.signature(CodeRetriever.retrieve).parameters
     documented = ["self", "query", "repo_id", "snapshot_id", "limit", "strategy", "filters"]
@@ -72,7 +72,7 @@ def test_the_signature_is_the_documents() -> None:
 
 
 def test_the_seams_are_the_documents(place: tuple[CodeStorage, str, Path]) -> None:
-    """`GraphStorage` and `EmbeddingProvider` are protocols that can be asked of an object; a storage may be wrapped."""
+    """`GraphStorage` and `EmbeddingProvider` are runtime-checkable protocols; a storage may be wrapped."""
     storage, repo_id, _ = place
 
     class Wrapped:
@@ -92,7 +92,7 @@ def test_the_seams_are_the_documents(place: tuple[CodeStorage, str, Path]) -> No
 
 
 def test_the_fields_are_the_documents() -> None:
-    """`RetrievedContext` is a dataclass with the documented attributes, first and in order."""
+    """`RetrievedContext` is a dataclass whose first fields are the documented ones, in order."""
     names = [field.name for field in dataclasses.fields(RetrievedContext)]
     assert names[:8] == [
         "file_path", "content", "start_line", "end_line", "score", "semantic_labels", "parent_context",
@@ -101,7 +101,7 @@ def test_the_fields_are_the_documents() -> None:
 
 
 def test_render_gives_the_documents_block() -> None:
-    """`render()` prints the document's example, to the letter."""
+    """`render()` prints the document's example exactly."""
     hit = RetrievedContext(
         "src/main.py", "def run(): ...", 10, 20, 1.0, [], {"type": "class", "name": "App", "line": 3},
         [{"name": "logger.info", "role": "call"}, {"name": "db.connect", "role": "call"}],
@@ -116,13 +116,13 @@ def test_render_gives_the_documents_block() -> None:
 
 
 def test_render_leaves_out_what_is_not_there() -> None:
-    """Without a container and relations, their lines are missing."""
+    """Without a container or relations, `render()` omits their lines."""
     assert RetrievedContext("a.py", "x = 1", 1, 1, 0.5).render() == "### File: a.py (L1-1)\n[CODE]\nx = 1"
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "vector", "keyword"])
 def test_every_strategy_answers(place: tuple[CodeStorage, str, Path], strategy: str) -> None:
-    """Scores lie in [0, 1], best first; content is exactly the named lines of the file."""
+    """Scores lie in [0, 1], best first; content equals the named lines of the file."""
     storage, repo_id, root = place
     hits = CodeRetriever(storage, Hashing()).retrieve(
         "Charge a card for an order", repo_id, limit=5, strategy=strategy
@@ -136,7 +136,7 @@ def test_every_strategy_answers(place: tuple[CodeStorage, str, Path], strategy: 
 
 
 def test_a_method_comes_with_its_class_and_what_it_uses(place: tuple[CodeStorage, str, Path]) -> None:
-    """`parent_context` and `outgoing_definitions` have the documented shapes, resolved inside the repository."""
+    """`parent_context` and `outgoing_definitions` have the documented form, resolved inside the repository."""
     storage, repo_id, _ = place
     hit = CodeRetriever(storage, None).retrieve("give up on an order", repo_id, None, 10, "keyword")[0]
     assert hit.file_path == "shop/payment.py"
@@ -150,7 +150,7 @@ def test_a_method_comes_with_its_class_and_what_it_uses(place: tuple[CodeStorage
 
 
 def test_filters_choose_files(place: tuple[CodeStorage, str, Path]) -> None:
-    """Paths are whole parts, languages are names or extensions, and tests can be hidden."""
+    """Path filters match whole parts, languages are names or extensions, and tests can be excluded."""
     storage, repo_id, _ = place
     retriever = CodeRetriever(storage, None)
 
@@ -187,15 +187,15 @@ def test_filters_choose_files(place: tuple[CodeStorage, str, Path]) -> None:
 def test_errors_say_what_there_is(
     place: tuple[CodeStorage, str, Path], arguments: dict[str, object], error: type[Exception], words: str
 ) -> None:
-    """An unknown repository, snapshot, strategy or filter is a typed error that lists what there is."""
+    """An unknown repository, snapshot, strategy or filter raises a typed error that lists the known ones."""
     storage, repo_id, _ = place
-    given: dict[str, object] = {"repo_id": repo_id, "strategy": "keyword", **arguments}
+    options: dict[str, object] = {"repo_id": repo_id, "strategy": "keyword", **arguments}
     with pytest.raises(error, match=words.replace("=", ".")):
-        CodeRetriever(storage, None).retrieve("order", **given)  # type: ignore[arg-type]
+        CodeRetriever(storage, None).retrieve("order", **options)  # type: ignore[arg-type]
 
 
 def test_no_snapshot_yet_is_an_error(place: tuple[CodeStorage, str, Path], tmp_path: Path) -> None:
-    """A repository whose only run failed says so; it does not answer with nothing."""
+    """A repository whose only run failed raises an error instead of returning no hits."""
     with open_code(tmp_path, create=True) as storage:
         repository = storage.add_repository("/somewhere", "")
         storage.begin(repository.id, "c0ffee", "", [])
@@ -210,7 +210,7 @@ def test_no_snapshot_yet_is_an_error(place: tuple[CodeStorage, str, Path], tmp_p
 def test_a_run_that_completes_meanwhile_hides_no_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The latest completed snapshot is one of those that were read, whatever is completed a moment later."""
+    """The latest completed snapshot is one of the list that was read, even if another completes meanwhile."""
     with open_code(tmp_path, create=True) as storage:
         repository = storage.add_repository("/somewhere", "")
 
@@ -222,9 +222,9 @@ def test_a_run_that_completes_meanwhile_hides_no_snapshot(
         read = storage.snapshots
 
         def reading(repository: str) -> list[SnapshotInfo]:
-            found = read(repository)
+            snapshots = read(repository)
             complete("meanwhile")
-            return found
+            return snapshots
 
         monkeypatch.setattr(storage, "snapshots", reading)
         assert storage.snapshot(repository).id == "before"
@@ -232,7 +232,7 @@ def test_a_run_that_completes_meanwhile_hides_no_snapshot(
 
 
 def test_a_failing_leg_is_reported(place: tuple[CodeStorage, str, Path]) -> None:
-    """Hybrid answers with the leg that works and names the other; alone, its failure is raised."""
+    """A hybrid search answers with the working leg and names the other; alone, the failure is raised."""
     storage, repo_id, _ = place
     retriever = CodeRetriever(storage, Broken())
     assert retriever.retrieve("charge an order", repo_id)
@@ -244,7 +244,7 @@ def test_a_failing_leg_is_reported(place: tuple[CodeStorage, str, Path]) -> None
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_a_vector_that_is_none_is_a_failing_leg(place: tuple[CodeStorage, str, Path], number: float) -> None:
-    """A query's vector that is not finite would give every piece of code the best score: its leg fails instead."""
+    """A query vector that is not finite makes its leg fail."""
 
     class Odd(Hashing):
         def embed_query(self, text: str) -> Sequence[float]:
@@ -262,7 +262,7 @@ def test_a_vector_that_is_none_is_a_failing_leg(place: tuple[CodeStorage, str, P
 
 
 def test_the_path_names_the_repository_too(place: tuple[CodeStorage, str, Path]) -> None:
-    """`repo_id` may be the repository's folder; both give the same hits."""
+    """`repo_id` may be the repository's folder, with the same hits."""
     storage, repo_id, root = place
     retriever = CodeRetriever(storage, None)
     by_id = retriever.retrieve("ledger", repo_id, strategy="keyword")
@@ -272,7 +272,7 @@ def test_the_path_names_the_repository_too(place: tuple[CodeStorage, str, Path])
 
 
 def test_a_blank_query_finds_nothing(place: tuple[CodeStorage, str, Path]) -> None:
-    """No words, no hits; a limit of 0 gives none either, and a huge one gives what there is."""
+    """A blank query and a limit of 0 give no hits, and a huge limit gives all."""
     storage, repo_id, _ = place
     retriever = CodeRetriever(storage, None)
     assert retriever.retrieve("  ", repo_id, strategy="keyword") == []

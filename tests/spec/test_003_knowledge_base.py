@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 @pytest.fixture(autouse=True)
 def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalKnowledgeBase]:
-    """An index in the place of AWS: two photographs and a page, in what stands for a bucket."""
+    """Use an index in place of AWS: two photographs and a page, in a folder that stands for a bucket."""
     bucket = tmp_path / "bucket"
     bucket.mkdir()
     (bucket / "doc1.txt").write_text("Pictures of Judy with her family")
@@ -56,7 +56,7 @@ def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalK
 
 
 def test_signatures() -> None:
-    """Names, order and defaults are those of the document."""
+    """Names, order and defaults equal those of the document."""
 
     def documented(call, count):
         parameters = list(inspect.signature(call).parameters.values())[:count]
@@ -93,7 +93,7 @@ def test_signatures() -> None:
 
 
 def test_initialize() -> None:
-    """The three ways of the document to make a retriever."""
+    """The document's three ways to create a retriever work."""
     # Default config
     retriever = MultiSliceRetriever()
 
@@ -111,7 +111,7 @@ def test_initialize() -> None:
 
 
 def test_retrieve_documents(capsys: pytest.CaptureFixture[str]) -> None:
-    """A simple query, one with a filter, and the loop over its results."""
+    """A simple query, one with a filter, and the loop over results work."""
     retriever = MultiSliceRetriever()
 
     # Simple query (no filter)
@@ -141,7 +141,7 @@ def test_retrieve_documents(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_result_format() -> None:
-    """Results have the documented shape, the data source among their metadata."""
+    """Results have the documented form, with the data source in their metadata."""
     [result] = MultiSliceRetriever(enabled=False).retrieve(
         "Judy", "KB123", "DS456", metadata_filter={"topic": {"$eq": "genealogy"}}
     )
@@ -154,9 +154,7 @@ def test_result_format() -> None:
 
 
 def test_filtered_score_boost() -> None:
-    """Unfiltered .80 and filtered .75: the filtered result, raised to .94, ranks first despite its lower
-    score.
-    """
+    """A filtered result with 0.75 is boosted to 0.94 and ranks before an unfiltered one with 0.80."""
 
     class Client:
         def retrieve(self, **request):
@@ -177,7 +175,7 @@ def test_filtered_score_boost() -> None:
 
 
 def test_deduplicate_results() -> None:
-    """The highest score for each unique S3 URI is kept."""
+    """The result with the highest score stays for each S3 URI."""
 
     def result(uri, score):
         return {
@@ -198,14 +196,14 @@ def test_deduplicate_results() -> None:
 
 
 def test_results_without_a_uri_are_all_kept() -> None:
-    """Nothing says that two results without a URI are one, not even that they are one object; two of a URI are."""
+    """Results without a URI are all kept; of two with the same URI one stays."""
     unnamed = {"score": 0.5, "content": "", "location": {}, "metadata": {}}
     named = {**unnamed, "location": {"type": "S3", "s3Location": {"uri": "s3://bucket/a"}}}
     assert deduplicate_results([unnamed, named, unnamed, named]) == [unnamed, named, unnamed]
 
 
 def test_start_full_ingestion(capsys: pytest.CaptureFixture[str]) -> None:
-    """A full sync gives the id of its job and its status."""
+    """A full sync returns the id of its job and its status."""
     # Trigger full KB sync
     response = start_ingestion_with_retry(kb_id="KB123", ds_id="DS456", max_retries=5, base_delay=5.0)
 
@@ -217,7 +215,7 @@ def test_start_full_ingestion(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_ingest_specific_documents(capsys: pytest.CaptureFixture[str]) -> None:
-    """Documents in the document's own form are ingested; the answer names the request."""
+    """Documents in the service's own form are ingested; the response has the request id."""
     documents = [
         {"dataSourceId": "DS456", "s3": {"uri": "s3://bucket/doc1.txt"}},
         {"dataSourceId": "DS456", "s3": {"uri": "s3://bucket/doc2.txt"}},
@@ -231,7 +229,7 @@ def test_ingest_specific_documents(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_check_document_status(capsys: pytest.CaptureFixture[str]) -> None:
-    """One document's status."""
+    """The status of one document is returned."""
     status = check_document_status(kb_id="KB123", ds_id="DS456", s3_uri="s3://bucket/document.txt")
 
     print(f"Status: {status}")  # INDEXED, PARTIALLY_INDEXED, FAILED, etc.
@@ -239,7 +237,7 @@ def test_check_document_status(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_batch_check_document_statuses() -> None:
-    """A status for every URI asked for."""
+    """The result has a status for every requested URI."""
     s3_uris = ["s3://bucket/doc1.txt", "s3://bucket/doc2.txt", "s3://bucket/doc3.txt"]
 
     statuses = batch_check_document_statuses(kb_id="KB123", ds_id="DS456", s3_uris=s3_uris, batch_size=25)
@@ -250,7 +248,7 @@ def test_batch_check_document_statuses() -> None:
 
 
 def test_retrieval_errors(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """All slices failed: the error is raised, as the document's `except` expects."""
+    """If all slices fail, the error that the document catches is raised."""
     set_default_client(None)
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -268,7 +266,7 @@ def test_retrieval_errors(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCap
 
 
 def test_ingestion_conflicts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Retries exhausted, still a conflicting job: the service's own error, as the document catches it."""
+    """If a job still conflicts after all retries, the service's own error is raised, as the document catches it."""
     import botocore.exceptions
 
     begun, go_on = Event(), Event()

@@ -25,7 +25,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
 
 
 def test_document() -> None:
-    """A document keeps its text and metadata; its repr shows 50 characters."""
+    """A document has its text and metadata; its repr shows 50 characters."""
     doc = Document(
         page_content="Python is a programming language.", metadata={"source": "intro.pdf", "page": 1}
     )
@@ -39,7 +39,7 @@ def test_document() -> None:
 
 
 def test_ollama_complete(server: OllamaServer) -> None:
-    """complete sends model, prompt and stream False to /api/generate and returns the response."""
+    """`complete` sends model, prompt and stream False to /api/generate and returns the response."""
     ollama = Ollama(model="llama3.1", base_url=server.url)
     response = ollama.complete("What is Python?")
     assert response == "<What is Python?>"
@@ -50,7 +50,7 @@ def test_ollama_complete(server: OllamaServer) -> None:
 
 
 def test_generate_answer(server: OllamaServer) -> None:
-    """The prompt of an answer is the document's, to the letter."""
+    """The prompt of an answer equals the document's exactly."""
     generator = LLMGenerator(model="llama3.1")
     docs = [
         Document(page_content="Python was created in 1991.", metadata={"source": "wiki"}),
@@ -72,7 +72,7 @@ def test_generate_answer(server: OllamaServer) -> None:
 
 
 def test_summarize_docs(server: OllamaServer) -> None:
-    """The prompt of a summary is the document's, to the letter, without metadata."""
+    """The prompt of a summary equals the document's exactly, without metadata."""
     generator = LLMGenerator()
     docs = [
         Document(page_content="Python is versatile.", metadata={}),
@@ -91,7 +91,7 @@ def test_summarize_docs(server: OllamaServer) -> None:
 
 
 def test_evaluate_relevance(server: OllamaServer) -> None:
-    """The prompt of a judgement is the document's, to the letter."""
+    """The prompt of a judgement equals the document's exactly."""
     generator = LLMGenerator()
     evaluation = generator.evaluate_relevance(
         question="What is Python?", answer="Python is a high-level programming language."
@@ -106,7 +106,7 @@ def test_evaluate_relevance(server: OllamaServer) -> None:
 
 
 def test_embedder(server: OllamaServer) -> None:
-    """A query is one request to /api/embeddings whose vector comes back; documents get one vector each."""
+    """A query is one request to /api/embeddings and returns its vector; documents get one vector each."""
     embedder = OllamaEmbedder(model="nomic-embed-text")
     query_vector = embedder.embed_query("What is machine learning?")
     (request,) = server.requests
@@ -119,7 +119,7 @@ def test_embedder(server: OllamaServer) -> None:
 
 
 def test_signatures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names, order and defaults of the parameters are those of the document."""
+    """Names, order and defaults of the parameters equal those of the document."""
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
     ollama = inspect.signature(Ollama).parameters
     assert list(ollama)[:2] == ["model", "base_url"]
@@ -145,7 +145,7 @@ def test_signatures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_any_generator() -> None:
-    """LLMGenerator takes any generator in place of Ollama's."""
+    """LLMGenerator accepts any generator in place of Ollama's."""
 
     class Loud:
         def complete(self, prompt: str) -> str:
@@ -160,19 +160,19 @@ def test_any_generator() -> None:
 def test_requests_go_through_urlopen() -> None:
     """The standard library's urlopen sends every request, as the document says."""
     answers: list[dict[str, Any]] = [{"response": "hello"}, {"embedding": [0.5, 1]}]
-    for made, expected in ((Ollama("m").complete, "hello"), (OllamaEmbedder("m").embed_query, [0.5, 1])):
+    for request, expected in ((Ollama("m").complete, "hello"), (OllamaEmbedder("m").embed_query, [0.5, 1])):
         with patch("urllib.request.urlopen") as urlopen:
             response = MagicMock(status=200)
             response.read.return_value = json.dumps(answers.pop(0)).encode()
             response.__enter__.return_value = response
             urlopen.return_value = response
-            assert made("x") == expected
+            assert request("x") == expected
             assert urlopen.call_args.args[0].get_method() == "POST"
 
 
 @pytest.mark.parametrize("status", [200, 500])
 def test_the_response_is_what_the_context_gives(status: int) -> None:
-    """An urlopen that a test or a program has put in place may give its response on entering only."""
+    """A replaced urlopen may return its response only as a context manager."""
     response = MagicMock(status=status)
     response.read.return_value = b'{"response": "hello"}'
     with patch("urllib.request.urlopen") as urlopen:
@@ -186,14 +186,14 @@ def test_the_response_is_what_the_context_gives(status: int) -> None:
 
 
 def test_an_error_without_headers() -> None:
-    """An HTTPError that was made without headers and body is told like any other."""
-    made = HTTPError("http://localhost:11434", 404, "Not Found", None, None)  # type: ignore[arg-type]
-    with patch("urllib.request.urlopen", side_effect=made), pytest.raises(GenerationError, match="404"):
+    """An HTTPError without headers and body is reported like any other."""
+    error = HTTPError("http://localhost:11434", 404, "Not Found", None, None)  # type: ignore[arg-type]
+    with patch("urllib.request.urlopen", side_effect=error), pytest.raises(GenerationError, match="404"):
         Ollama("m").complete("x")
 
 
 def test_documents_are_embedded_by_get_embedding() -> None:
-    """embed_documents calls _get_embedding for each text, also that of a subclass that needs no server."""
+    """embed_documents calls _get_embedding for each text, also of a subclass without a server."""
 
     class Lengths(OllamaEmbedder):
         asked: list[str] = []  # noqa: RUF012 - of one test
@@ -208,7 +208,7 @@ def test_documents_are_embedded_by_get_embedding() -> None:
 
 
 def test_errors(server: OllamaServer) -> None:
-    """A status other than 200 and a server that is not there raise with a description."""
+    """A status other than 200 and an unreachable server raise an error with a description."""
     server.fail("crash")
     with pytest.raises(GenerationError, match="500"):
         Ollama("llama3.1").complete("x")

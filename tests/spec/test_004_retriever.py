@@ -49,7 +49,7 @@ def vs(embedder: OllamaEmbedder) -> Any:
 
 
 def test_retrieve(vs: Any, embedder: OllamaEmbedder) -> None:
-    """The document's example: the three closest documents, as our own class."""
+    """The document's example returns the three closest documents as `Document` objects."""
     retriever = Retriever(vector_store=vs, embedder=embedder)
     results = retriever.retrieve("What is Python?", k=3)
     assert [type(result) for result in results] == [Document] * 3
@@ -68,14 +68,14 @@ def test_retrieve_with_scores(vs: Any, embedder: OllamaEmbedder, capsys: pytest.
 
 
 def test_retrieve_by_source(vs: Any, embedder: OllamaEmbedder) -> None:
-    """The document's example: only documents of the source."""
+    """The document's example returns only documents of the source."""
     retriever = Retriever(vector_store=vs, embedder=embedder)
     results = retriever.retrieve_by_source(query="machine learning", source="/path/to/3.md", k=5)
     assert [result.page_content for result in results] == [TEXTS[3]]
 
 
 def test_by_source_of_our_loaders(tmp_path: Path, embedder: OllamaEmbedder) -> None:
-    """What our own loaders wrote as source is matched, by its path."""
+    """A source that Sleuth's loaders wrote is matched by its path."""
     (tmp_path / "ml_guide.txt").write_text("Machine learning fits functions to data.")
     (tmp_path / "other.txt").write_text("Machine learning is also this.")
     with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
@@ -88,12 +88,12 @@ def test_by_source_of_our_loaders(tmp_path: Path, embedder: OllamaEmbedder) -> N
 
 
 def test_steps() -> None:
-    """The store behind `vs.store` is asked by vector, and by text for scores, exactly as described."""
-    found = MagicMock(page_content="text", metadata={"source": "a"})
+    """`vs.store` is searched by vector, and by text for scores, as described."""
+    document = MagicMock(page_content="text", metadata={"source": "a"})
     vs, embedder = MagicMock(), MagicMock()
     embedder.embed_query.return_value = [0.1, 0.2]
-    vs.store.similarity_search_by_vector.return_value = [found]
-    vs.store.similarity_search_with_score.return_value = [(found, 0.25)]
+    vs.store.similarity_search_by_vector.return_value = [document]
+    vs.store.similarity_search_with_score.return_value = [(document, 0.25)]
     retriever = Retriever(vs, embedder)
     assert retriever.vs is vs
     assert retriever.embedder is embedder
@@ -106,7 +106,7 @@ def test_steps() -> None:
 
 
 def test_signatures() -> None:
-    """Names, order and defaults of the parameters are those of the document."""
+    """Names, order and defaults of the parameters equal those of the document."""
 
     def defaults(function: Any) -> dict[str, Any]:
         return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
@@ -119,14 +119,14 @@ def test_signatures() -> None:
 
 
 def test_a_filter_that_is_none_is_refused() -> None:
-    """A key that is no text is a filter that cannot be read, not a crash."""
+    """A filter with a key that is not a text raises an error."""
     with pytest.raises(FilterError, match="got 1"):
         Retriever(MagicMock(), MagicMock()).retrieve("q", filter={1: "x"})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("vector", [None, "text", [[0.1, 0.2]], [0.1, float("nan")], [float("inf")]])
 def test_what_is_no_vector_is_refused(vector: Any) -> None:
-    """What an embedder of somebody else gives is checked before the store is asked."""
+    """An invalid vector of a foreign embedder raises an error before the store is searched."""
     vs, embedder = MagicMock(), MagicMock()
     embedder.embed_query.return_value = vector
     with pytest.raises(EmbeddingError, match="embedder must give"):
@@ -135,7 +135,7 @@ def test_what_is_no_vector_is_refused(vector: Any) -> None:
 
 
 def test_all_together(vs: Any, embedder: OllamaEmbedder, server: OllamaServer) -> None:
-    """Retrieved documents are what the generator answers from."""
+    """The generator answers from the retrieved documents."""
     docs = Retriever(vs, embedder).retrieve("When was Python created?", k=2)
     answer = LLMGenerator(model="llama3.1").generate_answer("When was Python created?", docs)
     assert answer == "Python was created in 1991."

@@ -12,7 +12,7 @@ from tests.store.words import SumsLeg
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty store with one leg; leaves no thread behind."""
+    """Return an empty store with one leg, and check that no thread is left."""
     before = threading.active_count()
     with Store.open(tmp_path / "index", create=True, settings={"analyzer": "plain"}) as opened:
         assert opened.attach([SumsLeg()]) == []

@@ -1,4 +1,4 @@
-"""Sets of rows keep their rows when they move from one leg's segments to another's."""
+"""Sets of rows are converted from one leg's segments to another's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sleuth.store import SegmentView, align, pack, unpack
 
 
 def views(keys: list[int], cuts: list[int]) -> list[SegmentView]:
-    """Segments of these keys, cut at these keys."""
+    """Return segments of these keys, divided at these keys."""
     parts = np.split(np.array(keys, np.int64), np.searchsorted(keys, sorted(cuts)))
     return [SegmentView(str(i), part, None, None, {}, {}) for i, part in enumerate(parts)]
 
@@ -23,18 +23,18 @@ cuts = st.lists(st.integers(1, 200), max_size=4)
 def test_align_keeps_the_set(
     mine: list[int], yours: list[int], here: list[int], there: list[int], chosen: set[int]
 ) -> None:
-    """The aligned set is the chosen rows that both legs hold, however each is cut."""
+    """The aligned set contains the selected rows that both legs have, for any division into segments."""
     source, target = views(mine, here), views(yours, there)
     bitmaps = [pack(np.isin(view.keys, list(chosen))) for view in source]
     aligned = align(bitmaps, source, target)
-    found = [
+    members = [
         int(k) for view, bits in zip(target, aligned, strict=True) for k in view.keys[unpack(bits, len(view))]
     ]
-    assert found == sorted(chosen & set(mine) & set(yours))
+    assert members == sorted(chosen & set(mine) & set(yours))
 
 
 def test_equal_segments_cost_nothing() -> None:
-    """Where both legs have the same segments, the bitmaps are passed on as they are."""
+    """If both legs have the same segments, the bitmaps are passed on unchanged."""
     source = views(list(range(1, 130)), [60])
     bitmaps = [pack(np.ones(len(view), np.bool_)) for view in source]
     assert all(a is b for a, b in zip(align(bitmaps, source, source), bitmaps, strict=True))

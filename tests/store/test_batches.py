@@ -1,4 +1,4 @@
-"""A writer that sends its rows on their way in many small batches does what one that waits for each would do."""
+"""A writer that sends many small batches to another thread gives the same result as a sequential one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ steps = st.lists(
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every few characters are a batch, and every batch goes to the other thread; books are learned from little."""
+    """Make every few characters a batch for the other thread, and learn codebooks from little text."""
     monkeypatch.setattr(pending, "BATCH_BYTES", 4)
     monkeypatch.setattr(building, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(codebook, "LEARNING_BYTES", 3)
@@ -44,9 +44,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_whatever_is_done(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, object, object]]
 ) -> None:
-    """Puts, replacements, deletions, notes, commits and rollbacks, in any order, leave what a dict would hold."""
+    """Any sequence of puts, replacements, deletions, notes, commits and rollbacks gives the contents of a dict."""
     model: dict[str, list[str]] = {}
-    kept: dict[str, list[str]] = {}
+    documents: dict[str, list[str]] = {}
     sizes: dict[str, int] = {}
     with Store.open(tmp_path_factory.mktemp("index"), create=True) as store:
         store.attach([SumsLeg()])
@@ -79,14 +79,16 @@ def test_whatever_is_done(
                     assert not put(writer, what, *model[what], size=more)
                     sizes[what] = more
                 elif kind == "known":
-                    found = writer.known(NAMES)
-                    assert {name: found[name].size for name in found} == {name: sizes[name] for name in model}
+                    states = writer.known(NAMES)
+                    assert {name: states[name].size for name in states} == {
+                        name: sizes[name] for name in model
+                    }
                 elif kind == "commit":
                     writer.commit()
-                    kept = dict(model)
+                    documents = dict(model)
                 elif kind == "rollback":
                     writer.rollback()
-                    model, sizes = dict(kept), {n: k.size for n, k in writer.known(NAMES).items()}
+                    model, sizes = dict(documents), {n: k.size for n, k in writer.known(NAMES).items()}
                     assert sizes.keys() == model.keys()
         store.wait()
         expected = {f"{name}#{i}": text for name, texts in model.items() for i, text in enumerate(texts)}
@@ -95,7 +97,7 @@ def test_whatever_is_done(
 
 
 def test_an_interruption_while_waiting_loses_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C in the middle of a wait for the other thread leaves all that was put to the commit that follows."""
+    """After Ctrl-C during a wait for the other thread, the next commit has everything that was put."""
     entered = threading.Event()
     build = SumsLeg.build
 
@@ -133,7 +135,7 @@ def test_an_interruption_while_waiting_loses_nothing(store: Store, monkeypatch: 
 
 
 def test_a_leg_that_fails_in_the_other_thread(store: Store) -> None:
-    """Its error comes up at the next batch or commit, and nothing of the transaction is left, files included."""
+    """An error of a leg is raised at the next batch or commit, and nothing of the transaction is left."""
 
     class Failing(SumsLeg):
         def build(self, rows):  # type: ignore[no-untyped-def]
@@ -153,7 +155,7 @@ def test_a_leg_that_fails_in_the_other_thread(store: Store) -> None:
 
 
 def test_the_block_may_be_left_in_flight(store: Store) -> None:
-    """An exception of the caller discards what was on its way; no thread and no file stays."""
+    """An exception of the caller discards pending batches; no thread and no file is left."""
     before = threading.active_count()
     with pytest.raises(ZeroDivisionError), store.writer() as writer:
         for i in range(20):
@@ -185,7 +187,7 @@ def test_passages_are_documents(
     titles: bool,
     metadata: bool,
 ) -> None:
-    """Documents put column by column are, in record and legs, what they are put one by one."""
+    """Documents put as columns give the same record and legs as documents put one by one."""
     names = [f"é{i % 5}-{i}" for i in range(len(rows))]
     hashes = [text_hash(repr(row)) for row in rows]
     stored = []

@@ -1,4 +1,4 @@
-"""A check tells damage from what a writer does meanwhile."""
+"""A check distinguishes damage from the work of a concurrent writer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = 20_000
 
 
 def add(store: Store, name: str, rows: int = ROWS) -> None:
-    """A commit of its own, and thus a segment."""
+    """Add a document in its own commit, and thus a segment."""
     ids = [f"{name}{i:06}" for i in range(rows)]
     with store.writer() as writer:
         writer.put_passages(ids, ids, ["00"] * rows)
@@ -24,7 +24,7 @@ def add(store: Store, name: str, rows: int = ROWS) -> None:
 
 
 def test_a_merge_during_a_check_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that a merge takes away between the look at the manifest and the look at them are not missed."""
+    """Files that a merge deletes during a check are not reported."""
     add(store, "a", 8 * ROWS)  # too large to be merged with the next one by itself
     add(store, "b")
     assert len(list((store.path / "segments").iterdir())) == 2
@@ -43,7 +43,7 @@ def test_a_merge_during_a_check_is_no_damage(store: Store, monkeypatch: pytest.M
 
 
 def test_a_commit_during_a_check_leaves_no_orphan(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A segment that was committed after the check had seen its version is named by the next one."""
+    """A segment that is committed during a check is not an orphan."""
     add(store, "a")
     really = segment_files.orphans
 
@@ -57,7 +57,7 @@ def test_a_commit_during_a_check_leaves_no_orphan(store: Store, monkeypatch: pyt
 
 
 def test_a_file_that_is_gone_is_missed(store: Store) -> None:
-    """One that the newest version names is lost, and a file of no version is told."""
+    """A missing file of the newest version is an error, and a file of no version is reported."""
     add(store, "a")
     (file,) = (store.path / "segments").iterdir()
     file.rename(file.with_name("other.seg"))

@@ -1,4 +1,4 @@
-"""Texts come back from a codebook as they were, whatever they hold, and damage is an error, not another text."""
+"""A codebook returns texts unchanged, and reports damage as an error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = ["".join(RNG.choices("etaoinshrdlu", k=RNG.randint(2, 9))) for _ in rang
 
 
 def prose(n: int, seed: int = 1, words: list[str] = WORDS) -> list[str]:
-    """Texts of 60 words each."""
+    """Return texts of 60 words each."""
     rng = random.Random(seed)
     return [" ".join(rng.choices(words, k=60)) for _ in range(n)]
 
@@ -33,7 +33,7 @@ BOOK = Codebook(codebook.train("\n".join(prose(300)).encode()))
 
 @given(st.lists(st.text(st.characters(codec="utf-8"))), st.integers(0, 255))
 def test_any_text_comes_back(texts: list[str], mark: int) -> None:
-    """Encoding and decoding any text gives the text; what would not get shorter stays a string."""
+    """Encoding and decoding returns any text; a text that would not become shorter stays a string."""
     for text, coded in zip(texts, BOOK.encode(texts, mark), strict=True):
         if isinstance(coded, bytes):
             assert coded[0] == mark
@@ -44,7 +44,7 @@ def test_any_text_comes_back(texts: list[str], mark: int) -> None:
 
 
 def test_prose_shrinks() -> None:
-    """Texts like those that it was learned from take less than half of their bytes; long ones too."""
+    """Texts like the learned ones take less than half of their bytes, long ones too."""
     for texts in (prose(100, seed=2), [" ".join(prose(500, seed=2))]):
         coded = BOOK.encode(texts, 1)
         assert sum(map(len, coded)) < 0.5 * sum(map(len, texts))
@@ -53,7 +53,7 @@ def test_prose_shrinks() -> None:
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_decoded_or_refused(coded: bytes) -> None:
-    """Bytes that no text has are a ValueError."""
+    """Bytes that encode no text raise a ValueError."""
     try:
         text = BOOK.decode(coded)
     except ValueError:
@@ -62,7 +62,7 @@ def test_any_bytes_are_decoded_or_refused(coded: bytes) -> None:
 
 
 def test_symbols_are_checked() -> None:
-    """A codebook needs every single byte, and refuses symbols that are too long, too many or there twice."""
+    """A codebook needs every single byte, and refuses symbols that are too long, too many or repeated."""
     single = [bytes([value]) for value in range(256)]
     longest = b"x" * LONGEST_SYMBOL
     assert Codebook([*single, longest]).encode(["x" * 30], 7) == [b"\x07" + b"\xf0\x10" * 2]
@@ -80,7 +80,7 @@ def test_symbols_are_checked() -> None:
 
 
 def test_large_batches_are_coded_and_each_kind_gets_its_book(store: Store) -> None:
-    """The record is smaller than the texts; another kind of text gets a book of its own, the same kind does not."""
+    """The record is smaller than the texts; another kind of text gets its own codebook, the same kind does not."""
     other = ["".join(RNG.choices("αβγδεζηθικ", k=6)) for _ in range(500)]
     batches = {"a": prose(400, 5), "b": prose(400, 6), "c": prose(400, 7, other), "d": prose(3, 8)}
     for name, texts in batches.items():
@@ -96,14 +96,14 @@ def test_large_batches_are_coded_and_each_kind_gets_its_book(store: Store) -> No
         ("a", "blob", "01"): 400, ("b", "blob", "01"): 400, ("c", "blob", "02"): 400,
     }  # fmt: skip
     with store._connection() as connection:
-        kept = connection.execute("SELECT sum(length(CAST(text AS BLOB))) FROM chunks").fetchone()[0]
-    assert kept < 0.6 * sum(len(text.encode()) for texts in batches.values() for text in texts)
+        stored_bytes = connection.execute("SELECT sum(length(CAST(text AS BLOB))) FROM chunks").fetchone()[0]
+    assert stored_bytes < 0.6 * sum(len(text.encode()) for texts in batches.values() for text in texts)
     assert sorted(read(store).values()) == sorted(text for texts in batches.values() for text in texts)
     assert faults(store) == []
 
 
 def test_a_book_of_an_abandoned_transaction_is_forgotten(store: Store) -> None:
-    """A book that was learned and not committed does not decode texts of the next one with its number."""
+    """A codebook that was not committed does not decode texts of the next one with its number."""
     for texts, commit in ((prose(400, 1, WORDS[:100]), False), (prose(400, 2, WORDS[100:]), True)):
         ids = [f"d{i}" for i in range(len(texts))]
         try:
@@ -119,7 +119,7 @@ def test_a_book_of_an_abandoned_transaction_is_forgotten(store: Store) -> None:
 
 
 def filled(store: Store) -> list[str]:
-    """The store closed, with texts that are written with a codebook."""
+    """Return a closed store with texts that are encoded with a codebook."""
     texts = prose(400)
     with store.writer() as writer:
         writer.put_passages([f"d{i}" for i in range(len(texts))], texts, [text_hash(text) for text in texts])
@@ -132,7 +132,7 @@ COPY = "UPDATE meta SET value = substr(value, 1, 4000) WHERE name = 'codebook 1'
 
 @pytest.mark.parametrize("damage", [OWN, COPY])
 def test_a_book_is_kept_twice(store: Store, damage: str) -> None:
-    """A damaged copy of a codebook costs no text; it is found, and written anew by `repair`."""
+    """A damaged copy of a codebook loses no text; it is found, and `repair` writes it again."""
     texts = filled(store)
     with store._connection(write=True) as connection:
         assert connection.execute(damage).rowcount == 1
@@ -147,7 +147,7 @@ def test_a_book_is_kept_twice(store: Store, damage: str) -> None:
 
 
 def test_a_zeroed_page_of_a_book_costs_no_text(store: Store) -> None:
-    """Texts are read though SQLite can no longer read the codebook where it lies first."""
+    """Texts are read even if SQLite cannot read the first copy of the codebook."""
     texts = filled(store)
     with store._connection(write=True) as connection:
         (content,) = connection.execute("SELECT symbols FROM codebooks").fetchone()
@@ -165,7 +165,7 @@ def test_a_zeroed_page_of_a_book_costs_no_text(store: Store) -> None:
 
 
 def test_a_lost_book_is_found(store: Store) -> None:
-    """Without any sound copy of its book, a text is an error."""
+    """Without a valid copy of its codebook, reading a text raises an error."""
     filled(store)
     with store._connection(write=True) as connection:
         connection.execute(OWN)
@@ -179,7 +179,7 @@ def test_a_lost_book_is_found(store: Store) -> None:
 
 
 def test_decode_all_stays_within_its_bytes() -> None:
-    """Sizes that do not fit what is there, and numbers of unknown books, are refused."""
+    """Sizes beyond the bytes, and numbers of unknown codebooks, are refused."""
     texts = [prose(1)[0], "é"]
     coded = BOOK.encode(texts, 1)
     written = [item if isinstance(item, bytes) else item.encode() for item in coded]

@@ -1,4 +1,4 @@
-"""Columns answer every filter as `matches` does, over many segments, merges and deletions."""
+"""Columns evaluate every filter as `matches` does, over segments, merges and deletions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 def view(data: SegmentData, n: int, *, name: str = "s", live: Bitmap | None = None) -> SegmentView:
-    """A segment as the store would show it: read-only arrays."""
+    """Return a segment as the store presents it, with read-only arrays."""
     for array in data.arrays.values():
         array.setflags(write=False)
     return SegmentView(name, np.arange(n, dtype=np.int64), None, live, data.arrays, data.meta)
@@ -47,7 +47,7 @@ def expected(rows: list[Row], tree: Filter) -> list[bool]:
 
 
 def test_it_is_a_leg() -> None:
-    """ColumnsLeg has what the store asks of a leg."""
+    """ColumnsLeg implements the protocol of legs."""
     leg: Leg = ColumnsLeg()
     assert leg.name == "columns"
     assert leg.fingerprint == ColumnsLeg().fingerprint
@@ -56,7 +56,7 @@ def test_it_is_a_leg() -> None:
 @settings(max_examples=250)
 @given(st.lists(metadata(), max_size=70), st.lists(filters(), min_size=1, max_size=5))
 def test_columns_agree_with_the_truth_table(rows: list[Row], trees: list[Filter]) -> None:
-    """For any rows and filters, the bitmap holds exactly the rows that match."""
+    """For any rows and filters, the bitmap contains exactly the matching rows."""
     segment = built(rows)
     for tree in trees:
         assert found(segment, tree) == expected(rows, tree)
@@ -64,7 +64,7 @@ def test_columns_agree_with_the_truth_table(rows: list[Row], trees: list[Filter]
 
 @st.composite
 def segmented(draw: st.DrawFn) -> list[tuple[list[Row], list[bool] | None]]:
-    """Several segments, with deletions in some."""
+    """Generate several segments, some with deletions."""
     parts = []
     for rows in draw(st.lists(st.lists(metadata(), max_size=12), min_size=1, max_size=4)):
         live = draw(st.one_of(st.none(), st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))))
@@ -82,7 +82,7 @@ def kept(part: tuple[list[Row], list[bool] | None]) -> list[Row]:
 def test_merging_drops_dead_rows_and_nothing_else(
     parts: list[tuple[list[Row], list[bool] | None]], trees: list[Filter]
 ) -> None:
-    """A merged segment is, byte for byte, the one that is built from the live rows."""
+    """A merged segment equals, byte for byte, one that is built from the live rows."""
     segments = [built(rows, live=live) for rows, live in parts]
     rows = [row for part in parts for row in kept(part)]
     merged = view(ColumnsLeg().merge(segments), len(rows))
@@ -96,7 +96,7 @@ def test_merging_drops_dead_rows_and_nothing_else(
 @settings(max_examples=100)
 @given(st.lists(st.lists(metadata(), max_size=12), min_size=1, max_size=4), filters())
 def test_segments_are_searched_each(parts: list[list[Row]], tree: Filter) -> None:
-    """A search over several segments gives a bitmap for each, and again from the cache."""
+    """A search over several segments returns a bitmap for each, and again from the cache."""
     segments = [built(rows, name=f"s{at}") for at, rows in enumerate(parts)]
     searcher = ColumnsSearcher(segments)
     for _ in range(2):
@@ -106,7 +106,7 @@ def test_segments_are_searched_each(parts: list[list[Row]], tree: Filter) -> Non
 
 
 def random_rows(seed: int, n: int) -> list[Row]:
-    """Rows like those of real documents: keys shared by runs of rows, few values, and a value of every row's own."""
+    """Return rows like those of real documents: keys shared by runs of rows, few values, and unique values."""
     rng = random.Random(seed)
     rows = []
     for at in range(n):
@@ -129,7 +129,7 @@ def random_rows(seed: int, n: int) -> list[Row]:
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 5000])
 def test_large_segments_agree_with_the_truth_table(n: int) -> None:
-    """Runs, tables of codes and several words of bitmap give the same rows, before and after a merge."""
+    """Runs, code tables and long bitmaps give the same rows, before and after a merge."""
     rows = random_rows(n, n)
     tests = [
         "source:docs/3/",
@@ -156,13 +156,13 @@ def test_large_segments_agree_with_the_truth_table(n: int) -> None:
 
 
 def test_keys_are_listed() -> None:
-    """The searcher knows the keys of all segments."""
+    """The searcher lists the keys of all segments."""
     searcher = ColumnsSearcher([built([{"b": 1}]), built([{"a": {"c": 1}}, {}])])
     assert searcher.keys() == ["a", "a.c", "b"]
 
 
 def test_rows_without_metadata() -> None:
-    """Rows given without metadata have no keys, and none of them matches a comparison."""
+    """Rows without metadata have no keys, and no comparison matches them."""
     data = ColumnsLeg().build(Rows(np.arange(3, dtype=np.int64), None, {}))
     segment = view(data, 3)
     assert data.arrays["columns"].nbytes == 0
@@ -171,14 +171,14 @@ def test_rows_without_metadata() -> None:
 
 
 def test_a_key_of_no_row_costs_nothing() -> None:
-    """Keys that only dead rows had, and keys that are null throughout, leave no trace."""
+    """Keys of only dead rows, and keys with only nulls, are not stored."""
     assert built([{"a": None}, {"a": None}]).meta["keys"] == {}
     dead = built([{"a": 1, "b": 2}, {"b": 3}], live=[False, True])
     assert list(ColumnsLeg().merge([dead]).meta["keys"]) == ["b"]
 
 
 def test_keys_that_say_the_same_share_their_bytes() -> None:
-    """A second key with the same values costs no bytes."""
+    """A second key with the same values takes no bytes."""
     once = [{"source": f"docs/{at}.md"} for at in range(1000)]
     twice = [{"source": row["source"], "path": row["source"]} for row in once]
     assert built(twice).arrays["columns"].nbytes == built(once).arrays["columns"].nbytes
@@ -195,12 +195,12 @@ def test_keys_that_say_the_same_share_their_bytes() -> None:
     ],
 )
 def test_columns_are_small(values: list[Any], limit: int) -> None:
-    """Constants, runs, dense integers, few values and sorted paths each take the room they need."""
+    """Constants, runs, dense integers, few values and sorted paths take their expected size."""
     assert built([{"k": value} for value in values]).arrays["columns"].nbytes <= limit
 
 
 def test_bitmaps_are_read_only_and_cached() -> None:
-    """A repeated filter gives the same bitmap, which nobody can change; True and 1 are two filters."""
+    """A repeated filter returns the same read-only bitmap; True and 1 are two filters."""
     segment = built([{"k": True}, {"k": 1}])
     searcher = ColumnsSearcher([segment], FilterCache())
     [first] = searcher.bitmap(field("k") == True)  # noqa: E712
@@ -210,7 +210,7 @@ def test_bitmaps_are_read_only_and_cached() -> None:
 
 
 def test_the_cache_forgets_the_least_recently_used() -> None:
-    """The cache holds at most its limit in bytes."""
+    """The cache evicts the least recently used bitmap above its limit in bytes."""
     cache = FilterCache(limit=16)
     tests = [Compare("k", "eq", at) for at in range(3)]
     for at, test in enumerate(tests[:2]):
@@ -223,7 +223,7 @@ def test_the_cache_forgets_the_least_recently_used() -> None:
 
 
 def joined_up(words: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Strings one after the other, and where each begins and ends."""
+    """Return strings joined, with the offsets of each."""
     return np.frombuffer(b"".join(words), np.uint8), np.cumsum(
         [0] + [len(word) for word in words], dtype=np.int64
     )
@@ -231,7 +231,7 @@ def joined_up(words: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 @given(st.lists(st.text(max_size=6), max_size=60, unique=True), st.text(max_size=3))
 def test_front_coding_keeps_strings(words: list[str], needle: str) -> None:
-    """Strings come back as they were, and are counted and searched as Python does it."""
+    """Front-coded strings are returned unchanged, and are counted and searched as in Python."""
     words = sorted(words)
     raw = [word.encode("utf-8", "surrogatepass") for word in words]
     blob, offsets = joined_up(raw)
@@ -246,7 +246,7 @@ def test_front_coding_keeps_strings(words: list[str], needle: str) -> None:
 
 @given(st.lists(st.binary(max_size=3), unique=True), st.lists(st.binary(max_size=3), unique=True))
 def test_union_of_strings(one: list[bytes], other: list[bytes]) -> None:
-    """Two sorted lists merge into one, and each string is told its new place."""
+    """Two sorted lists are merged into one, with the new place of each string."""
     places_one, places_other, blob, ends = kernels.union(*joined_up(sorted(one)), *joined_up(sorted(other)))
     raw = blob.tobytes()
     joined = [raw[start:end] for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
@@ -260,7 +260,7 @@ def test_union_of_strings(one: list[bytes], other: list[bytes]) -> None:
     st.integers(1, 3),
 )
 def test_rows_are_laid_out_as_they_are(shape: tuple[int, set[int]], kinds: int) -> None:
-    """Codes of rows come back as they were, whether kept as runs or one by one."""
+    """Codes of rows are returned unchanged, stored as runs or one by one."""
     n, present = shape
     rows = np.array(sorted(present), np.int64)
     codes = (rows % kinds + 4).astype(np.uint32)
@@ -272,7 +272,7 @@ def test_rows_are_laid_out_as_they_are(shape: tuple[int, set[int]], kinds: int) 
 @settings(max_examples=300)
 @given(st.data())
 def test_damaged_columns_do_not_crash(data: st.DataObject) -> None:
-    """Bytes that are not what was written give an answer or a typed error, and touch no foreign memory."""
+    """Damaged bytes give a result or a typed error, and no read beyond the array."""
     segment = built(random_rows(1, 200))
     raw = segment.arrays["columns"].copy()
     for _ in range(data.draw(st.integers(1, 20))):
@@ -285,7 +285,7 @@ def test_damaged_columns_do_not_crash(data: st.DataObject) -> None:
 
 
 def test_not_of_everything_is_nothing() -> None:
-    """Negation clears no bit that it should not, at every size around a word."""
+    """Negation sets the right bits at every size around a word."""
     for n in (0, 1, 63, 64, 65, 128):
         rows: list[Row] = [{"k": 1}] * n
         assert found(built(rows), Not(field("k") == 1)) == [False] * n

@@ -1,4 +1,4 @@
-"""An index that an earlier version wrote is read, searched, checked and written to by this one."""
+"""This version reads, searches, checks and writes an index of an earlier version."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from tests.store.words import faults, put
 
 @pytest.mark.parametrize("folder", sorted(HERE.glob("format-*")), ids=lambda folder: folder.name)
 def test_golden_index(folder: Path, tmp_path: Path) -> None:
-    """Rows, documents, vectors and hits are those that were written down; segments serve as they are."""
+    """Rows, documents, vectors and hits equal the recorded ones, and segments are used unchanged."""
     path = tmp_path / "index"
     shutil.copytree(folder / "index", path)
     expected = json.loads((folder / "expected.json").read_text(encoding="utf8"))
     with Store.open(path) as store:
         with store._connection() as connection:
-            kept = {entry.fingerprint for entry in manifest.entries(connection)}
-        told = store.attach(legs())
-        assert {repair.what for repair in told} == {leg.name for leg in legs() if leg.fingerprint not in kept}
+            fingerprints = {entry.fingerprint for entry in manifest.entries(connection)}
+        repairs = store.attach(legs())
+        assert {repair.what for repair in repairs} == {
+            leg.name for leg in legs() if leg.fingerprint not in fingerprints
+        }
         with store.reader() as snapshot:
             assert json.loads(json.dumps(facts(snapshot))) == expected
         assert faults(store) == []

@@ -1,4 +1,4 @@
-"""The writer's lock keeps others out, says who has it, and fails with an error of Sleuth's."""
+"""The writer's lock excludes other writers, names its holder, and fails with Sleuth errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sleuth.store.catalogue import WriterLock, read_holder
 def test_a_lock_on_a_file_that_was_removed_keeps_nobody_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who locked a file that is no longer there waits for whoever locked the one in its place."""
+    """A lock on a removed file waits for the holder of the lock on its replacement."""
     path = tmp_path / "writer.lock"
     others: list[int] = []
     really = fcntl.flock
@@ -41,7 +41,7 @@ def test_a_lock_on_a_file_that_was_removed_keeps_nobody_out(
 
 
 def test_a_holder_tells_no_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Process, host, program and time are told; what stood behind the program on its command line may be a key."""
+    """The holder's process, host, program and time are recorded, but not its arguments, which may contain a key."""
     monkeypatch.setattr(sys, "argv", ["/usr/bin/sleuth", "web", "--key", "tvly-secret"])
     lock = WriterLock(tmp_path / "writer.lock")
     lock.acquire(0)
@@ -56,7 +56,7 @@ def test_a_holder_tells_no_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_queues_of_two_locks_are_two(tmp_path: Path) -> None:
-    """A writer of code that waits keeps no writer of documents waiting."""
+    """A waiting writer of code does not block a writer of documents."""
     for name in ("writer.lock", "code.lock"):
         lock = WriterLock(tmp_path / name)
         lock.acquire(0)
@@ -68,7 +68,7 @@ def test_queues_of_two_locks_are_two(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EIO, errno.EINTR])
 def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    """What flock refuses is an error of the store that says why, and leaves no descriptor open."""
+    """A failing flock raises a StoreError with the reason, and leaves no descriptor open."""
 
     def refuse(fd: int, operation: int) -> None:
         raise OSError(code, os.strerror(code))
@@ -82,7 +82,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("name", ["writer.lock", "writer.queue"])
 def test_a_lock_that_is_a_link(tmp_path: Path, name: str) -> None:
-    """It is refused, and what it names is not truncated."""
+    """A lock file that is a link is refused, and its target is not truncated."""
     (tmp_path / "outside").write_text("precious")
     (tmp_path / name).symlink_to(tmp_path / "outside")
     with pytest.raises(IndexUnsafeError, match=f"{name} is a link"):

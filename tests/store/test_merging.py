@@ -1,4 +1,4 @@
-"""Merges keep segments few and rewriting rare, and change no answer."""
+"""Merging keeps the number of segments small with little rewriting, and changes no result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.store.words import SumsLeg, contents, faults, put, read
 
 
 def simulate(batches: list[int]) -> tuple[int, int]:
-    """The most segments that there ever were, and how many rows merges wrote."""
+    """Return the maximum number of segments, and how many rows merges wrote."""
     sizes: list[int] = []
     most = written = 0
     for batch in batches:
@@ -34,7 +34,7 @@ def simulate(batches: list[int]) -> tuple[int, int]:
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**32), st.sampled_from([1, 10, 1000, 100_000]))
 def test_few_segments_and_little_rewriting(seed: int, largest: int) -> None:
-    """The number of segments and the times that a row is written grow with the logarithm of the rows."""
+    """The number of segments and of writes per row grow with the logarithm of the rows."""
     rng = random.Random(seed)
     batches = [rng.randint(1, largest) for _ in range(800)]
     total = sum(batches)
@@ -45,7 +45,7 @@ def test_few_segments_and_little_rewriting(seed: int, largest: int) -> None:
 
 
 def test_a_million_rows_in_few_segments() -> None:
-    """A million rows that came in thousands of commits of many sizes lie in fewer than 10 segments, but for moments."""
+    """A million rows from thousands of commits of many sizes usually lie in fewer than 10 segments."""
     rng = random.Random(1)
     sizes: list[int] = []
     counts = []
@@ -58,7 +58,7 @@ def test_a_million_rows_in_few_segments() -> None:
 
 
 def test_segments_with_many_deleted_rows_are_rewritten() -> None:
-    """More than a fifth of dead rows, and a segment is written again, by itself if need be."""
+    """A segment with more than a fifth of dead rows is rewritten, alone if necessary."""
     assert merging.plan([1000], [799]) == (0, 1)
     assert merging.plan([1000], [800]) is None
     assert merging.plan([100_000, 1000], [100_000, 100]) == (1, 2)
@@ -67,7 +67,7 @@ def test_segments_with_many_deleted_rows_are_rewritten() -> None:
 
 
 def test_deleted_rows_leave_segments_and_tombstones(store: Store) -> None:
-    """When merges are done, no segment holds more than a fifth of dead rows; when all is compacted, none is left."""
+    """After merging, no segment has more than a fifth of dead rows; after compacting, none has any."""
     with store.writer() as writer:
         writer.put_passages(
             [f"p{i:04}" for i in range(2000)], [f"text {i}" for i in range(2000)], ["00"] * 2000
@@ -94,7 +94,7 @@ def test_deleted_rows_leave_segments_and_tombstones(store: Store) -> None:
 
 
 def test_a_busy_writer_publishes_merges_of_its_process(store: Store) -> None:
-    """Merges that finish while a writer holds the lock are published by its next commit."""
+    """A merge that finishes while a writer holds the lock is published by its next commit."""
     with store.writer() as writer:
         for i in range(200):
             put(writer, f"d{i}", "x")
@@ -109,10 +109,10 @@ def test_a_busy_writer_publishes_merges_of_its_process(store: Store) -> None:
 
 
 def test_closing_leaves_few_segments(store: Store) -> None:
-    """Merges that are due are done when a store is closed; not where an error closes it, and `wait` catches up then."""
+    """Closing a store finishes due merges, except after an error; then `wait` does it later."""
 
     class Slow(SumsLeg):
-        """Begins to merge the first two segments, and goes on when its store is closed."""
+        """A leg that starts its first merge and continues it when the store is closed."""
 
         def merge(self, segments, scratch=IN_MEMORY):  # type: ignore[no-untyped-def]
             merges = opened._merges
@@ -155,8 +155,8 @@ def test_closing_leaves_few_segments(store: Store) -> None:
         assert faults(opened) == []
 
 
-def test_a_merge_that_fails_is_told(store: Store) -> None:
-    """An error in a background merge is raised by `wait`, found by a check, and loses nothing."""
+def test_a_merge_that_fails_is_reported(store: Store) -> None:
+    """An error in a background merge is raised by `wait`, is found by a check, and loses nothing."""
 
     class Failing(SumsLeg):
         def merge(self, segments, scratch=IN_MEMORY):  # type: ignore[no-untyped-def]
@@ -178,8 +178,9 @@ def test_a_merge_that_fails_is_told(store: Store) -> None:
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_history_gives_what_a_dict_gives(tmp_path_factory, data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
-    """After any sequence of puts, deletes, commits, merges, reopenings and abandoned blocks, record and leg hold
-    exactly the committed documents."""
+    """After any sequence of puts, deletes, commits, merges, reopenings and abandoned blocks, record and leg have
+    exactly the committed documents.
+    """
     path = tmp_path_factory.mktemp("model") / "index"
     names = st.sampled_from([f"d{i}" for i in range(12)])
     texts = st.lists(st.sampled_from(["a", "b\n", "ü" * 30, ""]), max_size=3)
@@ -228,7 +229,7 @@ def test_any_history_gives_what_a_dict_gives(tmp_path_factory, data: st.DataObje
     st.data(),
 )
 def test_ties_of_merged_rows(tmp_path_factory, documents: list[tuple[str, int]], data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
-    """The tie ranks of any range of documents are the order of their chunks by id and place."""
+    """The tie ranks of any range of documents give the order of chunks by id and place."""
     with Store.open(tmp_path_factory.mktemp("ties") / "index", create=True) as store:
         with store.writer() as writer:
             for name, chunks in documents:
@@ -241,8 +242,8 @@ def test_ties_of_merged_rows(tmp_path_factory, documents: list[tuple[str, int]],
             first, last = sorted(data.draw(st.tuples(*[st.integers(0, len(whole))] * 2)))
             chosen = [row for row in stored if row[0] in whole[first:last]]
             order = sorted(range(len(chosen)), key=lambda i: (chosen[i][1], chosen[i][3]))
-            found = ranks_of(connection, np.array([row[2] for row in chosen], np.int64))
-    if found is None:
+            ranks = ranks_of(connection, np.array([row[2] for row in chosen], np.int64))
+    if ranks is None:
         assert order == sorted(order)
     else:
-        assert found[order].tolist() == list(range(len(order)))
+        assert ranks[order].tolist() == list(range(len(order)))

@@ -1,4 +1,4 @@
-"""Folders that cannot be looked into, and records that this version does not read, are told as what they are."""
+"""Folders that cannot be read, and records of other formats, raise specific errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sleuth.store.health import opening
 
 
 def test_folders_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are an error of the store, and not one of a missing index."""
+    """A folder without permission raises a StoreError, not IndexNotFoundError."""
     with pytest.raises(StoreError, match=r"cannot look into .*: File name too long$"):
         Store.open(tmp_path / ("x" * 300) / "index")
     denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -32,7 +32,7 @@ def test_folders_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest.
 def test_another_format_on_a_read_only_disk(
     store: Store, monkeypatch: pytest.MonkeyPatch, create: bool
 ) -> None:
-    """It is refused as it is elsewhere, rather than read as if it were this one."""
+    """Another format is refused on a read-only disk too."""
     store.close()
     with sqlite3.connect(store.path / "record.sqlite") as connection:
         connection.execute("PRAGMA user_version = 7")
@@ -43,7 +43,7 @@ def test_another_format_on_a_read_only_disk(
 
 
 def test_a_record_that_is_for_nobody_to_make(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a read-only disk keeps SQLite from opening the record, `create` makes none beside it."""
+    """If SQLite cannot open the record on a read-only disk, `create` makes none."""
     store.close()
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     refused = Mock(side_effect=sqlite3.OperationalError("attempt to write a readonly database"))
@@ -67,7 +67,7 @@ def test_a_record_that_is_for_nobody_to_make(store: Store, monkeypatch: pytest.M
     ],
 )
 def test_a_schema_that_sleuth_did_not_make(tmp_path: Path, record: str, statement: str) -> None:
-    """Triggers, views and other objects in a database are refused by name before anything is read or written."""
+    """Triggers, views and other foreign objects in a database are refused by name before any access."""
     with Engine.open(tmp_path, create=True, embedder=""), open_code(tmp_path, create=True):
         pass
     with sqlite3.connect(tmp_path / record) as connection:

@@ -1,4 +1,4 @@
-"""Connections are shared between threads and never carried over a fork."""
+"""Connections are shared between threads and never used across a fork."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sleuth.store.record import Codebooks, connect
 
 
 def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
-    """Idle connections are closed before a fork: parent and child make their own afterwards."""
+    """Idle connections are closed before a fork; parent and child open their own afterwards."""
     Store.open(tmp_path, create=True).close()
     makers: dict[Connection, int] = {}
 

@@ -1,4 +1,4 @@
-"""Rows are read in one step, whatever they hold, and hold a reader to one version without a transaction."""
+"""Rows are read in one statement, and a reader keeps its version without a transaction."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ METADATA = st.dictionaries(TEXTS.map("m".__add__), VALUES, max_size=3)
 def test_whatever_rows_hold(
     store: Store, documents: dict[str, tuple[str, str, dict[str, Any], list[tuple[str, dict[str, Any]]]]]
 ) -> None:
-    """Ids, titles, texts and metadata of any characters come back as they were put."""
+    """Ids, titles, texts and metadata of any characters are returned unchanged."""
     with store.writer() as writer:
         writer.delete(list(documents))
         for name, (source, title, metadata, chunks) in documents.items():
@@ -46,15 +46,15 @@ def test_whatever_rows_hold(
             for row, item, (_, own) in zip(
                 rows, snapshot.items([row.key for row in rows], [1.0] * len(rows)), chunks, strict=True
             ):
-                known = {"source": source or "s", "start_line": 1, "end_line": 1}
-                expected = {**known, **({"title": title} if title else {}), **metadata, **own}
+                place = {"source": source or "s", "start_line": 1, "end_line": 1}
+                expected = {**place, **({"title": title} if title else {}), **metadata, **own}
                 assert row.metadata == item.metadata == expected
                 assert (row.id, item.id, item.text) == (f"{name}#{row.n}", row.id, row.text)
             assert snapshot.order([row.key for row in rows]) == [(name, row.n) for row in rows]
 
 
 def test_more_than_one_value_can_hold(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that are together more than SQLite holds in one value are read in parts."""
+    """Rows that together exceed SQLite's maximum value size are read in parts."""
     texts = [f"{i} " * 400 for i in range(40)]
     with store.writer() as writer:
         for i, text in enumerate(texts):
@@ -66,7 +66,7 @@ def test_more_than_one_value_can_hold(store: Store, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_reader_keeps_its_version(store: Store) -> None:
-    """What is committed while a reader reads is for the next one."""
+    """A commit during a read is visible only to the next reader."""
     with store.writer() as writer:
         put(writer, "a", "one")
     with store.reader() as snapshot:
@@ -85,7 +85,7 @@ def test_a_reader_keeps_its_version(store: Store) -> None:
 
 
 def test_rows_that_are_lost_or_damaged(store: Store) -> None:
-    """A key that the record does not have, and metadata that is no JSON, are damage."""
+    """A missing key and metadata that is not JSON are damage."""
     with store.writer() as writer:
         put(writer, "a", "one", metadata={"x": 1})
     with store.reader() as snapshot:
@@ -103,7 +103,7 @@ def test_rows_that_are_lost_or_damaged(store: Store) -> None:
 
 @pytest.mark.parametrize("page", [1, 2, 7, 100])
 def test_documents_by_id_are_read_in_pages(store: Store, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
-    """Keys come in order of id however many are read at once, and only those of a range."""
+    """Keys of a range are in order of id for any page size."""
     monkeypatch.setattr(scan, "_PAGE", page)
     names = ["b", "", "a\0", "a", "ä", "Z", "a\0b", "\U0001f600", "10", "9"]
     with store.writer() as writer:

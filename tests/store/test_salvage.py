@@ -1,4 +1,4 @@
-"""A record with damaged pages is rebuilt from what can be read of it."""
+"""A record with damaged pages is rebuilt from its readable pages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS = [
 
 @pytest.fixture(scope="module", params=[1])
 def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index of documents of one to three chunks, some of them deleted or replaced."""
+    """Return an index of documents of one to three chunks, some of them deleted or replaced."""
     rng = random.Random(request.param)
     path = tmp_path_factory.mktemp("original") / "index"
     with Store.open(path, create=True, settings={"analyzer": "plain"}) as store:
@@ -55,7 +55,7 @@ def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def damaged(original: Path, tmp_path: Path) -> Callable[[int], Path]:
-    """Copies the index and zeroes one page of its record."""
+    """Copy the index and zero one page of its record."""
 
     def copy(page: int) -> Path:
         folder = tmp_path / f"page-{page}"
@@ -87,7 +87,7 @@ def documents_in(path: Path) -> int:
 
 
 def leaves(path: Path) -> Iterator[tuple[str, int]]:
-    """Table and number of all leaf pages of `documents` and `chunks`, as their parents name them."""
+    """Return table and number of all leaf pages of `documents` and `chunks`, as their parents name them."""
     content = (path / DOCUMENTS.record).read_bytes()
     with sqlite3.connect(path / DOCUMENTS.record) as connection:
         roots = connection.execute(
@@ -109,7 +109,7 @@ def pages_of(path: Path) -> int:
 
 
 def salvage(path: Path) -> list[Repair]:
-    """What `sleuth doctor --repair` does."""
+    """Run what `sleuth doctor --repair` runs."""
     repairs = Store.salvage(path)
     with Store.open(path) as store:
         store.attach([SumsLeg()])
@@ -117,7 +117,7 @@ def salvage(path: Path) -> list[Repair]:
 
 
 def test_any_zeroed_page_costs_only_what_it_held(original: Path, damaged: Callable[[int], Path]) -> None:
-    """Whichever page is lost, a repair succeeds; what remains is as it was written, and what is gone is named."""
+    """After the loss of any page, a repair succeeds, remaining rows are unchanged, and lost documents are named."""
     before = texts_of(original)
     rows = set(dict(leaves(original)).values()) | {page for _, page in leaves(original)}
     for page in range(1, pages_of(original) + 1):
@@ -139,7 +139,7 @@ def test_any_zeroed_page_costs_only_what_it_held(original: Path, damaged: Callab
 
 
 def test_a_leaf_costs_few_documents(original: Path, damaged: Callable[[int], Path]) -> None:
-    """At least seven documents of ten survive the loss of one leaf page, and the others are named."""
+    """At least seven of ten documents survive the loss of one leaf page, and the others are named."""
     total = documents_in(original)
     for _, page in leaves(original):
         path = damaged(page)
@@ -151,7 +151,7 @@ def test_a_leaf_costs_few_documents(original: Path, damaged: Callable[[int], Pat
 
 
 def test_a_record_that_does_not_open_is_replaced(damaged: Callable[[int], Path]) -> None:
-    """Without its first page SQLite knows no database; all rows are on other pages, and none is lost."""
+    """Without the first page SQLite cannot open the record, but no row is lost."""
     path = damaged(1)
     content = (path / DOCUMENTS.record).read_bytes()
     repairs = salvage(path)
@@ -167,7 +167,7 @@ def test_a_record_that_does_not_open_is_replaced(damaged: Callable[[int], Path])
 
 
 def test_a_record_that_was_cut_off(original: Path, damaged: Callable[[int], Path]) -> None:
-    """What lies before the end of the file is kept, the rest is named."""
+    """Documents before the end of a truncated file are kept, and the others are named."""
     before = texts_of(original)
     path = damaged(pages_of(original))
     file = path / DOCUMENTS.record
@@ -177,12 +177,12 @@ def test_a_record_that_was_cut_off(original: Path, damaged: Callable[[int], Path
     assert after
     assert after.items() < before.items()
     gone = {name.rpartition("#")[0] for name in before.keys() - after.keys()}
-    told = {repair.what for repair in repairs}
-    assert gone <= told or any("ids cannot be read" in repair.why for repair in repairs)
+    subjects = {repair.what for repair in repairs}
+    assert gone <= subjects or any("ids cannot be read" in repair.why for repair in repairs)
 
 
 def test_a_record_without_a_page_of_its_own(original: Path, damaged: Callable[[int], Path]) -> None:
-    """Where every page is lost, the record is refused; nothing is changed."""
+    """A record without any valid page is refused and stays unchanged."""
     path = damaged(1)
     file = path / DOCUMENTS.record
     file.write_bytes(bytes(pages_of(original) * PAGE))
@@ -193,7 +193,7 @@ def test_a_record_without_a_page_of_its_own(original: Path, damaged: Callable[[i
 
 
 def test_an_open_store_goes_on_after_a_salvage(original: Path, damaged: Callable[[int], Path]) -> None:
-    """The store that repairs its record keeps its settings, reads and writes; each repair keeps its own copy."""
+    """After repairing its record, a store keeps its settings, reads and writes; each repair keeps its own copy."""
     path = damaged(next(page for _, page in leaves(original)))
     for number in (1, 2):
         with Store.open(path) as store:
@@ -213,7 +213,7 @@ def test_an_open_store_goes_on_after_a_salvage(original: Path, damaged: Callable
 
 
 def test_a_sound_record_is_left_alone(original: Path) -> None:
-    """There is nothing to salvage, and no copy is made."""
+    """A sound record is not salvaged, and no copy is made."""
     assert Store.salvage(original) == []
     assert not list(original.glob("*.damaged-*"))
 

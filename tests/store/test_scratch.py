@@ -1,4 +1,4 @@
-"""Arrays that are made piece by piece are the pieces, wherever they lie."""
+"""Arrays are built piece by piece, in memory or in a file."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ pieces = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=40), max_size=8)
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces, st.sampled_from([0, 64, 200, 1 << 20]))
-def test_pieces_are_joined(tmp_path: Path, made: list[list[int]], room: int) -> None:
-    """In memory or in a file, an array holds its pieces in order, and a file has no name."""
+def test_pieces_are_joined(tmp_path: Path, lists: list[list[int]], room: int) -> None:
+    """An array has its pieces in order, in memory or in an unnamed file."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scratch, "ROOM", room)
         for folder in (None, tmp_path):
             grown = Scratch(folder).growing(np.uint32)
-            for piece in made:
+            for piece in lists:
                 grown.append(np.array(piece, np.uint32))
-            found = grown.array()
-            assert found.dtype == np.uint32
-            assert found.tolist() == [value for piece in made for value in piece]
-            scratch.let_go(found)
-            assert found[1:].tolist() == [value for piece in made for value in piece][1:]
+            array = grown.array()
+            assert array.dtype == np.uint32
+            assert array.tolist() == [value for piece in lists for value in piece]
+            scratch.let_go(array)
+            assert array[1:].tolist() == [value for piece in lists for value in piece][1:]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_segment_of_mapped_arrays_is_that_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bytes of a segment do not tell how its arrays were made, nor do files that are read while they are let go."""
+    """The bytes of a segment do not depend on how its arrays were built."""
     monkeypatch.setattr(scratch, "ROOM", 100)
     monkeypatch.setattr(scratch, "PIECE", 1000)
     monkeypatch.setattr(segments, "new_name", lambda *_: "same")
@@ -55,8 +55,8 @@ def test_a_segment_of_mapped_arrays_is_that_of_others(
     assert (tmp_path / "same.seg").read_bytes() == b"".join(one.parts)
 
 
-def test_a_disk_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that takes no file gives an error that names it."""
+def test_a_disk_that_cannot_be_written_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that is not writable raises an error that names it."""
     monkeypatch.setattr(scratch, "ROOM", 10)
     grown = Scratch(tmp_path / "gone").growing(np.uint8)
     with pytest.raises(StoreError, match="gone"):

@@ -1,4 +1,4 @@
-"""A segment file holds what it was given, and no changed byte of it goes unnoticed."""
+"""A segment file returns its contents, and any changed byte is found."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def encoded(own: np.ndarray, data: dict[str, np.ndarray], ties: np.ndarray | Non
 @settings(deadline=None)
 @given(keys, arrays, st.booleans())
 def test_round_trip(own: np.ndarray, data: dict[str, np.ndarray], ranked: bool) -> None:
-    """Arrays of any dtype and shape, keys with and without gaps, come back equal and read-only."""
+    """Arrays of any dtype and shape, and keys with and without gaps, are returned equal and read-only."""
     ties = np.arange(len(own), dtype=np.uint32)[::-1] if ranked and len(own) else None
     segment = encoded(own, data, ties)
     content = b"".join(segment.parts)
@@ -68,13 +68,13 @@ def test_keys_without_gaps_take_no_space() -> None:
 
 
 def test_objects_are_refused() -> None:
-    """Arrays of Python objects would need pickles, which can run code."""
+    """Arrays of Python objects are refused, since unpickling can run code."""
     with pytest.raises(TypeError, match="without objects"):
         encoded(np.arange(1), {"bad": np.array([object()])})
 
 
 def test_every_flipped_byte_is_found() -> None:
-    """Each byte of a segment, padding included, is covered by one check or another."""
+    """Every byte of a segment, including padding, is covered by a check."""
     segment = encoded(
         np.array([2, 3, 9]),
         {"a": np.arange(5, dtype=np.uint8), "b": np.ones((2, 2))},
@@ -89,11 +89,11 @@ def test_every_flipped_byte_is_found() -> None:
             found = segments.verify(segments.decode(segment.name, bytes(damaged), segment.checksum))
         except IndexDamagedError:
             continue
-        assert found, f"byte {at}"
+        assert problems, f"byte {at}"
 
 
 def test_files_are_checked_on_opening(tmp_path: Path) -> None:
-    """A file of another length, of another segment or that is gone is refused when it is opened."""
+    """A file of another length or another segment, or a missing one, is refused at opening."""
     first, second = (
         encoded(np.arange(1, 5), {"a": np.arange(4)}),
         encoded(np.arange(1, 5), {"a": np.arange(4) * 2}),
@@ -116,7 +116,7 @@ def test_files_are_checked_on_opening(tmp_path: Path) -> None:
 
 
 def test_a_segment_answers_to_its_own_name_alone() -> None:
-    """The bytes of another segment are refused though their checksum is given with them, as in a crafted manifest."""
+    """The bytes of another segment are refused even with a matching checksum, as in a crafted manifest."""
     one, two = (encoded(np.arange(1, 5), {"a": np.arange(4) * n}) for n in (1, 2))
     assert segments.decode(one.name, b"".join(one.parts), one.checksum).name == one.name
     with pytest.raises(IndexDamagedError, match="the bytes of another segment"):
@@ -124,13 +124,13 @@ def test_a_segment_answers_to_its_own_name_alone() -> None:
 
 
 def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:
-    """A sweep leaves alone what somebody still holds, and finds everything else that no manifest names."""
-    held = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    """A sweep skips held files, and finds every other file that no manifest names."""
+    segment_file = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
     named = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
     (tmp_path / "x.tmp").touch()
     assert segment_files.orphans(tmp_path, {named.path.stem}) == [tmp_path / "x.tmp"]
-    held.release()
-    assert set(segment_files.orphans(tmp_path, {named.path.stem})) == {held.path, tmp_path / "x.tmp"}
+    segment_file.release()
+    assert set(segment_files.orphans(tmp_path, {named.path.stem})) == {segment_file.path, tmp_path / "x.tmp"}
     with named.path.open("rb") as file, pytest.raises(BlockingIOError):
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     named.discard()
@@ -138,7 +138,7 @@ def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:
 
 
 def test_a_sweep_while_a_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sweep between the creation of a file and its lock costs another try, and no segment."""
+    """A sweep between the creation of a file and its lock causes another attempt, and loses no segment."""
     really = fcntl.flock
     sweeps: list[list[str]] = []
 
@@ -158,19 +158,19 @@ def test_a_sweep_while_a_file_is_made(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_file_that_is_held_while_a_sweep_looks_at_it(tmp_path: Path) -> None:
-    """Nothing that a writer holds is swept, under either name; what it lets go of is."""
-    held = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    """A sweep never deletes a held file under either name; a released one is deleted."""
+    segment_file = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
     segment_files.sweep(tmp_path, ())
-    assert held.path.exists()
-    held.release()
-    segment_files.sweep(tmp_path, {held.path.stem})
-    assert held.path.exists()
+    assert segment_file.path.exists()
+    segment_file.release()
+    segment_files.sweep(tmp_path, {segment_file.path.stem})
+    assert segment_file.path.exists()
     segment_files.sweep(tmp_path, ())
-    assert not held.path.exists()
+    assert not segment_file.path.exists()
 
 
 @pytest.mark.parametrize("name", ["../outside-1-1-0123456789ab", "a/b-1-1-0123456789ab", "a", "", b"x", None])
 def test_names_of_segments_lead_nowhere_else(name: object) -> None:
-    """Only names that Sleuth gives are names of segments."""
+    """Only names that Sleuth generates are valid names of segments."""
     assert not segments.is_name(name)
     assert segments.is_name(segments.new_name("a b", 1, 9))

@@ -1,4 +1,4 @@
-"""The store keeps documents whole, shows one version at a time, and costs nothing for what has not changed."""
+"""The store keeps documents complete, shows one version at a time, and skips unchanged content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def reopen(store: Store, *legs: SumsLeg) -> Store:
 
 
 def test_a_document_comes_back_whole(store: Store) -> None:
-    """Texts, places, fields and metadata are read as they were put."""
+    """Texts, places, fields and metadata are returned as they were put."""
     chunks = [
         Chunk("Zwölf\n", 0, 6, 1, 2, page=3, fields={"heading": "A > B"}, metadata={"kind": "x", "n": 1}),
         Chunk("\0 \U0001f600", 6, 9, 2, 2),
@@ -65,7 +65,7 @@ def test_a_document_comes_back_whole(store: Store) -> None:
 
 
 def test_unchanged_content_costs_nothing(store: Store) -> None:
-    """A document with the hash that is stored is not written, nor is a version made."""
+    """A document with the stored hash is not written, and makes no new version."""
     with store.writer() as writer:
         assert put(writer, "a", "one")
         version = writer.commit()
@@ -77,7 +77,7 @@ def test_unchanged_content_costs_nothing(store: Store) -> None:
 
 
 def test_size_and_time_are_noted_without_a_new_version(store: Store) -> None:
-    """A touched file with the same content changes what `known` says, and no row."""
+    """A touched file with the same content changes what `known` returns, and no row."""
     with store.writer() as writer:
         put(writer, "a", "one", size=3, modified_ns=1)
         put(writer, "a", "one", size=3, modified_ns=2)
@@ -85,13 +85,13 @@ def test_size_and_time_are_noted_without_a_new_version(store: Store) -> None:
         assert writer.known(["a", "b"])["a"].modified_ns == 2
         put(writer, "a", "one", size=3, modified_ns=5)
     with store.writer() as writer:
-        assert {name: known.modified_ns for name, known in writer.known(["a", "b"]).items()} == {"a": 5}
+        assert {name: state.modified_ns for name, state in writer.known(["a", "b"]).items()} == {"a": 5}
     assert store.version == 1
     assert faults(store) == []
 
 
 def test_changed_content_replaces(store: Store) -> None:
-    """No chunk of the old content is left, in the record or in a leg; also within one commit."""
+    """No chunk of the old content is left in the record or a leg, also within one commit."""
     with store.writer() as writer:
         put(writer, "a", "one", "two", "three")
         put(writer, "b", "b")
@@ -105,7 +105,7 @@ def test_changed_content_replaces(store: Store) -> None:
 
 
 def test_delete_says_what_it_found(store: Store) -> None:
-    """Deleting returns the ids that were there, once each, pending ones included."""
+    """Deleting returns the existing ids once each, including pending ones."""
     with store.writer() as writer:
         put(writer, "a", "one")
         put(writer, "empty")
@@ -119,7 +119,7 @@ def test_delete_says_what_it_found(store: Store) -> None:
 
 
 def test_deleting_removes_the_text_from_disk(store: Store) -> None:
-    """Once a deletion is committed and the log is copied, no file holds the text."""
+    """After a committed deletion and a checkpoint, no file contains the text."""
     with store.writer() as writer:
         put(writer, "a", "unmistakable-phrase " * 3)
         put(writer, "b", "other")
@@ -131,7 +131,7 @@ def test_deleting_removes_the_text_from_disk(store: Store) -> None:
 
 
 def test_leaving_by_an_exception_discards(store: Store) -> None:
-    """What was not committed is forgotten when the block ends by an exception, and the next writer works."""
+    """An exception in the block discards uncommitted changes, and the next writer works."""
     with pytest.raises(ZeroDivisionError), store.writer() as writer:
         put(writer, "a", "kept")
         writer.commit()
@@ -146,7 +146,7 @@ def test_leaving_by_an_exception_discards(store: Store) -> None:
 
 
 def test_a_snapshot_never_changes(store: Store) -> None:
-    """A reader sees its version to the end, whatever is committed, deleted and merged meanwhile."""
+    """A reader sees its version until the end, whatever is committed, deleted and merged meanwhile."""
     for i in range(8):
         with store.writer() as writer:
             put(writer, f"d{i}", f"text {i}")
@@ -164,7 +164,7 @@ def test_a_snapshot_never_changes(store: Store) -> None:
 
 
 def test_a_newer_reader_does_not_wait_for_a_writer(store: Store) -> None:
-    """Readers come and go while a transaction is open."""
+    """Readers open and close while a transaction is open."""
     with store.writer() as writer:
         put(writer, "a", "one")
         writer.commit()
@@ -175,7 +175,7 @@ def test_a_newer_reader_does_not_wait_for_a_writer(store: Store) -> None:
 
 
 def test_views_are_cached_and_read_only(store: Store) -> None:
-    """An unchanged version gives the same views; arrays cannot be written."""
+    """An unchanged version returns the same views, with read-only arrays."""
     with store.writer() as writer:
         put(writer, "b", "one")
         put(writer, "a", "two")
@@ -194,7 +194,7 @@ def test_views_are_cached_and_read_only(store: Store) -> None:
 
 
 def test_ids_are_any_text(store: Store) -> None:
-    """Ids may hold quotes, marks, NUL and other planes; a lone surrogate is refused and named."""
+    """Ids may contain quotes, marks, NUL and other planes; a lone surrogate is refused and named."""
     names = ["'; DROP TABLE chunks; --", "a#1", "a", "a#1#0", "\0", "\U0001f600", "", "ß" * 500]
     with store.writer() as writer:
         for name in names:
@@ -219,7 +219,7 @@ def test_ids_are_any_text(store: Store) -> None:
 
 @pytest.mark.parametrize("metadata", [{"x": object()}, {"x": float("nan")}, {"x": "\ud800"}, {"x": {1, 2}}])
 def test_metadata_that_json_cannot_hold_is_refused(store: Store, metadata: dict[str, object]) -> None:
-    """It is refused before anything is written; the writer goes on."""
+    """Such metadata is refused before anything is written, and the writer continues."""
     with store.writer() as writer:
         with pytest.raises(ArgumentError, match="metadata must be"):
             put(writer, "a", "text", metadata=metadata)
@@ -228,7 +228,7 @@ def test_metadata_that_json_cannot_hold_is_refused(store: Store, metadata: dict[
 
 
 def test_a_hash_is_hex(store: Store) -> None:
-    """Another hash is refused by value."""
+    """A hash that is not hexadecimal raises an error with its value."""
     with (
         store.writer() as writer,
         pytest.raises(ArgumentError, match="content_hash must be hex digits, got 'xyz'"),
@@ -237,7 +237,7 @@ def test_a_hash_is_hex(store: Store) -> None:
 
 
 def test_documents_under_a_folder(store: Store) -> None:
-    """`documents(under=...)` takes whole path parts, and nothing as a pattern."""
+    """`documents(under=...)` matches whole path parts, without patterns."""
     with store.writer() as writer:
         for source in ("docs/a", "docs/b/c", "docs_old/a", "docs", "%/x"):
             put(writer, f"id of {source}", source, source=source)
@@ -249,7 +249,7 @@ def test_documents_under_a_folder(store: Store) -> None:
 
 
 def test_embeddings_are_kept_by_model_and_hash(store: Store) -> None:
-    """A vector is found under its model only, until the model is dropped; it makes no new version."""
+    """A vector is found only under its model until the model is dropped, and makes no new version."""
     with store.writer() as writer:
         writer.put_embeddings("m1", {"00": b"one", "01": b"two"})
         writer.put_embeddings("m2", {"00": b"other"})
@@ -267,7 +267,7 @@ def test_embeddings_are_kept_by_model_and_hash(store: Store) -> None:
 
 
 def test_a_leg_that_fails_leaves_nothing(store: Store) -> None:
-    """An error in a leg undoes the commit; the store goes on."""
+    """An error in a leg rolls back the commit, and the store continues."""
 
     class Failing(SumsLeg):
         def build(self, rows):  # type: ignore[no-untyped-def]
@@ -286,18 +286,18 @@ def test_a_leg_that_fails_leaves_nothing(store: Store) -> None:
 
 
 def test_uncovered_rows_are_indexed_on_attaching(store: Store) -> None:
-    """A leg that comes later, or with another fingerprint, is built from the record, and that is told."""
+    """A leg that is added later, or has another fingerprint, is built from the record and reported."""
     with store.writer() as writer:
         put(writer, "b", "one", "two", title="T", metadata={"x": [1]})
         put(writer, "a", "three")
-    told = store.attach([SumsLeg(), SumsLeg("late")])
-    assert [(repair.what, repair.why) for repair in told] == [
+    repairs = store.attach([SumsLeg(), SumsLeg("late")])
+    assert [(repair.what, repair.why) for repair in repairs] == [
         ("late", "3 rows were not indexed: 3 rows indexed")
     ]
     with store.reader() as snapshot:
         assert contents(snapshot, "late") == contents(snapshot)
-    told = store.attach([SumsLeg(), SumsLeg("late", "sums/2")])
-    assert "made with 'sums/1', asked for 'sums/2'" in told[0].why
+    repairs = store.attach([SumsLeg(), SumsLeg("late", "sums/2")])
+    assert "made with 'sums/1', asked for 'sums/2'" in repairs[0].why
     with store.reader() as snapshot:
         assert contents(snapshot, "late") == contents(snapshot)
     assert faults(store) == []
@@ -305,14 +305,14 @@ def test_uncovered_rows_are_indexed_on_attaching(store: Store) -> None:
 
 
 def test_a_reader_beside_a_writer_indexes_in_memory(store: Store) -> None:
-    """While another process holds the lock, a leg that is not on disk is served from memory."""
+    """While another process holds the lock, a missing leg is built in memory."""
     with store.writer() as writer:
         put(writer, "a", "one")
     leg = SumsLeg("late")
     with Store.open(store.path) as other, store.writer() as writer:
         put(writer, "b", "two")
-        (told,) = other.attach([leg])
-        assert "served from the memory of this process" in told.why
+        (repair,) = other.attach([leg])
+        assert "served from the memory of this process" in repair.why
         for _ in range(3):
             with other.reader() as snapshot:
                 assert contents(snapshot, "late") == {"a#0": "one"}
@@ -323,7 +323,7 @@ def test_a_reader_beside_a_writer_indexes_in_memory(store: Store) -> None:
 
 
 def test_a_deferred_leg_waits_for_build(store: Store) -> None:
-    """Commits leave it uncovered, and say how much; `build` catches up, also with rows deleted meanwhile."""
+    """Commits leave a deferred leg uncovered and report how much; `build` catches up, with deletions."""
     store.attach([SumsLeg(), SumsLeg("slow")], deferred=["slow"])
     with store.writer() as writer:
         for name in "abc":
@@ -351,7 +351,7 @@ def test_a_deferred_leg_waits_for_build(store: Store) -> None:
 
 
 def test_rows_deleted_during_a_build_are_dead_in_it(store: Store) -> None:
-    """A row that goes while its segment is made is not live in the segment."""
+    """A row that is deleted while its segment is built is not live in the segment."""
 
     class Deleting(SumsLeg):
         def build(self, rows):  # type: ignore[no-untyped-def]
@@ -370,7 +370,7 @@ def test_rows_deleted_during_a_build_are_dead_in_it(store: Store) -> None:
 
 
 def test_a_row_deleted_during_the_first_build_is_dead_in_it(tmp_path: Path) -> None:
-    """Also where no segment held the row when it was deleted, so that nothing noted it as deleted then."""
+    """This also holds if no segment had the row when it was deleted."""
 
     class Deleting(SumsLeg):
         def build(self, rows):  # type: ignore[no-untyped-def]
@@ -390,7 +390,7 @@ def test_a_row_deleted_during_the_first_build_is_dead_in_it(tmp_path: Path) -> N
 
 
 def test_creation(tmp_path: Path) -> None:
-    """An index is made on request only, keeps its settings, and is made once."""
+    """An index is created only on request, keeps its settings, and is created once."""
     with pytest.raises(IndexNotFoundError, match="create=True"):
         Store.open(tmp_path / "none")
     with Store.open(tmp_path / "a" / "b", create=True, settings={"x": [1, "ü"]}) as store:
@@ -404,7 +404,7 @@ def test_creation(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("left", ["empty file", "log mode only", "folder only"])
 def test_a_broken_off_creation_is_taken_up_again(tmp_path: Path, left: str) -> None:
-    """What a crash leaves of a creation is no index, and no obstacle to making one."""
+    """Leftovers of a crash during creation are not an index and do not prevent creating one."""
     (tmp_path / "segments").mkdir()
     record = tmp_path / "record.sqlite"
     if left != "folder only":
@@ -423,7 +423,7 @@ def test_a_broken_off_creation_is_taken_up_again(tmp_path: Path, left: str) -> N
 
 
 def test_another_format_is_refused(store: Store) -> None:
-    """The error says which format, which is read, and what to do."""
+    """The error names the format, the supported one, and the remedy."""
     store.close()
     connection = sqlite3.connect(store.path / "record.sqlite")
     connection.execute("PRAGMA user_version = 7")
@@ -433,7 +433,7 @@ def test_another_format_is_refused(store: Store) -> None:
 
 
 def test_a_record_that_is_gone_is_not_made_anew(store: Store) -> None:
-    """The rest of an index without its record is damage, even with create=True."""
+    """An index without its record is damaged, even with create=True."""
     with store.writer() as writer:
         put(writer, "a", "one")
     store.close()
@@ -444,7 +444,7 @@ def test_a_record_that_is_gone_is_not_made_anew(store: Store) -> None:
 
 
 def test_commits_that_the_log_lost_are_noticed(store: Store) -> None:
-    """Acknowledged commits whose log is gone are told on opening and by a check, until repaired."""
+    """Acknowledged commits whose log is gone are reported at opening and by a check, until repaired."""
     with store.writer() as writer:
         put(writer, "a", "one")
     copy = store.path.with_name("copy")
@@ -460,8 +460,8 @@ def test_commits_that_the_log_lost_are_noticed(store: Store) -> None:
     store.path.rename(copy)
     (copy / "record.sqlite-wal").unlink()
     with Store.open(copy) as again:
-        (told,) = again.attach([SumsLeg()])
-        assert "commits up to version 2 were acknowledged, the record ends at version 1" in told.why
+        (repair,) = again.attach([SumsLeg()])
+        assert "commits up to version 2 were acknowledged, the record ends at version 1" in repair.why
         assert any("acknowledged" in fault for fault in faults(again))
         assert again.repair()
         assert faults(again) == []
@@ -470,7 +470,9 @@ def test_commits_that_the_log_lost_are_noticed(store: Store) -> None:
 
 
 def test_the_second_writer_is_told_who_holds_the_lock(store: Store) -> None:
-    """It waits up to its limit; the error names process, host, command and since when. Between threads as well."""
+    """The second writer waits until its timeout; the error names process, host, command and time, also between
+    threads.
+    """
     with Store.open(store.path) as other, store.writer() as writer:
         put(writer, "a", "one")
         with (
@@ -502,7 +504,7 @@ def test_the_second_writer_is_told_who_holds_the_lock(store: Store) -> None:
 
 
 def test_a_forked_child_reads_and_writes(store: Store) -> None:
-    """A child made by fork, with a reader of the parent's open, uses the store on its own; the parent goes on."""
+    """A forked child uses the store on its own while the parent has a reader, and the parent continues."""
     with store.writer() as writer:
         put(writer, "a", "one")
     with store.reader() as snapshot:
@@ -524,7 +526,7 @@ def test_a_forked_child_reads_and_writes(store: Store) -> None:
 
 
 def test_a_fork_does_not_take_the_lock_along(store: Store) -> None:
-    """The parent's lock ends with the parent's block, though a child made within it lives on."""
+    """The parent's lock is released at the end of its block, although a child from within it lives on."""
     ready, hold = os.pipe(), os.pipe()
     with store.writer() as writer:
         put(writer, "a", "one")
@@ -544,7 +546,7 @@ def test_a_fork_does_not_take_the_lock_along(store: Store) -> None:
 
 
 def test_a_closed_store_says_so(store: Store) -> None:
-    """Reading and writing after `close` name the folder; closing twice is fine."""
+    """Reading and writing after `close` raise an error with the folder; closing twice is allowed."""
     store.close()
     store.close()
     with pytest.raises(StoreError, match="is closed"), store.reader():
@@ -554,7 +556,7 @@ def test_a_closed_store_says_so(store: Store) -> None:
 
 
 def test_a_read_only_folder_is_served(store: Store, tmp_path: Path) -> None:
-    """A folder on a read-only disk is read, and legs that it lacks are built in memory."""
+    """A folder on a read-only disk is read, and missing legs are built in memory."""
     with store.writer() as writer:
         put(writer, "b", "one")
         put(writer, "a", "two")
@@ -570,8 +572,8 @@ def test_a_read_only_folder_is_served(store: Store, tmp_path: Path) -> None:
         assert Store.is_at(mount)
         with Store.open(mount, create=True) as reader:
             assert not reader.writable
-            (told,) = reader.attach([SumsLeg(), SumsLeg("late")])
-            assert "may not write" in told.why
+            (repair,) = reader.attach([SumsLeg(), SumsLeg("late")])
+            assert "may not write" in repair.why
             with reader.reader() as snapshot:
                 assert contents(snapshot) == contents(snapshot, "late") == {"a#0": "two", "b#0": "one"}
             with pytest.raises(StoreError, match="read-only"), reader.writer():
@@ -589,7 +591,7 @@ names = st.text(st.characters(codec="utf-8"), max_size=6)
 def test_ties_break_by_document_id_and_place(
     tmp_path_factory: pytest.TempPathFactory, documents: list[tuple[str, list[str]]], split: bool
 ) -> None:
-    """Tie ranks are those of (document id, n), in one segment or several, before and after a rebuild."""
+    """Tie ranks follow (document id, n), in one segment or several, before and after a rebuild."""
     with Store.open(tmp_path_factory.mktemp("ties") / "index", create=True) as store:
         store.attach([SumsLeg()])
         with store.writer() as writer:

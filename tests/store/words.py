@@ -1,4 +1,4 @@
-"""A leg that searches nothing, and whose arrays tell whether every row is where it should be."""
+"""A leg without search whose arrays show whether every row is in its place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sleuth.types import Chunk
 
 
 class SumsLeg:
-    """Keeps a checksum of the texts and metadata of each row."""
+    """Stores a checksum of the texts and metadata of each row."""
 
     def __init__(self, name: str = "sums", fingerprint: str = "sums/1") -> None:
         self.name = name
@@ -49,19 +49,19 @@ class SumsLeg:
 
 
 def live(view: SegmentView, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The values of live rows."""
+    """Return the values of live rows."""
     return column if view.live is None else column[unpack(view.live, len(view))]
 
 
 def row_sum(texts: Mapping[str, str], metadata: Mapping[str, Any]) -> int:
-    """A checksum of all that a leg may see of a row."""
+    """Return a checksum of everything that a leg gets of a row."""
     return zlib.crc32(
         repr((sorted((k, v) for k, v in texts.items() if v), sorted(metadata.items(), key=str))).encode()
     )
 
 
 def contents(snapshot: IndexSnapshot, leg: str = "sums") -> dict[str, str]:
-    """Text by chunk id, as the leg covers it; asserts that leg and record agree on rows and on the order of ids."""
+    """Return text by chunk id as the leg covers it; assert that leg and record agree on rows and order."""
     texts: dict[str, str] = {}
     for view in snapshot.segments(leg):
         keys, sums = live(view, view.keys).tolist(), live(view, view.arrays["sums"]).tolist()
@@ -82,7 +82,7 @@ def contents(snapshot: IndexSnapshot, leg: str = "sums") -> dict[str, str]:
 
 
 def put(writer: Writer, name: str, *texts: str, **more: Any) -> bool:
-    """Put a document of these chunks."""
+    """Put a document with these chunks."""
     chunks, at = [], 0
     for text in texts:
         chunks.append(Chunk(text, at, at + len(text), 1, 1 + text.count("\n")))
@@ -91,11 +91,11 @@ def put(writer: Writer, name: str, *texts: str, **more: Any) -> bool:
 
 
 def read(store: Store) -> dict[str, str]:
-    """What `contents` says of the newest version."""
+    """Return what `contents` returns for the newest version."""
     with store.reader() as snapshot:
         return contents(snapshot)
 
 
 def faults(store: Store, *, full: bool = True) -> list[str]:
-    """What a check complains of."""
+    """Return the faults that a check reports."""
     return [f"{f.level} {f.subject}: {f.message}" for f in store.check(full=full) if f.level != "ok"]

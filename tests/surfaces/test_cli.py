@@ -81,8 +81,8 @@ def test_search_shows_place_and_snippet(indexed: Path) -> None:
 def test_search_json(indexed: Path) -> None:
     """--json gives items with id, text, metadata, score and marked snippet."""
     done = sleuth("search", "tokens", "--json", "-k", "1", cwd=indexed)
-    told = json.loads(done.stdout)
-    (item,) = told["items"]
+    result = json.loads(done.stdout)
+    (item,) = result["items"]
     assert item["metadata"]["path"] == "docs/guide.md"
     assert item["file"] == str(indexed / "docs" / "guide.md")
     assert item["score"] > 0
@@ -267,9 +267,9 @@ def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path)
 def test_ctrl_c_waits_for_a_safe_place() -> None:
     """The first one is heeded where progress is told, the second one at once; a signal that is ignored stays so."""
     before = signal.getsignal(signal.SIGINT)
-    told: list[int] = []
+    calls: list[int] = []
     with CtrlC() as ctrl_c:
-        tell = ctrl_c.heeded(told.append)
+        tell = ctrl_c.heeded(calls.append)
         tell(1)
         signal.raise_signal(signal.SIGINT)
         assert ctrl_c.pressed
@@ -277,7 +277,7 @@ def test_ctrl_c_waits_for_a_safe_place() -> None:
             tell(2)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-    assert told == [1, 2]
+    assert calls == [1, 2]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with CtrlC():

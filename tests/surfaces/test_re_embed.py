@@ -15,9 +15,9 @@ def test_the_example_of_the_documentation(tmp_path: Path) -> None:
     """Each command of the page's example works, and the last finds by meaning."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "limits.md").write_text("Tokens are refilled every second.\n")
-    found = re.search(r"## Another embedder.*?```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert found
-    for line in found[1].splitlines():
+    match = re.search(r"## Another embedder.*?```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert match
+    for line in match[1].splitlines():
         done = sleuth(*shlex.split(line.removeprefix("$ sleuth ")), cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     assert "limits.md" in done.stdout

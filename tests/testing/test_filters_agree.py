@@ -89,8 +89,8 @@ def bedrock(rows: dict[str, dict[str, Any]]) -> Iterator[Found]:
             server.hold(KB, DS, uri, "a row", metadata)
         client = server.client("bedrock-agent-runtime")
 
-        def found(wanted: Filter) -> set[str]:
-            search = {"numberOfResults": 100, "filter": to_bedrock(wanted)}
+        def found(tree: Filter) -> set[str]:
+            search = {"numberOfResults": 100, "filter": to_bedrock(tree)}
             answer = client.retrieve(
                 knowledgeBaseId=KB,
                 retrievalQuery={"text": "row"},
@@ -107,8 +107,8 @@ def engine(rows: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFac
     with Engine.open(folder / "index", create=True) as opened:
         opened.add([Document("a row", metadata, id=uri) for uri, metadata in rows.items()])
 
-        def found(wanted: Filter) -> set[str]:
-            return {item.id.rpartition("#")[0] for item in opened.retrieve("row", ROWS, filter=wanted)}
+        def found(tree: Filter) -> set[str]:
+            return {item.id.rpartition("#")[0] for item in opened.retrieve("row", ROWS, filter=tree)}
 
         yield found
 
@@ -120,7 +120,7 @@ def chroma(rows: dict[str, dict[str, Any]]) -> Iterator[Found]:
     client = chromadb.EphemeralClient(config.Settings(anonymized_telemetry=False))
     collection = client.create_collection("agree")
     collection.add(ids=list(rows), embeddings=[[1.0, 0.0]] * ROWS, metadatas=list(rows.values()))
-    yield lambda wanted: set(collection.get(where=to_chroma(wanted))["ids"])
+    yield lambda tree: set(collection.get(where=to_chroma(tree))["ids"])
 
 
 @pytest.mark.parametrize(("backend", "said"), [("engine", 1.0), ("bedrock", 0.4), ("chroma", 0.3)])
@@ -130,16 +130,16 @@ def test_backends_agree(
     """For every filter a backend finds exactly the rows that match, or refuses to say it: the engine says
     all.
     """
-    found: Found = request.getfixturevalue(backend)
+    search: Found = request.getfixturevalue(backend)
     rng = random.Random(7)
     answered = 0
     for _ in range(EXAMPLES):
-        wanted = tree(rng)
-        expected = {uri for uri, metadata in rows.items() if matches(wanted, metadata)}
+        condition = tree(rng)
+        expected = {uri for uri, metadata in rows.items() if matches(condition, metadata)}
         try:
-            got = found(wanted)
+            got = search(condition)
         except FilterError:
             continue
-        assert got == expected, to_text(wanted)
+        assert got == expected, to_text(condition)
         answered += 1
     assert answered / EXAMPLES >= said

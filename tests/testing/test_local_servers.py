@@ -81,7 +81,7 @@ class TestFiltersOfBedrock:
 
 class TestBedrock:
     @pytest.mark.parametrize(
-        ("search", "told"),
+        ("search", "message"),
         [
             ({"numberOfResults": 0}, "numberOfResults"),
             ({"numberOfResults": 101}, "less than or equal to 100"),
@@ -91,12 +91,12 @@ class TestBedrock:
             ({"overrideSearchType": "MAGIC"}, "enum value set"),
         ],
     )
-    def test_requests_are_checked(self, bedrock: BedrockServer, search: dict[str, Any], told: str) -> None:
+    def test_requests_are_checked(self, bedrock: BedrockServer, search: dict[str, Any], message: str) -> None:
         """What the model or the documentation forbids is refused, by botocore or by the server, never
         passed.
         """
         client = bedrock.client("bedrock-agent-runtime")
-        with pytest.raises((ClientError, ParamValidationError), match=told):
+        with pytest.raises((ClientError, ParamValidationError), match=message):
             client.retrieve(
                 knowledgeBaseId=KB,
                 retrievalQuery={"text": "cat"},
@@ -104,7 +104,7 @@ class TestBedrock:
             )
 
     @pytest.mark.parametrize(
-        ("body", "told"),
+        ("body", "message"),
         [
             (b"{", "not JSON"),
             (b"[]", "not a JSON object"),
@@ -123,14 +123,14 @@ class TestBedrock:
         ],
     )
     def test_what_botocore_would_not_send_is_checked_too(
-        self, bedrock: BedrockServer, body: bytes, told: str
+        self, bedrock: BedrockServer, body: bytes, message: str
     ) -> None:
         """Other clients get the service's errors: status, type in the header, message in the body."""
         status, answer, headers = send(
             bedrock.url, "POST", f"/knowledgebases/{KB}/retrieve", body, Authorization="AWS4-HMAC-SHA256 x"
         )
         assert (status, headers["x-amzn-ErrorType"]) == (400, "ValidationException")
-        assert told in answer["message"]
+        assert message in answer["message"]
 
     def test_requests_without_a_signature_or_an_operation(self, bedrock: BedrockServer) -> None:
         """Unsigned requests and unknown paths are refused."""
@@ -150,7 +150,7 @@ class TestBedrock:
 
 class TestTavily:
     @pytest.mark.parametrize(
-        ("body", "told"),
+        ("body", "message"),
         [
             ({}, "Query is missing"),
             ({"query": "x" * 401}, "Max query length"),
@@ -158,14 +158,14 @@ class TestTavily:
             ({"query": "x", "topic": "sport"}, "topic"),
         ],
     )
-    def test_requests_are_checked(self, body: dict[str, Any], told: str) -> None:
+    def test_requests_are_checked(self, body: dict[str, Any], message: str) -> None:
         """Bad requests are 400, with the service's body."""
         with TavilyServer([page(0)]) as server:
             status, answer, _ = send(
                 server.url, "POST", "/search", json.dumps(body).encode(), Authorization="Bearer tvly-local"
             )
         assert status == 400
-        assert told in answer["detail"]["error"]
+        assert message in answer["detail"]["error"]
 
     def test_keys_are_checked(self) -> None:
         """A missing or wrong key is 401; one in the body is taken, as old clients send it."""
@@ -189,7 +189,7 @@ class TestTavily:
         """Where asked to, only pages that share a word are found; domains include and exclude."""
         pages = [page(0), page(1, content="tides", title="Sea")]
         with TavilyServer(pages, matching=True) as server:
-            for body, found in (
+            for body, urls in (
                 ({"query": "tides"}, [1]),
                 ({"query": "climate tides"}, [0, 1]),
                 ({"query": "climate tides", "exclude_domains": ["site0.org"]}, [1]),
@@ -197,7 +197,7 @@ class TestTavily:
             ):
                 sent = json.dumps({**body, "api_key": "tvly-local"}).encode()
                 results = send(server.url, "POST", "/search", sent)[1]["results"]
-                assert [one["url"] for one in results] == [pages[number]["url"] for number in found]
+                assert [one["url"] for one in results] == [pages[number]["url"] for number in urls]
 
 
 def test_faults_end_with_their_server() -> None:

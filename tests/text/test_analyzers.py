@@ -99,9 +99,9 @@ def test_the_kernel_counts_what_tokens_gives(texts: list[str], name: str, weight
     assert len(set(words)) == len(words)
     first = 0
     for text, end, length in zip(texts, ends, lengths, strict=True):
-        held = {words[t]: int(c) for t, c in zip(terms[first:end], counts[first:end], strict=True)}
+        term_counts = {words[t]: int(c) for t, c in zip(terms[first:end], counts[first:end], strict=True)}
         expected = Counter(analyzer.tokens(text))
-        assert held == {token: n * (weight + 1) for token, n in expected.items()}
+        assert term_counts == {token: n * (weight + 1) for token, n in expected.items()}
         assert length == expected.total() * (weight + 1)
         first = end
 
@@ -129,8 +129,8 @@ def test_case_and_compatible_forms_do_not_matter(word: str) -> None:
 def test_spans_point_at_the_words_of_the_original() -> None:
     """Places are true in the original text, whatever normalisation did."""
     text = "“Straße” — ﬁne CAFÉS, 東京都"
-    found = [(text[start:end], token) for start, end, token in get_analyzer("english").spans(text)]
-    assert found == [
+    words = [(text[start:end], token) for start, end, token in get_analyzer("english").spans(text)]
+    assert words == [
         ("Straße", "strass"),
         ("ﬁne", "fine"),
         ("CAFÉS", "cafe"),
@@ -174,7 +174,7 @@ def test_another_release_of_the_stemmer_makes_another_analyzer(monkeypatch: pyte
     fresh = {name: copy(get_analyzer(name)) for name in ("english", "code-english", "plain")}
     for analyzer in fresh.values():
         vars(analyzer).pop("fingerprint", None)
-    told = {name: analyzer.fingerprint for name, analyzer in fresh.items()}
-    assert told["english"].endswith("+snowball-2.0.1")
-    assert told["code-english"].endswith("+snowball-2.0.1")
-    assert told["plain"] == get_analyzer("plain").fingerprint
+    fingerprints = {name: analyzer.fingerprint for name, analyzer in fresh.items()}
+    assert fingerprints["english"].endswith("+snowball-2.0.1")
+    assert fingerprints["code-english"].endswith("+snowball-2.0.1")
+    assert fingerprints["plain"] == get_analyzer("plain").fingerprint

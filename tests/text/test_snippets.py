@@ -16,22 +16,22 @@ PLAIN = get_analyzer("plain")
 def test_the_window_with_most_of_the_query_is_shown() -> None:
     """Two words of the query beside each other beat either alone."""
     text = "Dogs bark. " + "filler words here " * 30 + "The dog chased a cat away. " + "more filler " * 30
-    found = snippet(text, "dogs chasing cats", ENGLISH, width=60)
-    assert [found.text[a:b] for a, b in found.spans] == ["dog", "chased", "cat"]
-    assert len(found.text) <= 60
-    assert text[found.start : found.start + len(found.text)] == found.text
+    window = snippet(text, "dogs chasing cats", ENGLISH, width=60)
+    assert [window.text[a:b] for a, b in window.spans] == ["dog", "chased", "cat"]
+    assert len(window.text) <= 60
+    assert text[window.start : window.start + len(window.text)] == window.text
 
 
 def test_without_a_match_the_beginning_is_shown() -> None:
     """A text that does not match is shown from its start, without marks."""
-    found = snippet("one two three four", "zebra", PLAIN, width=11)
-    assert (found.text, found.spans) == ("one two", ())
+    window = snippet("one two three four", "zebra", PLAIN, width=11)
+    assert (window.text, window.spans) == ("one two", ())
 
 
 def test_a_short_text_is_shown_whole() -> None:
     """A text that fits is returned as it is."""
-    found = snippet("A cat sat.", "cat", ENGLISH)
-    assert (found.text, found.spans, found.start) == ("A cat sat.", ((2, 5),), 0)
+    window = snippet("A cat sat.", "cat", ENGLISH)
+    assert (window.text, window.spans, window.start) == ("A cat sat.", ((2, 5),), 0)
 
 
 def test_a_word_longer_than_the_window_is_shown_whole() -> None:
@@ -43,8 +43,8 @@ def test_a_word_longer_than_the_window_is_shown_whole() -> None:
 
 def test_neighbouring_pairs_are_marked_as_one() -> None:
     """Overlapping matches of unspaced scripts are one mark."""
-    found = snippet("昨日は東京都へ行った", "東京都", PLAIN)
-    assert [found.text[a:b] for a, b in found.spans] == ["東京都"]
+    window = snippet("昨日は東京都へ行った", "東京都", PLAIN)
+    assert [window.text[a:b] for a, b in window.spans] == ["東京都"]
 
 
 @settings(max_examples=300, deadline=None)
@@ -55,16 +55,16 @@ def test_neighbouring_pairs_are_marked_as_one() -> None:
 )
 def test_no_word_and_no_combining_sequence_is_cut(text: str, query: str, width: int) -> None:
     """Whatever the text, the snippet is a stretch of it whose marks lie inside and whose ends are borders."""
-    found = snippet(text, query, PLAIN, width)
-    start, end = found.start, found.start + len(found.text)
-    assert text[start:end] == found.text
-    assert all(0 <= a < b <= len(found.text) for a, b in found.spans)
-    assert all(b <= c for (_, b), (c, _) in zip(found.spans, found.spans[1:], strict=False))
+    window = snippet(text, query, PLAIN, width)
+    start, end = window.start, window.start + len(window.text)
+    assert text[start:end] == window.text
+    assert all(0 <= a < b <= len(window.text) for a, b in window.spans)
+    assert all(b <= c for (_, b), (c, _) in zip(window.spans, window.spans[1:], strict=False))
     for border in (start, end):
         if 0 < border < len(text):
             assert text[border] not in "\u0301\u200d🏽"
             assert text[border - 1] != "\u200d"
-            if found.spans:
+            if window.spans:
                 assert not (text[border - 1] in "abcdeé" and text[border] in "abcdeé")
 
 

@@ -37,8 +37,8 @@ def test_a_store_without_an_embedder_is_given_ours(folder: Path) -> None:
     from sleuth.vector_store import open_client
 
     bare = Chroma(client=open_client(folder), collection_name="docs")
-    found = Retriever(bare, Words()).retrieve_with_scores("Python is a programming language.", k=1)
-    assert [(document.id, round(score, 4)) for document, score in found] == [("python", 0.0)]
+    results = Retriever(bare, Words()).retrieve_with_scores("Python is a programming language.", k=1)
+    assert [(document.id, round(score, 4)) for document, score in results] == [("python", 0.0)]
 
 
 def test_telemetry_is_off(folder: Path) -> None:
@@ -162,8 +162,8 @@ def test_a_source_is_found_by_either_path(
             )
             store = SleuthVectorStore(engine, Words())
         retriever = Retriever(store, Words())
-        for asked in (path, path.absolute(), str(path), str(path.absolute()), "./docs/../docs/a.md"):
-            assert [one.metadata["source"] for one in retriever.retrieve_by_source("tide", asked)] == [name]
+        for source in (path, path.absolute(), str(path), str(path.absolute()), "./docs/../docs/a.md"):
+            assert [one.metadata["source"] for one in retriever.retrieve_by_source("tide", source)] == [name]
         monkeypatch.chdir(tmp_path / "docs")
         if indexed == "absolute" or kind == "sleuth":
             assert [one.metadata["source"] for one in retriever.retrieve_by_source("tide", "a.md")] == [name]

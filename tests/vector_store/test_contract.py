@@ -35,10 +35,10 @@ def distance(a: str, b: str) -> float:
 def test_closest_first(retriever: Retriever) -> None:
     """Documents come closest first, as an exhaustive comparison orders them."""
     query = "is Python a language"
-    found = retriever.retrieve(query, k=5)
+    documents = retriever.retrieve(query, k=5)
     expected = sorted(DOCUMENTS, key=lambda document: distance(query, document.page_content))
-    assert names(found) == names(expected)
-    assert all(type(document) is Document for document in found)
+    assert names(documents) == names(expected)
+    assert all(type(document) is Document for document in documents)
 
 
 def test_k(retriever: Retriever) -> None:
@@ -55,11 +55,11 @@ def test_k(retriever: Retriever) -> None:
 def test_scores_are_distances(retriever: Retriever) -> None:
     """Scores are 1 less the cosine, lower is closer, in the order of retrieve."""
     query = "Python is a language"
-    found = retriever.retrieve_with_scores(query, k=4)
-    assert names([document for document, _ in found]) == names(retriever.retrieve(query, k=4))
-    for document, score in found:
+    pairs = retriever.retrieve_with_scores(query, k=4)
+    assert names([document for document, _ in pairs]) == names(retriever.retrieve(query, k=4))
+    for document, score in pairs:
         assert score == pytest.approx(distance(query, document.page_content), abs=2e-3)
-    assert [score for _, score in found] == sorted(score for _, score in found)
+    assert [score for _, score in pairs] == sorted(score for _, score in pairs)
 
 
 def test_by_source(retriever: Retriever) -> None:
@@ -104,10 +104,10 @@ def test_another_length_names_both(store: Any) -> None:
 def test_as_a_retriever_like_any_other(store: Any) -> None:
     """The same store gives rankings, scores higher where closer, for fusion and for answers."""
     ranked = VectorStoreRetriever(store, Words())
-    found = ranked.retrieve("is Python a language", 3)
-    assert isinstance(found, Ranking)
-    assert [item.score for item in found] == sorted((item.score or 0 for item in found), reverse=True)
-    assert found[0].text == "Python is a programming language."
+    ranking = ranked.retrieve("is Python a language", 3)
+    assert isinstance(ranking, Ranking)
+    assert [item.score for item in ranking] == sorted((item.score or 0 for item in ranking), reverse=True)
+    assert ranking[0].text == "Python is a programming language."
     assert [item.metadata["year"] for item in ranked.retrieve("language", 9, filter={"year": 2001})] == [
         2001,
         2001,

@@ -47,9 +47,9 @@ def test_vectors_come_along(chroma: Path, tmp_path: Path) -> None:
         (python,) = engine.get("python")
         assert python.text == DOCUMENTS[0].page_content
         assert python.metadata["source"] == "/docs/python.md"
-        found = engine.nearest(Words().embed_query(DOCUMENTS[2].page_content), 1)
-        assert found[0].id.startswith("snakes")
-        assert found[0].score == pytest.approx(1, abs=2e-3)
+        nearest = engine.nearest(Words().embed_query(DOCUMENTS[2].page_content), 1)
+        assert nearest[0].id.startswith("snakes")
+        assert nearest[0].score == pytest.approx(1, abs=2e-3)
         assert import_chroma(engine, chroma).unchanged == len(DOCUMENTS)
 
 
@@ -108,10 +108,10 @@ def test_command(chroma: Path, tmp_path: Path, ollama: OllamaServer) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["added"] == len(DOCUMENTS)
     assert sum(len(batch["input"]) for batch in ollama.payloads("/api/embed")) <= 4
-    found = sleuth(
+    result = sleuth(
         "search", "-i", "ix", "--leg", "dense", "--json", "snakes", cwd=tmp_path, OLLAMA_HOST=ollama.url
     )
-    assert json.loads(found.stdout)["items"][0]["id"].startswith("snakes")
+    assert json.loads(result.stdout)["items"][0]["id"].startswith("snakes")
     done = sleuth("import", "chroma", "nowhere", "--re-embed", "--index", "iy", cwd=tmp_path)
     assert done.returncode == 2
     assert "chroma.sqlite3" in done.stderr

@@ -32,9 +32,9 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "found"), [(0, "fresh"), (90, "fresh"), (150, "stale"), (900, "stale"), (1100, None)]
+    ("age", "expected"), [(0, "fresh"), (90, "fresh"), (150, "stale"), (900, "stale"), (1100, None)]
 )
-def test_ages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float, found: str | None) -> None:
+def test_ages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float, expected: str | None) -> None:
     """Fresh up to `max_age`, stale up to `max_stale`, then gone; a clock set back makes nothing older."""
     now = [1000.0]
     monkeypatch.setattr("sleuth.web.cache.time", lambda: now[0])
@@ -42,7 +42,7 @@ def test_ages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float, found
     cache.put(request(1), HITS)
     now[0] += age
     entry = cache.get(request(1))
-    assert (entry and ("fresh" if entry.fresh else "stale")) == found
+    assert (entry and ("fresh" if entry.fresh else "stale")) == expected
     now[0] = 0.0
     entry = cache.get(request(1))
     assert entry is not None and entry.fresh

@@ -29,10 +29,10 @@ def test_pages_are_listed_and_kept(server: TavilyServer, tmp_path: Path) -> None
     done = sleuth("climate", "policy", "-k", "2", cwd=tmp_path, url=server.url)
     assert done.returncode == 0, done.stderr
     assert all(word in done.stdout for word in ("Title 0", "https://www.site1.org/page", "number 1"))
-    asked = len(server.requests)
+    request_count = len(server.requests)
     again = sleuth("climate", "policy", "-k", "2", "--json", cwd=tmp_path, url=server.url)
     assert json.loads(again.stdout)["num_docs"] == 2
-    assert len(server.requests) == asked
+    assert len(server.requests) == request_count
     server.always(error(401))
     failed = sleuth("climate", "--no-cache", cwd=tmp_path, url=server.url)
     assert failed.returncode == 5
@@ -54,8 +54,8 @@ def test_batch(server: TavilyServer, tmp_path: Path) -> None:
         assert (failed.returncode, failed.stderr[:8], failed.stderr.count("\n")) == (2, "sleuth: ", 1)
     for other in ("{}", '[{"id": "a", "web_docs": {"results": [1]}}]', '[{"id": ["x"], "query": "a"}]'):
         (tmp_path / "other.json").write_text(other)
-        kept = sleuth("--batch", "queries.json", "--out", "other.json", cwd=tmp_path, url=server.url)
-        assert (kept.returncode, kept.stderr.count("\n")) == (1, 1)
+        output = sleuth("--batch", "queries.json", "--out", "other.json", cwd=tmp_path, url=server.url)
+        assert (output.returncode, output.stderr.count("\n")) == (1, 1)
         assert (tmp_path / "other.json").read_text() == other
 
 
@@ -79,13 +79,13 @@ def test_the_web_beside_the_index(server: TavilyServer, tmp_path: Path) -> None:
         "    print([item.id for item in ranking], [part.name for part in ranking.failures])\n"
     )
     mine = {"TAVILY_BASE_URL": server.url}
-    for key, told in (("tvly-local", "site0.org/page"), ("wrong", "['web']")):
+    for key, text in (("tvly-local", "site0.org/page"), ("wrong", "['web']")):
         environment = {**os.environ, **mine, "TAVILY_API_KEY": key, "XDG_CACHE_HOME": str(tmp_path / key)}
         done = subprocess.run(
             [sys.executable, "-c", code.replace("'ix'", f"'{key}'")],
             capture_output=True, text=True, cwd=tmp_path, env=environment, check=True, timeout=300,
         )  # fmt: skip
-        assert told in done.stdout
+        assert text in done.stdout
         assert "home#" in done.stdout or "'home" in done.stdout
 
 

@@ -133,17 +133,17 @@ def test_other_schemes_are_refused(site: Site, target: str) -> None:
 def test_a_name_is_looked_up_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """The address that was checked is connected to: a name that changes its mind gets no second look."""
     port = int(site.url.rpartition(":")[2])
-    real, asked = socket.getaddrinfo, list[str]()
+    real, names = socket.getaddrinfo, list[str]()
 
     def getaddrinfo(host: str, *rest: Any, **more: Any) -> Any:
         if host != "rebinding.example":
             return real(host, *rest, **more)
-        asked.append(host)
-        return real("127.0.0.1" if len(asked) == 1 else "127.0.0.9", *rest, **more)
+        names.append(host)
+        return real("127.0.0.1" if len(names) == 1 else "127.0.0.9", *rest, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     assert fetch(f"http://rebinding.example:{port}/tides", obey_robots=False).title == "The tides"
-    assert asked == ["rebinding.example"]
+    assert names == ["rebinding.example"]
     assert site.requests[0].headers["host"] == f"rebinding.example:{port}"
     with pytest.raises(WebError, match=r"127\.0\.0\.9 is not a public address"):
         fetch(f"http://rebinding.example:{port}/tides", obey_robots=False)
@@ -218,7 +218,7 @@ def test_plain_text(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "message"),
     [
         (Reply(404, b"gone", HTML), "answered 404"),
         (Reply(500, b"", HTML), "answered 500"),
@@ -230,10 +230,10 @@ def test_plain_text(site: Site) -> None:
         (Reply(200, b"<html></html>", HTML), "no readable text"),
     ],
 )
-def test_what_is_no_page(site: Site, reply: Reply, told: str) -> None:
+def test_what_is_no_page(site: Site, reply: Reply, message: str) -> None:
     """An error status, another type, a page too large or one without text is an error that says so."""
     site.pages["/odd"] = reply
-    with pytest.raises(WebError, match=told):
+    with pytest.raises(WebError, match=message):
         fetch(f"{site.url}/odd", max_bytes=10_000)
 
 

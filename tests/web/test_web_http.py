@@ -47,13 +47,13 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate of this test, and is not installed")
     folder = tmp_path_factory.mktemp("tls")
-    made, key = folder / "cert.pem", folder / "key.pem"
+    chain, key = folder / "cert.pem", folder / "key.pem"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", made, "-days", "2",
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", chain, "-days", "2",
          "-subj", "/CN=tls.example", "-addext", "subjectAltName=DNS:tls.example"],
         check=True, capture_output=True,
     )  # fmt: skip
-    return made, key
+    return chain, key
 
 
 @pytest.fixture

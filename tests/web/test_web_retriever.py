@@ -98,11 +98,11 @@ class TestBatch:
         queries = [{"query": "climate"}, {"query": "policy"}, {"query": "sea"}]
         first = search_web_batch(queries, path, 2, workers=1, **options)
         assert [entry["web_docs"]["num_docs"] for entry in first] == [2, 0, 2]
-        asked = len(server.asked)
+        request_count = len(server.asked)
         again = [{"query": "climate"}, {"query": "policy"}, {"id": "query_2", "query": "ice"}]
         second = search_web_batch(again, path, 2, **options)
-        assert sorted(body["query"] for body in server.asked[asked:]) == ["ice", "policy"]
-        assert len(server.asked) == asked + 2
+        assert sorted(body["query"] for body in server.asked[request_count:]) == ["ice", "policy"]
+        assert len(server.asked) == request_count + 2
         assert second[0] == first[0]
         search_web_batch({"other": "wind"}, path, 2, **options)
         assert {entry["id"] for entry in json.loads(path.read_text())} == {

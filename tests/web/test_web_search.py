@@ -52,7 +52,7 @@ def test_api_k_is_as_asked_where_enough_comes(server: TavilyServer, options: dic
 
 
 @pytest.mark.parametrize(
-    ("copies", "asked", "count"),
+    ("copies", "sizes", "count"),
     [
         (1, [3], 3),
         (2, [3, 4], 3),
@@ -61,13 +61,13 @@ def test_api_k_is_as_asked_where_enough_comes(server: TavilyServer, options: dic
     ],
 )
 def test_api_k_grows_by_what_is_missing(
-    server: TavilyServer, options: dict[str, Any], copies: int, asked: list[int], count: int
+    server: TavilyServer, options: dict[str, Any], copies: int, sizes: list[int], count: int
 ) -> None:
     """Duplicates are asked for again with a larger api_k, until a larger one brings nothing new."""
     server.pages = [page(0)] * copies + [page(number) for number in range(1, 30)]
     docs = search_web("climate", 3, **options)
-    assert [body["max_results"] for body in server.asked] == asked
-    assert (docs["num_docs"], docs["api_k"]) == (count, asked[-1])
+    assert [body["max_results"] for body in server.asked] == sizes
+    assert (docs["num_docs"], docs["api_k"]) == (count, sizes[-1])
     assert len({result["url"] for result in docs["results"]}) == count
 
 
@@ -76,10 +76,10 @@ def test_api_k_grows_by_what_is_missing(
 def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
     """api_k never passes k + 10 nor 20, each request asks for more, and no request follows a vain one."""
     pages = [page(number) for number, times in enumerate(repeats) for _ in range(times)]
-    asked: list[int] = []
+    sizes: list[int] = []
 
     def search(self: Tavily, query: str, api_k: int, *rest: object) -> list[tavily.Hit]:
-        asked.append(api_k)
+        sizes.append(api_k)
         seen = {entry["url"]: entry for entry in pages[:api_k]}
         return [
             tavily.Hit(entry["url"], entry["title"], entry["content"], "x.org") for entry in seen.values()
@@ -87,13 +87,13 @@ def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tavily, "search", search)
-        found = WebSearch(api_key="k", base_url="https://x.org").search("climate", k)
-    unique = [len({entry["url"] for entry in pages[:api_k]}) for api_k in asked]
-    assert asked[0] == min(k, 20)
-    assert asked == sorted(set(asked))
-    assert asked[-1] == found.api_k <= min(k + 10, 20) or k > 20
+        answer = WebSearch(api_key="k", base_url="https://x.org").search("climate", k)
+    unique = [len({entry["url"] for entry in pages[:api_k]}) for api_k in sizes]
+    assert sizes[0] == min(k, 20)
+    assert sizes == sorted(set(sizes))
+    assert sizes[-1] == answer.api_k <= min(k + 10, 20) or k > 20
     assert all(before < after for before, after in pairwise(unique[:-1]))
-    assert len(found.hits) == min(k, unique[-1])
+    assert len(answer.hits) == min(k, unique[-1])
 
 
 def test_growth_stops_at_the_service_maximum(server: TavilyServer, options: dict[str, Any]) -> None:
@@ -453,10 +453,10 @@ class TestCache:
         """The same question is asked once, growth included."""
         server.pages = [page(0), *([page(0)] * 2), page(1), page(2)]
         first = search_web("climate", 3, cache=tmp_path / "kept", **options)
-        asked = len(server.requests)
-        assert asked > 1
+        request_count = len(server.requests)
+        assert request_count > 1
         assert search_web("climate", 3, cache=tmp_path / "kept", **options) == first
-        assert len(server.requests) == asked
+        assert len(server.requests) == request_count
 
     def test_stale_is_served_and_marked_where_the_service_is_down(
         self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]

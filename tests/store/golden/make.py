@@ -35,11 +35,11 @@ def sentence(i: int) -> str:
 
 
 def facts(snapshot: IndexSnapshot) -> dict[str, Any]:
-    """All that the index says: rows, documents, vectors, and the hits of some queries."""
+    """Return all contents of the index: rows, documents, vectors, and the hits of some queries."""
     documents = list(snapshot.documents())
     rows = [row for document in documents for row in snapshot.chunks_of(document.id)]
     searcher = LexicalSearcher(LexicalLeg(), snapshot.segments("lexical"))
-    found = {query: searcher.search(query, 5) for query in QUERIES}
+    hits_by_query = {query: searcher.search(query, 5) for query in QUERIES}
     return {
         "version": snapshot.version,
         "documents": [[d.id, d.source, d.title, d.content_hash, d.size, d.modified_ns, d.metadata] for d in documents],
@@ -47,13 +47,13 @@ def facts(snapshot: IndexSnapshot) -> dict[str, Any]:
         "vectors": {key: value.hex() for key, value in snapshot.embeddings("model", ["00", "01", "02"]).items()},
         "hits": {
             query: [snapshot.ids(hits.keys), np.round(hits.scores.astype(float), 4).tolist()]
-            for query, hits in found.items()
+            for query, hits in hits_by_query.items()
         },
     }  # fmt: skip
 
 
 def make(path: Path) -> None:
-    """Both kinds of segments, tombstones, a codebook, vectors, every column."""
+    """Make both kinds of segments, tombstones, a codebook, vectors, and every column."""
     building.INLINE_BYTES, codebook.LEARNING_BYTES = 8000, 10_000
     with Store.open(path, create=True, settings={"golden": FORMAT}) as store:
         store.attach(legs())

@@ -30,8 +30,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, st
 @pytest.fixture
 def client(served: tuple[Local, str]) -> Iterator[openai.OpenAI]:
     server, key = served
-    with openai.OpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0) as made:
-        yield made
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0) as openai_client:
+        yield openai_client
 
 
 def test_openai_searches_the_index_as_a_vector_store(client: openai.OpenAI) -> None:

@@ -136,8 +136,8 @@ def test_sites_that_are_allowed_get_cors(index: Any) -> None:
     """With --cors a site's preflight and requests are answered, another's are not; --allow-host adds a name."""
     sites, names = ("https://app.example",), ("search.example",)
     with serving(index, cors_origins=sites, allowed_hosts=names) as started:
-        asked = {"origin": "https://app.example", "access-control-request-method": "POST"}
-        preflight = started.client.options("/v1/search", headers=asked)
+        headers = {"origin": "https://app.example", "access-control-request-method": "POST"}
+        preflight = started.client.options("/v1/search", headers=headers)
         assert preflight.headers["access-control-allow-origin"] == "https://app.example"
         answer = started.client.get("/v1/status", headers={"origin": "https://app.example"})
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (

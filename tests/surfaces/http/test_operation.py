@@ -68,9 +68,9 @@ def test_what_was_accepted_is_answered_when_the_server_ends(tmp_path: Path) -> N
                 statuses.append(0)  # was not accepted before the end
         assert started.process.wait(60) == 0
     with Engine.open(path) as engine:
-        held = [n for n in range(20) if engine.get(f"n{n}")]
-    assert [n for n, status in enumerate(statuses) if status == 200] == held
-    assert held
+        stored_numbers = [n for n in range(20) if engine.get(f"n{n}")]
+    assert [n for n, status in enumerate(statuses) if status == 200] == stored_numbers
+    assert stored_numbers
 
 
 def test_a_full_queue_refuses_at_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,8 +104,8 @@ def test_toml_in_another_form_is_refused(text: Any) -> None:
 def test_installing_and_uninstalling(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each client's file gets the entry, keeps others, and a backup holds the old file with its mode."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    known = CLIENTS[client]
-    path = known.path("project", tmp_path)
+    agent = CLIENTS[client]
+    path = agent.path("project", tmp_path)
     first = install(client, "project", tmp_path)
     assert not path.exists()
     assert first.write() is None

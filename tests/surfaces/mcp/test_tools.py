@@ -135,8 +135,8 @@ def test_paths_and_filters(workspace: Workspace) -> None:
     assert {result["path"] for result in below} == {"src/bucket.py", "src/shop.py"}
     one = call(workspace, "search", query="tokens", paths=["src/shop.py"], k=1)["results"]
     assert [result["path"] for result in one] == ["src/shop.py"]
-    found = call(workspace, "search", query="tokens", filter="source_type:code kind:class")["results"]
-    assert [result["symbol"] for result in found] == ["TokenBucket"]
+    results = call(workspace, "search", query="tokens", filter="source_type:code kind:class")["results"]
+    assert [result["symbol"] for result in results] == ["TokenBucket"]
 
 
 def test_at_asks_a_commit(workspace: Workspace) -> None:
@@ -150,9 +150,9 @@ def test_at_asks_a_commit(workspace: Workspace) -> None:
 
 def test_definitions_and_references(workspace: Workspace) -> None:
     """A definition comes with its code, uses with their line, role and what they mean."""
-    (found,) = call(workspace, "definitions", name="TokenBucket.refill")["results"]
-    assert found["path"] == "src/bucket.py:7-9"
-    assert found["text"].startswith("    def refill")
+    (result,) = call(workspace, "definitions", name="TokenBucket.refill")["results"]
+    assert result["path"] == "src/bucket.py:7-9"
+    assert result["text"].startswith("    def refill")
     uses = call(workspace, "references", name="TokenBucket")["results"]
     assert {(use["path"], use["role"]) for use in uses} >= {("src/shop.py:5", "instantiation")}
     assert all("TokenBucket" in use["text"] for use in uses)

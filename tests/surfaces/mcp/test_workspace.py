@@ -122,13 +122,13 @@ def test_an_index_that_is_made_later_is_found(project: Path, opened: Any) -> Non
 def test_ids_of_text_that_changed_say_so(project: Path, opened: Any) -> None:
     """An id from before an edit gives the lines as they are now, marked as changed."""
     workspace = opened(project / ".sleuth", project)
-    (found,) = call(workspace, "search", query="token bucket", filter="kind:class")["results"]
+    (result,) = call(workspace, "search", query="token bucket", filter="kind:class")["results"]
     text = (project / "src/bucket.py").read_text("utf-8")
     (project / "src/bucket.py").write_text(text.replace("often", "seldom"), "utf-8")
     workspace.refresher.finish()
     workspace.refresher.rest = 0.0
     workspace.refresher.check(20.0)
-    answer = call(workspace, "fetch", id=found["id"])
+    answer = call(workspace, "fetch", id=result["id"])
     assert answer["changed"] is True
     assert "seldom" in answer["text"]
 

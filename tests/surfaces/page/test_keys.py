@@ -61,9 +61,9 @@ def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
     with httpx.Client(base_url=keyed[0], timeout=30, follow_redirects=True) as client:
         client.post("/sign-in", data={"key": keyed[1], "next": "/"})
         assert "10 documents" in client.get("/").text
-        found = client.get("/", params={"q": "quotas team items", "in": "docs"}).text
-        assert "Quotas" in found
-        assert "team 2" not in found
+        page = client.get("/", params={"q": "quotas team items", "in": "docs"}).text
+        assert "Quotas" in page
+        assert "team 2" not in page
         assert client.get("/source", params={"id": "t1.md"}).status_code == 200
         assert client.get("/source", params={"id": "t2.md"}).status_code == 400
         assert client.get("/symbol", params={"name": "TokenBucket"}).status_code == 404
@@ -95,8 +95,8 @@ def test_agents_over_http_have_the_same_keys(keyed: tuple[str, str]) -> None:
             listed = await client.list_resources()
             assert {resource.name for resource in listed.resources} == {f"t{n}.md" for n in range(1, 30, 3)}
             assert not result.is_error, result.content
-            found: list[dict[str, str]] = json.loads(getattr(result.content[0], "text", ""))["results"]
-            return found
+            results: list[dict[str, str]] = json.loads(getattr(result.content[0], "text", ""))["results"]
+            return results
 
     results = anyio.run(session)
     assert len(results) == 10
