@@ -9,7 +9,7 @@ HOME = Path(__file__).parents[1]
 
 
 def test_each_question_of_the_demo_is_answered_right(tmp_path: Path) -> None:
-    """The first hit of every search is the right one, the answer cites the right page, and the next steps follow."""
+    """The first hit of every search is right, the answer cites the right page, and the next steps follow."""
     environment = {**os.environ, "SLEUTH_DEMO": str(tmp_path / "demo"), "COLUMNS": "100"}
     run = subprocess.run(
         [sys.executable, HOME / "examples" / "demo.py"],

@@ -1,4 +1,4 @@
-"""What `sleuth doctor` looks at besides the index."""
+"""What `sleuth doctor` checks besides the index."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sleuth.engine import doctor
 ROOT = Path(__file__).parents[1]
 
 
-def test_every_extra_is_told() -> None:
-    """Each optional package that a user can install is there, or told with its command."""
+def test_every_extra_is_reported() -> None:
+    """Each optional package is installed, or is reported with its command."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert {extra for extra, _ in doctor.EXTRAS.values()} == extras.keys() - {"all", "bench", "dev", "docs"}
     findings = {finding.subject: finding for finding in doctor.optional_packages()}
@@ -21,7 +21,7 @@ def test_every_extra_is_told() -> None:
 
 
 def test_a_missing_index_names_the_command(tmp_path: Path) -> None:
-    """At a shell nobody can say create=True."""
+    """The command line's error names `sleuth index` instead of create=True."""
     (finding,) = doctor.index(tmp_path / "none")
     assert (finding.level, finding.message, finding.remedy) == (
         "info", f"no index at {tmp_path / 'none'}", "sleuth index PATH",

@@ -1,4 +1,4 @@
-"""The engine: opening, adding, deleting, answering."""
+"""The engine: opening, adding, deleting, searching."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sources(ranking: Ranking) -> list[str]:
 
 
 def test_finds_what_was_added(engine: Engine) -> None:
-    """Passages that hold the words come back, best first, with text, id and metadata."""
+    """Matching passages are returned best first, with text, id and metadata."""
     ranking = engine.retrieve("refill tokens")
     assert sources(ranking) == ["limits.md", "bucket.md"]
     assert ranking[0].text == DOCUMENTS[0].page_content
@@ -49,12 +49,12 @@ def test_finds_what_was_added(engine: Engine) -> None:
 
 
 def test_the_title_is_searched(engine: Engine) -> None:
-    """Words of the title find the passages below it."""
+    """Words of the title match the passages below it."""
     assert sources(engine.retrieve("animals")) == ["cats.md"]
 
 
 def test_a_title_without_text_is_found(hybrid: Engine) -> None:
-    """A document that is nothing but its title is found by it; one that has only a file's name is not."""
+    """A document with only a title is found by it; one with only a file name is not."""
     hybrid.add(
         [
             Document(" ", {"title": "Rate limits"}, id="bare"),
@@ -69,7 +69,7 @@ def test_a_title_without_text_is_found(hybrid: Engine) -> None:
 
 
 def test_adding_again_costs_nothing(engine: Engine) -> None:
-    """Unchanged documents are counted as such and make no new version."""
+    """Unchanged documents are counted and make no new version."""
     version = engine.refresh()
     report = engine.add(DOCUMENTS)
     assert (report.added, report.updated, report.unchanged) == (0, 0, 3)
@@ -77,7 +77,7 @@ def test_adding_again_costs_nothing(engine: Engine) -> None:
 
 
 def test_changed_content_replaces(engine: Engine) -> None:
-    """A document of the same id takes the old one's place."""
+    """A document with the same id replaces the old one."""
     report = engine.add([Document("Quotas are gone.", {"source": "limits.md"})])
     assert (report.added, report.updated) == (0, 1)
     assert sources(engine.retrieve("refilled every second")) == []
@@ -85,7 +85,7 @@ def test_changed_content_replaces(engine: Engine) -> None:
 
 
 def test_delete(engine: Engine) -> None:
-    """Deleted documents are not found, and only ids that were there are told."""
+    """Deleted documents are not found, and only existing ids are returned."""
     assert engine.delete(["limits.md", "nowhere.md"]) == ["limits.md"]
     assert sources(engine.retrieve("refill tokens")) == ["bucket.md"]
     with pytest.raises(ArgumentError, match="ids must be a list"):
@@ -94,17 +94,17 @@ def test_delete(engine: Engine) -> None:
 
 @pytest.mark.parametrize("query", ["", "   ", "unheardof", "?!", "\x00", "\ud800"])
 def test_queries_without_a_known_word_find_nothing(engine: Engine, query: str) -> None:
-    """Blank, unknown or odd queries give an empty ranking of words."""
+    """Blank, unknown and odd queries give an empty lexical ranking."""
     assert len(engine.retrieve(query, legs=["lexical"])) == 0
 
 
 def test_long_queries_are_answered(engine: Engine) -> None:
-    """A query of 10,000 words is a query."""
+    """A query of 10,000 words works."""
     assert sources(engine.retrieve(" ".join(f"word{i}" for i in range(9_999)) + " cats")) == ["cats.md"]
 
 
 def test_k(engine: Engine) -> None:
-    """0 gives none, a huge k gives all there is, and a smaller k the head of a larger one."""
+    """k = 0 gives no hits, a huge k all, and a smaller k the head of a larger one."""
     assert len(engine.retrieve("tokens", 0)) == 0
     assert len(engine.retrieve("tokens", 10**9)) == 2
     assert engine.retrieve("tokens", 1).items == engine.retrieve("tokens", 2).items[:1]
@@ -112,13 +112,13 @@ def test_k(engine: Engine) -> None:
 
 @pytest.mark.parametrize("k", [-1, 1.5, "3", True, None])
 def test_a_bad_k_is_refused(engine: Engine, k: object) -> None:
-    """The message names the argument, the rule and the value."""
+    """An invalid k raises an error with name, rule and value."""
     with pytest.raises(ArgumentError, match="k must be an int of 0 or more, got"):
         engine.retrieve("tokens", k)  # type: ignore[arg-type]
 
 
 def test_filters_apply_before_the_cut(engine: Engine) -> None:
-    """The best k among those that match, not those that match among the best k."""
+    """A filtered ranking has the best k among the matches."""
     assert sources(engine.retrieve("tokens", 1, filter={"year": 2020})) == ["bucket.md"]
     assert sources(engine.retrieve("tokens", filter="year>=2021")) == ["limits.md"]
     with pytest.raises(FilterError):
@@ -135,32 +135,32 @@ def test_explanations_add_up(engine: Engine) -> None:
 
 
 def test_get(engine: Engine) -> None:
-    """A passage or a whole document by its id; nothing where there is none."""
+    """A passage or a document is returned by its id, and an empty list for an unknown id."""
     assert [item.id for item in engine.get("cats.md#0")] == ["cats.md#0"]
     assert [item.id for item in engine.get("cats.md")] == ["cats.md#0"]
     assert engine.get("dogs.md") == []
 
 
 def test_snippets_mark_matches(engine: Engine) -> None:
-    """The matched words of a passage, in their inflected form."""
+    """The matched words of a passage are marked, in their inflected form."""
     item = engine.retrieve("refill")[0]
     snippet = engine.snippet("refill", item)
     assert [snippet.text[start:end] for start, end in snippet.spans] == ["refilled"]
 
 
 def test_the_async_twin_agrees(engine: Engine) -> None:
-    """aretrieve gives what retrieve gives."""
+    """`aretrieve` returns what `retrieve` returns."""
     assert asyncio.run(engine.aretrieve("tokens")) == engine.retrieve("tokens")
 
 
 def test_missing_index(tmp_path: Path) -> None:
-    """Opening what is not there says so."""
+    """Opening a missing index raises an error that says so."""
     with pytest.raises(IndexNotFoundError, match="create=True"):
         Engine.open(tmp_path / "nothing")
 
 
 def test_settings_are_the_indexs(tmp_path: Path) -> None:
-    """An index keeps the settings it was made with; others are refused, unknown ones named."""
+    """An index keeps its settings; other ones are refused, unknown ones named."""
     Engine.open(tmp_path / "i", create=True, settings={"analyzer": "plain"}).close()
     with Engine.open(tmp_path / "i") as opened:
         assert opened.settings.analyzer == "plain"
@@ -183,14 +183,14 @@ def test_settings_are_the_indexs(tmp_path: Path) -> None:
     ],
 )
 def test_documents_that_cannot_be_kept(engine: Engine, document: Document, message: str) -> None:
-    """A bad document is named, and what was there stays."""
+    """An invalid document is named in the error, and existing documents stay."""
     with pytest.raises(ArgumentError, match=message):
         engine.add([document])
     assert engine.status()["documents"] == 3
 
 
 def test_folder_life(tmp_path: Path) -> None:
-    """Files are read once, replaced when they change, and pruned on request."""
+    """Files are read once, replaced after a change, and pruned on request."""
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "a.md").write_text("# Alpha\n\nThe first letter.\n")
@@ -215,14 +215,16 @@ def test_folder_life(tmp_path: Path) -> None:
 
 
 def test_hybrid_finds_by_meaning(hybrid: Engine) -> None:
-    """With the default embedder a passage is found by words that it does not hold."""
+    """With the default embedder a passage is found by words that it does not contain."""
     assert sources(hybrid.retrieve("kittens napping", 1)) == ["cats.md"]
     assert len(hybrid.retrieve("kittens napping", legs=["lexical"])) == 0
     assert len(hybrid.retrieve("  ")) == 0
 
 
 def test_hybrid_explains_every_leg(hybrid: Engine) -> None:
-    """What tokens gained over the fused score; below it each leg's rank, scores, weight and share, which sum to it."""
+    """The explanation has the token match over the fused score, and below it each leg's rank, scores, weight and
+    share.
+    """
     ranking = hybrid.retrieve("refill tokens", explain=True)
     assert [part.name for part in ranking.parts] == ["lexical", "dense"]
     explanation = ranking[0].explanation
@@ -237,7 +239,7 @@ def test_hybrid_explains_every_leg(hybrid: Engine) -> None:
 
 
 def test_tokens_are_matched_among_the_first(hybrid: Engine) -> None:
-    """Matching tokens lifts, keeps heads of rankings in agreement, and can be left out."""
+    """Token matching raises scores, keeps heads of rankings consistent, and can be disabled."""
     plain = {item.id: item.score for item in hybrid.retrieve("refill tokens", fusion="minmax(tokens=0)")}
     ranking = hybrid.retrieve("refill tokens")
     assert {item.id for item in ranking} == set(plain)
@@ -253,7 +255,7 @@ def test_tokens_are_matched_among_the_first(hybrid: Engine) -> None:
 
 
 def test_fusion_is_chosen_by_its_printed_form(hybrid: Engine) -> None:
-    """Methods and weights are spelled, round-trip, and change the scores; unknown ones are refused."""
+    """Fusions round-trip through their printed form and change the scores; unknown ones are refused."""
     fusion = Fusion.parse("rrf(lexical=1,dense=0.5,rank_constant=10)")
     assert Fusion.parse(str(fusion)) == fusion
     top = hybrid.retrieve("tokens", 1, fusion=fusion)[0]
@@ -266,12 +268,12 @@ def test_fusion_is_chosen_by_its_printed_form(hybrid: Engine) -> None:
 
 
 def test_filters_hold_on_every_leg(hybrid: Engine) -> None:
-    """No leg lets through what the filter excludes."""
+    """No leg returns what the filter excludes."""
     assert sources(hybrid.retrieve("tokens", filter="year:2020")) == ["bucket.md"]
 
 
 class Letters:
-    """An embedder of one's own: how often each letter occurs."""
+    """An embedder that counts letters."""
 
     fingerprint = "letters/26"
 
@@ -288,7 +290,7 @@ class Letters:
 
 
 def test_an_embedder_of_ones_own(tmp_path: Path) -> None:
-    """Its vectors are searched; the index refuses another, naming both, and says when it is missing."""
+    """A custom embedder's vectors are searched; the index refuses another, and names it when it is missing."""
     with Engine.open(tmp_path / "i", create=True, embedder=Letters()) as engine:
         engine.add(DOCUMENTS)
         assert len(engine.retrieve("zzz", legs=["dense"])) == 3
@@ -299,7 +301,7 @@ def test_an_embedder_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_a_failed_embedder_leaves_the_words(tmp_path: Path) -> None:
-    """The dense leg is reported as failed; asked for alone, its error is raised."""
+    """The dense leg is reported as failed; alone, its error is raised."""
     embedder = Letters()
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
         engine.add(DOCUMENTS)
@@ -321,7 +323,7 @@ LONG = "\n\n".join(
 
 
 def test_passages_grow_on_request(tmp_path: Path) -> None:
-    """Neighbours, section and document are given once, word for word, with their lines."""
+    """Neighbours, section and document are returned once, unchanged, with their lines."""
     settings = {"chunk_size": 64, "chunk_overlap": 12}
     with Engine.open(tmp_path / "i", create=True, embedder="", settings=settings) as engine:
         engine.add([Document(LONG, {"source": "long.md", "type": "markdown"})])
@@ -343,7 +345,7 @@ def test_passages_grow_on_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("overlap", [0, 4])
 def test_a_section_grows_to_its_beginning(tmp_path: Path, overlap: int) -> None:
-    """Though it begins in a passage that holds the end of the section before."""
+    """A section is complete even if it begins in a passage with the end of the previous one."""
     sections = [
         f"## Part {part}\n\n" + " ".join(f"On topic{part}x{n}." for n in range(count))
         for part, count in enumerate((24, 40, 40))
@@ -358,7 +360,7 @@ def test_a_section_grows_to_its_beginning(tmp_path: Path, overlap: int) -> None:
 
 
 def test_an_interruption_keeps_what_was_read(tmp_path: Path) -> None:
-    """Ctrl-C in the midst of a folder commits what was read and reports it; the next run reads the rest."""
+    """Ctrl-C commits and reports the files that were read; the next run reads the rest."""
     folder = tmp_path / "docs"
     folder.mkdir()
     for number in range(30):
@@ -380,7 +382,7 @@ def test_an_interruption_keeps_what_was_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["漢字仮名交文" * 900, "x" * 6_000, "word, " * 1_200 + "end"])
 def test_grown_passages_hold_nothing_that_the_text_does_not(tmp_path: Path, text: str) -> None:
-    """Passages that touch are joined without a blank between them."""
+    """Adjacent passages are joined without a blank between them."""
     settings = {"chunk_size": 64, "chunk_overlap": 0}
     with Engine.open(tmp_path / "i", create=True, embedder="", settings=settings) as engine:
         engine.add([Document(text, id="long"), Document("start", id="other")])

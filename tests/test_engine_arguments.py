@@ -1,4 +1,4 @@
-"""Arguments of a wrong type or value are refused by name, with the value and the rule, before anything is done."""
+"""Arguments of a wrong type or value raise an error with name, value and rule before anything is done."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.mark.parametrize("path", [7, None, b"index", ["index"], "a\0b", "\ud800"], ids=repr)
 def test_paths_of_an_index(path: Any) -> None:
-    """What names no folder is refused as that."""
+    """An invalid path of an index is refused."""
     with pytest.raises(ArgumentError, match="path must be the path of a folder, as text or a Path, got "):
         Engine.open(path)
 
@@ -38,7 +38,7 @@ def test_paths_of_an_index(path: Any) -> None:
     ],
 )
 def test_settings_make_no_index(tmp_path: Path, settings: Any, message: str) -> None:
-    """Settings that are refused leave no folder behind."""
+    """Refused settings create no folder."""
     with pytest.raises(ArgumentError, match=message):
         Engine.open(tmp_path / "new", create=True, settings=settings)
     assert not (tmp_path / "new").exists()
@@ -49,14 +49,14 @@ def test_settings_make_no_index(tmp_path: Path, settings: Any, message: str) -> 
     [("chunk_size", "a", "int"), ("chunk_size", True, "int"), ("k1", "x", "float"), ("embedder", 3, "str")],
 )
 def test_types_of_settings(name: str, value: Any, kind: str) -> None:
-    """They are checked however settings are made."""
+    """Settings are checked in every way to create them."""
     for make in (lambda values: IndexSettings(**values), IndexSettings.from_dict):
         with pytest.raises(ArgumentError, match=f"{name} must be of type {kind}, got {value!r}"):
             make({name: value})
 
 
 def test_a_small_chunk_size_takes_its_overlap_along(tmp_path: Path) -> None:
-    """The default overlap gives way where it would not fit, also when the index is opened again."""
+    """The default overlap shrinks with the chunk size, also when the index is opened again."""
     for _ in range(2):
         with Engine.open(tmp_path / "i", create=True, embedder="", settings={"chunk_size": 100}) as engine:
             assert (engine.settings.chunk_size, engine.settings.chunk_overlap) == (100, 25)
@@ -76,7 +76,7 @@ def test_a_small_chunk_size_takes_its_overlap_along(tmp_path: Path) -> None:
     ],
 )
 def test_a_document_that_cannot_be_kept_is_named(engine: Engine, documents: Any, message: str) -> None:
-    """Among thousands, it has to be found."""
+    """An invalid document among thousands is named."""
     others = [Document(f"text {i}", {"n": i}, id=f"d{i}") for i in range(10)]
     with pytest.raises(ArgumentError, match=message):
         engine.add([*others, *documents, *others])
@@ -85,7 +85,7 @@ def test_a_document_that_cannot_be_kept_is_named(engine: Engine, documents: Any,
 
 @pytest.mark.parametrize("depth", [3_000, 0], ids=["deep", "circular"])
 def test_metadata_without_end(engine: Engine, depth: int) -> None:
-    """Metadata that are nested too deeply, or hold themselves, are refused like others."""
+    """Metadata that is nested too deeply, or contains itself, is refused."""
     metadata: dict[str, Any] = {}
     if not depth:
         metadata["self"] = metadata
@@ -97,7 +97,7 @@ def test_metadata_without_end(engine: Engine, depth: int) -> None:
 
 @pytest.mark.parametrize("timeout", [-1, math.nan, "1", None, True])
 def test_timeouts(engine: Engine, timeout: Any) -> None:
-    """They are numbers of seconds, from 0 on."""
+    """A timeout must be a number of seconds from 0 on."""
     calls: list[Callable[[], Any]] = [
         lambda: engine.add([Document("x", id="a")], timeout=timeout),
         lambda: engine.delete(["a"], timeout=timeout),
@@ -111,13 +111,13 @@ def test_timeouts(engine: Engine, timeout: Any) -> None:
 
 @pytest.mark.parametrize("paths", [None, 7, b"docs", [None], [7], ["\ud800"]], ids=repr)
 def test_paths_to_read(engine: Engine, paths: Any) -> None:
-    """What names no file is refused as that."""
+    """An invalid path to read is refused."""
     with pytest.raises(ArgumentError, match="paths must be "):
         engine.index(paths)
 
 
 def test_options_of_reading(engine: Engine, tmp_path: Path) -> None:
-    """Neither `ReadOptions` nor a mapping, and an unknown name, are refused."""
+    """A value that is neither `ReadOptions` nor a mapping, and an unknown name, are refused."""
     with pytest.raises(ArgumentError, match="options must be ReadOptions, a mapping or None, got 'hidden'"):
         engine.index([tmp_path], options="hidden")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match=r"options must be among include, .*, got 'hiden'"):
@@ -141,13 +141,13 @@ def test_options_of_reading(engine: Engine, tmp_path: Path) -> None:
     ],
 )
 def test_read_options(option: dict[str, Any], rule: str) -> None:
-    """Each is named with its rule, before files are read."""
+    """Each invalid option is named with its rule, before files are read."""
     with pytest.raises(ArgumentError, match=f"{next(iter(option))} must (be|have) {rule}"):
         ReadOptions(**option)
 
 
 def test_ids(engine: Engine) -> None:
-    """They are named as the caller knows them."""
+    """Invalid ids are named as the caller wrote them."""
     bad: Any
     for bad in (7, None, b"a"):
         with pytest.raises(ArgumentError, match=f"^id must be a string, got {bad!r}"):
@@ -159,12 +159,12 @@ def test_ids(engine: Engine) -> None:
 
 
 def test_snippets_of_no_query(engine: Engine) -> None:
-    """A query is a string here, too."""
+    """The query of a snippet must be a string."""
     engine.add([Document("some words", id="a")])
     with pytest.raises(ArgumentError, match="query must be a string, got None"):
         engine.snippet(None, engine.get("a")[0])  # type: ignore[arg-type]
 
 
 def test_a_document_of_anything_prints() -> None:
-    """Errors show documents, also such as are none."""
+    """Errors show any object in place of a document."""
     assert repr(Document(None)) == "Document(page_content='None...', metadata={})"  # type: ignore[arg-type]

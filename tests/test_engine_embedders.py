@@ -1,4 +1,4 @@
-"""The engine and its embedder: vectors of another length, vectors made later, another embedder."""
+"""The engine and its embedder: other vector lengths, later vectors, another embedder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.dense.strategies import HashEmbedder
 
 
 class Changing(HashEmbedder):
-    """Keeps its fingerprint, whatever the length of its vectors; fails where it is down."""
+    """An embedder that keeps its fingerprint when its vector length changes, and fails while it is down."""
 
     fingerprint = "changing"
     down = False
@@ -31,20 +31,20 @@ class Changing(HashEmbedder):
 
 
 class Cheap(HashEmbedder):
-    """So fast that commits wait for its vectors."""
+    """An embedder that is fast enough to embed within a commit."""
 
     fingerprint = "cheap"
     cheap = True
 
 
 def newest(engine: Engine) -> Searchers:
-    """The searchers that the next query uses."""
+    """Return the searchers that the next query uses."""
     with engine.store.reader() as snapshot:
         return engine.searchers_of(snapshot)
 
 
 class Tokens(WordLlamaEmbedder):
-    """The default embedder under another name, whose tokens weigh nothing."""
+    """The default embedder under another name, whose tokens have no weight."""
 
     fingerprint = "tokens"
     token_weight = 0.0
@@ -59,7 +59,7 @@ def ids(ranking: Ranking) -> list[str]:
 
 
 def test_a_cheap_embedder_embeds_within_the_commit(tmp_path: Path) -> None:
-    """An embedder that says it is cheap leaves nothing to embed later and gets no cache; another one gets both."""
+    """A cheap embedder leaves nothing to embed later and has no cache; another one has both."""
     for embedder, is_cheap in ((Cheap(), True), (Changing(8), False)):
         with Engine.open(tmp_path / embedder.fingerprint, create=True, embedder=embedder) as engine:
             with engine._store.writer() as writer:
@@ -69,7 +69,7 @@ def test_a_cheap_embedder_embeds_within_the_commit(tmp_path: Path) -> None:
 
 
 def test_tokens_are_matched_where_the_embedder_gives_them(tmp_path: Path) -> None:
-    """What tokens may add to a score is the embedder's to say, whatever its name."""
+    """The embedder determines how much tokens add to a score."""
     scores = []
     for embedder in (WordLlamaEmbedder(), Tokens()):
         with Engine.open(tmp_path / embedder.fingerprint[:6], create=True, embedder=embedder) as engine:
@@ -80,7 +80,7 @@ def test_tokens_are_matched_where_the_embedder_gives_them(tmp_path: Path) -> Non
 
 
 def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
-    """Both lengths are named, nothing is mixed, and the words answer meanwhile."""
+    """The error names both lengths, nothing is mixed, and the lexical leg still answers."""
     embedder = Changing(8)
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
         engine.add(documents("alpha"))
@@ -95,8 +95,8 @@ def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
         assert ids(engine.retrieve("beta1 beta", 1, legs=["dense"])) == ["beta1#0"]
 
 
-def test_an_index_of_mixed_vectors_is_told_of(tmp_path: Path) -> None:
-    """Segments of two lengths, as were accepted once: words answer, check tells, merging refuses."""
+def test_an_index_of_mixed_vectors_is_reported(tmp_path: Path) -> None:
+    """With segments of two vector lengths, the lexical leg answers, check reports them, and merging refuses."""
     embedder = Changing(8)
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
         engine.add(documents("alpha"))
@@ -119,7 +119,7 @@ def test_an_index_of_mixed_vectors_is_told_of(tmp_path: Path) -> None:
 
 
 def test_vectors_made_later_are_found(tmp_path: Path) -> None:
-    """A query between an add whose embedding failed and the embedding hides nothing, in no open engine."""
+    """A query between a failed and a later embedding hides no vector, in no open engine."""
     embedder = Changing(8)
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
         engine.add(documents("alpha"))
@@ -136,7 +136,7 @@ def test_vectors_made_later_are_found(tmp_path: Path) -> None:
 
 
 def test_another_embedder_on_request(tmp_path: Path) -> None:
-    """`re_embed` replaces embedder and vectors at once; without it, the refusal says how."""
+    """`re_embed` replaces embedder and vectors in one step; without it, the error says how."""
     old, new = HashEmbedder(8, "old"), HashEmbedder(16, "new")
     with Engine.open(tmp_path / "i", create=True, embedder=old) as engine:
         engine.add(documents("alpha"))
@@ -162,7 +162,7 @@ def test_another_embedder_on_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("same", [True, False])
 def test_an_embedder_that_does_not_answer_replaces_none(tmp_path: Path, same: bool) -> None:
-    """`re_embed` asks for one vector before any is forgotten."""
+    """`re_embed` requests one vector before it deletes any."""
     embedder = Changing(8)
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
         engine.add(documents("alpha"))
@@ -177,7 +177,7 @@ def test_an_embedder_that_does_not_answer_replaces_none(tmp_path: Path, same: bo
 
 
 def test_a_model_that_changed_is_embedded_again(tmp_path: Path) -> None:
-    """`re_embed` with the same embedder forgets its cached vectors too: none of the old length is left."""
+    """`re_embed` with the same embedder deletes its cached vectors too."""
     embedder = Changing(8)
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
         engine.add(documents("alpha"))
@@ -191,7 +191,7 @@ def test_a_model_that_changed_is_embedded_again(tmp_path: Path) -> None:
 def test_a_kill_while_embedders_change_leaves_one_in_force(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing of the change is seen where its commit fails; all of it where it did not."""
+    """If the commit of a change fails, nothing of it is visible; otherwise all of it is."""
     old, new = HashEmbedder(8, "old"), HashEmbedder(16, "new")
     with Engine.open(tmp_path / "i", create=True, embedder=old) as engine:
         engine.add(documents("alpha"))
@@ -210,14 +210,14 @@ def test_a_kill_while_embedders_change_leaves_one_in_force(
 
 @pytest.mark.parametrize("embedder", ["model2vec:/nowhere", "sentence-transformers:/nowhere"])
 def test_an_embedder_that_does_not_load_makes_no_index(tmp_path: Path, embedder: str) -> None:
-    """A mistyped or uninstalled embedder is told before there is an index that would be bound to it."""
+    """An unknown or uninstalled embedder raises an error before an index is created."""
     with pytest.raises((EmbeddingError, MissingPackageError), match="/nowhere"):
         Engine.open(tmp_path / "i", create=True, embedder=embedder)
     assert not (tmp_path / "i").exists()
 
 
 def test_what_a_package_raises_is_an_embedding_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model is named, whatever its package raised."""
+    """Any exception of a package becomes an EmbeddingError with the model."""
 
     class Model:
         @staticmethod
@@ -230,7 +230,7 @@ def test_what_a_package_raises_is_an_embedding_error(monkeypatch: pytest.MonkeyP
 
 
 def test_progress_of_embedding(tmp_path: Path) -> None:
-    """Passages done of passages to do, batch by batch."""
+    """Progress reports embedded and total passages after each batch."""
     reports: list[tuple[int, int]] = []
     (tmp_path / "docs").mkdir()
     for i in range(10):
@@ -243,7 +243,7 @@ def test_progress_of_embedding(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_while_embedding_keeps_what_was_made(tmp_path: Path) -> None:
-    """It is told as while reading; batches of the embedder's own size that were done are not made again."""
+    """Ctrl-C while embedding is reported as while reading, and finished batches are not repeated."""
     (tmp_path / "docs").mkdir()
     for i in range(10):
         (tmp_path / "docs" / f"{i}.txt").write_text(f"text number {i}")
@@ -264,7 +264,7 @@ def test_ctrl_c_while_embedding_keeps_what_was_made(tmp_path: Path) -> None:
 
 
 def test_searchers_are_kept_while_rows_and_segments_are(tmp_path: Path) -> None:
-    """A commit of cached vectors, as embedding makes many of, costs no query anything."""
+    """A commit of cached vectors does not make queries rebuild their searchers."""
     with Engine.open(tmp_path / "i", create=True, embedder=HashEmbedder()) as engine:
         engine.add(documents("alpha"))
         engine.retrieve("alpha")

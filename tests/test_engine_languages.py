@@ -1,4 +1,4 @@
-"""Documents in several languages: detected, kept as metadata, and searched by their own stems."""
+"""Documents in several languages are detected, labelled and searched by their own stems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.text.test_detection import TEXTS
 
 
 def test_languages_are_detected_and_kept(tmp_path: Path) -> None:
-    """Files state their language, English too; added documents state it where it is not English."""
+    """Files get their language as metadata, English too; added documents get it if it is not English."""
     folder = tmp_path / "docs"
     folder.mkdir()
     for code in ("de", "en", "fr", "zh"):
@@ -36,7 +36,7 @@ def test_languages_are_detected_and_kept(tmp_path: Path) -> None:
 
 
 def test_a_document_and_an_option_name_a_language(tmp_path: Path) -> None:
-    """`metadata["language"]` wins, then the option; detection is for the rest. Another option reads files again."""
+    """`metadata["language"]` wins, then the option, then detection; another option reads files again."""
     (tmp_path / "a.txt").write_text("Haus")
     (tmp_path / "b.md").write_text("---\nlanguage: fr\n---\nmaisons\n")
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
@@ -60,7 +60,7 @@ def test_the_command_line_names_a_language(tmp_path: Path) -> None:
 
 
 def test_an_analyzer_that_was_chosen_is_for_all_documents(tmp_path: Path) -> None:
-    """With another analyzer than the default no language has a field of its own."""
+    """With another analyzer than the default, no language has its own field."""
     settings = {"analyzer": "plain", "embedder": ""}
     with Engine.open(tmp_path / "index", create=True, settings=settings) as engine:
         engine.add([Document(TEXTS["de"], {"source": "d"})])
@@ -69,7 +69,7 @@ def test_an_analyzer_that_was_chosen_is_for_all_documents(tmp_path: Path) -> Non
 
 
 def test_meaning_counts_only_where_the_embedder_knows_the_language(tmp_path: Path) -> None:
-    """The vector leg has no weight for a question in Thai, and its full weight in German, as chosen by hand."""
+    """The dense leg has no weight for a question in Thai, and its full weight in German."""
     with Engine.open(tmp_path / "index", create=True) as engine:
         engine.add(Document(text, {"source": code}) for code, text in TEXTS.items())
         facts = {}
@@ -86,7 +86,7 @@ def test_meaning_counts_only_where_the_embedder_knows_the_language(tmp_path: Pat
 
 @pytest.mark.parametrize("sign", ["।", "؟", "۔", "."])
 def test_sentences_of_other_scripts_end(sign: str) -> None:
-    """The danda and the Arabic signs end a sentence, so that a chunk does not break inside one."""
+    """The danda and the Arabic full stops end a sentence, so that no chunk breaks inside one."""
     text = f"{'शब्द ' * 12}शब्द{sign} " * 6
     ends = [chunk.text[-1] for chunk in Chunker(40, 0).split(Document(text))]
     assert set(ends) == {sign}

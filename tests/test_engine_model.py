@@ -1,4 +1,4 @@
-"""Whatever is done to an engine, in whatever order, it answers as a dict and an obvious scorer would."""
+"""An engine after any sequence of operations answers as a dict and a slow scorer do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ filters = st.sampled_from(
 
 
 class EngineModel(RuleBasedStateMachine):
-    """An engine beside a dict."""
+    """An engine and a dict with the same documents."""
 
     ids = Bundle("ids")
 

@@ -8,7 +8,7 @@ HOME = Path(__file__).parents[1]
 
 
 def test_make_help_lists_every_target() -> None:
-    """A target that `make help` does not show is one that nobody finds."""
+    """`make help` lists every target."""
     text = (HOME / "Makefile").read_text("utf8")
     targets = set(re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE))
     shown = subprocess.run(
@@ -20,7 +20,7 @@ def test_make_help_lists_every_target() -> None:
 
 
 def test_a_step_shows_output_only_when_it_fails() -> None:
-    """A step prints one line, and on failure what the command said, and ends with its exit code."""
+    """A step prints one line, and after a failure the output of the command, and exits with its code."""
     step = [str(HOME / "tools" / "step"), "Try"]
     good = subprocess.run([*step, "echo", "words"], capture_output=True, text=True, check=False)
     assert (good.returncode, "words" in good.stdout) == (0, False)

@@ -1,4 +1,4 @@
-"""What docs/operating.md says is what happens."""
+"""The commands of docs/operating.md work as described."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GUIDE = Path(__file__).parents[1] / "docs" / "operating.md"
 
 
 def sleuth(*arguments: str, cwd: Path, limit: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command, below a limit of the shell if one is named."""
+    """Run a command, with a limit of the shell if one is given."""
     command = [sys.executable, "-m", "sleuth", *arguments]
     if limit:
         command = ["sh", "-c", f'{limit}; exec "$@"', "sh", *command]
@@ -28,7 +28,7 @@ def sleuth(*arguments: str, cwd: Path, limit: str = "") -> subprocess.CompletedP
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A folder with one indexed document."""
+    """Return a folder with one indexed document."""
     (tmp_path / "cats.md").write_text("# Cats\n\nCats sleep most of the day.\n")
     assert sleuth("index", "cats.md", cwd=tmp_path).returncode == 0
     return tmp_path
@@ -53,7 +53,7 @@ with Engine.open(".sleuth") as engine:
 
 
 def test_a_backup_while_a_program_writes_is_one_commit(home: Path) -> None:
-    """The copy opens, holds whole commits only, and passes the check; its segments are rebuilt."""
+    """The copy opens, has only complete commits, and passes the check."""
     with subprocess.Popen([sys.executable, "-c", WRITER], cwd=home, stdout=subprocess.PIPE) as writer:
         try:
             assert writer.stdout
@@ -73,7 +73,7 @@ def test_a_backup_while_a_program_writes_is_one_commit(home: Path) -> None:
 
 
 def test_a_copied_folder_is_an_index(home: Path) -> None:
-    """A copy of the folder and a moved folder are searched as the original is."""
+    """A copied and a moved folder are searched like the original."""
     subprocess.run(["cp", "-R", ".sleuth", "copy"], cwd=home, check=True)
     assert "cats.md" in sleuth("search", "cats", "--index", "copy", cwd=home).stdout
     (home / "copy").rename(home / "moved")
@@ -82,7 +82,7 @@ def test_a_copied_folder_is_an_index(home: Path) -> None:
 
 
 def test_a_second_writer_waits_and_gives_up(home: Path) -> None:
-    """Exit code 4 after --timeout seconds; readers go on."""
+    """A second writer exits with code 4 after --timeout seconds; readers continue."""
     (home / "dogs.md").write_text("Dogs bark.")
     with (home / ".sleuth" / "writer.lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -105,7 +105,7 @@ def test_a_read_only_index_is_searched(home: Path) -> None:
 
 
 def test_after_a_full_disk_the_same_command_goes_on(home: Path) -> None:
-    """One line, a failure, nothing lost; with room the command finishes."""
+    """A full disk is a failure of one line that loses nothing; with space the command completes."""
     (home / "numbers.txt").write_text("\n".join(str(number) for number in range(400_000)))
     full = sleuth("index", "numbers.txt", cwd=home, limit="ulimit -f 600")
     assert full.returncode != 0
@@ -123,7 +123,7 @@ def test_an_index_is_private(home: Path) -> None:
 
 
 def test_an_index_of_another_format_is_refused_and_left_alone(home: Path) -> None:
-    """Exit code 3, and the record is the same as before."""
+    """Another format exits with code 3, and the record is unchanged."""
     record = home / ".sleuth" / "record.sqlite"
     with sqlite3.connect(record) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -137,7 +137,7 @@ def test_an_index_of_another_format_is_refused_and_left_alone(home: Path) -> Non
 
 
 def test_a_damaged_segment_is_rebuilt(home: Path) -> None:
-    """The next search rebuilds a damaged or missing segment, says so, and answers."""
+    """The next search rebuilds a damaged or missing segment, reports it, and answers."""
     with Engine.open(home / ".sleuth") as engine:  # small segments are part of the record
         engine.add(Document(f"Number {at} of {at * at} words {at % 97}.", id=str(at)) for at in range(5000))
     segment = next((home / ".sleuth" / "segments").glob("lexical-*"))
@@ -149,7 +149,7 @@ def test_a_damaged_segment_is_rebuilt(home: Path) -> None:
 
 
 def test_a_damaged_record_is_reported(home: Path) -> None:
-    """The check ends with exit code 1, and says how to see what remains."""
+    """The check exits with code 1 and says how to recover the rest."""
     record = home / ".sleuth" / "record.sqlite"
     content = bytearray(record.read_bytes())
     for at in range(8192, len(content), 4096):
@@ -168,7 +168,7 @@ def zero_page(record: Path, page: int) -> None:
 
 
 def test_a_damaged_record_is_salvaged(home: Path) -> None:
-    """A repair keeps what can be read, names the rest and sets a copy aside; the index is sound and answers."""
+    """A repair keeps readable documents, names the others and keeps a copy; the index is sound and answers."""
     path = home / ".sleuth"
     record = path / "record.sqlite"
     texts = {str(at): " ".join([f"Number {at} of {at * at} words."] * 9) for at in range(600)}
@@ -201,7 +201,7 @@ def test_a_record_without_its_first_page_is_salvaged(home: Path) -> None:
 
 
 def test_a_record_that_nothing_can_be_read_of_is_refused(home: Path) -> None:
-    """A repair ends with exit code 3 and leaves the record as it is."""
+    """The repair of an unreadable record exits with code 3 and changes nothing."""
     record = home / ".sleuth" / "record.sqlite"
     before = bytes(len(record.read_bytes()))
     record.write_bytes(before)
@@ -212,7 +212,7 @@ def test_a_record_that_nothing_can_be_read_of_is_refused(home: Path) -> None:
 
 
 def test_what_was_half_done_is_swept(home: Path) -> None:
-    """An index whose writer was killed opens, and holds what was committed."""
+    """An index whose writer was killed opens with everything that was committed."""
     with subprocess.Popen([sys.executable, "-c", WRITER], cwd=home, stdout=subprocess.PIPE) as writer:
         assert writer.stdout
         writer.stdout.readline()

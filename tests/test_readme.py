@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The examples and links of the README are true."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_the_python_tour_prints_what_it_says(tmp_path: Path) -> None:
-    """The library's example, run in an empty folder, prints the block below it."""
+    """The Python example prints the block below it in an empty folder."""
     match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text(), re.DOTALL)
     assert match
     code, shown = match.groups()

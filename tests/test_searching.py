@@ -1,4 +1,4 @@
-"""How legs become one ranking, seen through the engine."""
+"""Legs are fused into one ranking."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ WORDS = ["tokens", "refill", "bucket", "every", "second", "limit", "river", "sto
 def test_equal_passages_are_in_order_of_id(
     tmp_path_factory: pytest.TempPathFactory, seed: int, batches: int
 ) -> None:
-    """Passages of equal text come in order of id, in whatever order and however many batches they were added."""
+    """Passages of equal text are ordered by id, whatever the order and the batches in which they were added."""
     rng = np.random.default_rng(seed)
     texts = [" ".join(rng.choice(WORDS, 4)) for _ in range(6)]
     ids = [f"d{i:02d}" for i in rng.permutation(36)]
@@ -37,7 +37,7 @@ def test_equal_passages_are_in_order_of_id(
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 1000), fusion=st.sampled_from(["minmax", "zscore", "rrf", "max", "combmnz"]))
 def test_pools_that_end_in_a_tie(tmp_path_factory: pytest.TempPathFactory, seed: int, fusion: str) -> None:
-    """Rankings do not depend on how rows lie in segments, nor on being explained, where pools end among equal hits."""
+    """If pools end among tied hits, rankings do not depend on segments or on explanations."""
     rng = np.random.default_rng(seed)
     texts = [" ".join(rng.choice(WORDS, 4)) for _ in range(5)]
     ids = [f"d{i:02d}" for i in rng.permutation(40)]
@@ -53,7 +53,7 @@ def test_pools_that_end_in_a_tie(tmp_path_factory: pytest.TempPathFactory, seed:
 
 
 def test_a_query_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Explaining hits does not ask the embedder again."""
+    """Explaining hits does not embed the query again."""
     embedded: list[str] = []
     embed = WordLlamaEmbedder.embed_query
 
@@ -72,7 +72,7 @@ def test_a_query_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_heads_of_dense_rankings_agree(tmp_path: Path) -> None:
-    """The ranking of the dense leg for k begins the one for any greater k within the pool, structure or none."""
+    """The dense ranking for k is the head of the one for any larger k within the pool."""
     rng = np.random.default_rng(5)
 
     class Noise:
@@ -97,7 +97,7 @@ def test_the_heads_of_dense_rankings_agree(tmp_path: Path) -> None:
 
 
 def test_kept_tokens_rank_as_texts_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default ranking is the same, to 1e-5, whether the tokens of passages are kept or read from their texts."""
+    """The default ranking is the same, to 1e-5, with stored tokens and with tokens of the texts."""
     rng = np.random.default_rng(3)
     documents = [
         Document(" ".join(rng.choice(WORDS, 12)), {"title": f"On {rng.choice(WORDS)}", "n": i}, id=str(i))
@@ -117,7 +117,7 @@ def test_kept_tokens_rank_as_texts_do(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_index_without_tokens_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vectors of an earlier format are made again on opening, which is told, and the index answers as before."""
+    """Vectors of an earlier format are made again at opening, which is reported."""
     documents = [Document(" ".join(WORDS[i % 5 : i % 5 + 4]), id=str(i)) for i in range(20)]
     with Engine.open(tmp_path / "index", create=True) as engine:
         engine.add(documents)
@@ -146,7 +146,7 @@ NUMBERS = st.one_of(st.integers(0, 10**9), st.floats(0, 1e300))
 def test_fusions_print_as_they_read(
     method: str, weights: dict[str, float], pool: int, rank_constant: float, tokens: float | None
 ) -> None:
-    """To the last digit, and whatever is left out."""
+    """A printed fusion is parsed to the same fusion, to the last digit."""
     fusion = Fusion(method, weights, pool, rank_constant, tokens)  # type: ignore[arg-type]
     assert Fusion.parse(str(fusion)) == fusion
 
@@ -160,7 +160,7 @@ def test_fusions_print_as_they_read(
     ],
 )  # fmt: skip
 def test_fusions_are_read_strictly(text: str) -> None:
-    """What is no number, or named twice, is refused, and shown."""
+    """An invalid number or a repeated name raises an error that shows it."""
     with pytest.raises(ArgumentError, match=r"must"):
         Fusion.parse(text)
 
@@ -173,6 +173,6 @@ def test_fusions_are_read_strictly(text: str) -> None:
     ],
 )  # fmt: skip
 def test_fusions_of_other_types_are_refused(values: dict[str, object]) -> None:
-    """As an ArgumentError that names the argument."""
+    """A fusion of another type raises an ArgumentError."""
     with pytest.raises(ArgumentError, match=r"must be .*, got"):
         Fusion(**values)  # type: ignore[arg-type]

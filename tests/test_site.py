@@ -1,4 +1,4 @@
-"""The site holds every page, and no link leads nowhere."""
+"""The documentation site has every page, and its links resolve."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pages() -> list[Path]:
 
 
 def test_every_page_is_in_the_site() -> None:
-    """The navigation names every guide and page of the root; the index of decisions names every decision."""
+    """The navigation has every guide and page of the root; the index of decisions has every decision."""
     text = (HOME / "mkdocs.yml").read_text("utf8")
     named = re.findall(r": ([\w/.-]+\.md)$", text.split("\nnav:")[1], re.MULTILINE)
     guides = {path.name for path in (HOME / "docs").glob("*.md")}
@@ -39,7 +39,7 @@ def test_relative_links_lead_to_files() -> None:
 
 
 def test_the_reference_holds_every_command_and_option() -> None:
-    """The generated reference names each command, also those of groups, and their options."""
+    """The generated reference has each command, including those of groups, with their options."""
     text = SITE["command_reference"]()
     for heading in ("## sleuth index", "## sleuth search", "### sleuth code refs"):
         assert f"\n{heading}\n" in text
@@ -48,7 +48,7 @@ def test_the_reference_holds_every_command_and_option() -> None:
 
 
 def test_tables_of_pages_are_read() -> None:
-    """A table keeps its heading, its columns and its rows; a number is read from the beginning of a cell."""
+    """A table is parsed with its heading, columns and rows, and a number from the beginning of a cell."""
     (table,) = SITE["tables"]("# Speed\n\n| system | ms |\n|---|---|\n| **sleuth** | 1,200.5 (3) |\n")
     assert table == ("Speed", ["system", "ms"], [["sleuth", "1,200.5 (3)"]])
     assert SITE["number"](table.rows[0][1]) == 1200.5

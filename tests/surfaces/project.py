@@ -1,4 +1,4 @@
-"""A small repository with documents and two commits, indexed, for the tests of surfaces."""
+"""A small indexed repository with documents and two commits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def serve(request: Any) -> Any:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Run git as a person without settings."""
+    """Run git without the user's settings."""
     who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
     done = subprocess.run(
         ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, text=True
@@ -37,7 +37,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def make_project(root: Path) -> Path:
-    """A repository of two commits whose documents and code are indexed in `.sleuth`."""
+    """Return a repository of two commits whose documents and code are indexed in `.sleuth`."""
     (root / "docs").mkdir(parents=True)
     (root / "src").mkdir()
     (root / ".gitignore").write_text(".sleuth\n", "utf-8")

@@ -1,4 +1,4 @@
-"""The command line, run as a user runs it: a process, its output, its exit code."""
+"""The command line as a process: its output and exit codes."""
 
 from __future__ import annotations
 
@@ -56,8 +56,10 @@ def indexed(home: Path) -> Path:
     return home
 
 
-def test_index_tells_what_it_did(home: Path) -> None:
-    """Counts on standard output, skipped files with their reason on standard error, no progress bar in a pipe."""
+def test_index_reports_what_it_did(home: Path) -> None:
+    """Counts are printed on standard output, skipped files with reasons on standard error, without a progress bar in a
+    pipe.
+    """
     done = sleuth("index", "docs", cwd=home)
     assert done.returncode == 0
     assert "2 added" in done.stdout
@@ -69,7 +71,7 @@ def test_index_tells_what_it_did(home: Path) -> None:
 
 
 def test_search_shows_place_and_snippet(indexed: Path) -> None:
-    """A hit names path, lines and heading, and shows the words around the match, within 80 columns."""
+    """A hit has path, lines and heading, and the words around the match, within 80 columns."""
     done = sleuth("search", "how often are tokens refilled", cwd=indexed)
     assert done.returncode == 0
     assert "guide.md:" in done.stdout
@@ -79,7 +81,7 @@ def test_search_shows_place_and_snippet(indexed: Path) -> None:
 
 
 def test_search_json(indexed: Path) -> None:
-    """--json gives items with id, text, metadata, score and marked snippet."""
+    """--json prints items with id, text, metadata, score and marked snippet."""
     done = sleuth("search", "tokens", "--json", "-k", "1", cwd=indexed)
     result = json.loads(done.stdout)
     (item,) = result["items"]
@@ -91,14 +93,14 @@ def test_search_json(indexed: Path) -> None:
 
 
 def test_search_explains(indexed: Path) -> None:
-    """--explain draws tf, df, idf and the formula by name."""
+    """--explain prints tf, df, idf and the formula."""
     done = sleuth("search", "tokens", "--explain", cwd=indexed)
     assert "BM25" in done.stdout
     assert "idf" in done.stdout
 
 
 def test_search_by_meaning(home: Path) -> None:
-    """A new index has both legs; --leg and --fusion choose among them, and --explain shows both."""
+    """A new index has both legs; --leg and --fusion select them, and --explain shows both."""
     assert sleuth("index", "docs", cwd=home).returncode == 0
     done = sleuth("search", "kittens napping", "-k", "1", "--explain", cwd=home)
     assert "cats.txt" in done.stdout
@@ -108,7 +110,7 @@ def test_search_by_meaning(home: Path) -> None:
 
 
 def test_search_filters(indexed: Path) -> None:
-    """--filter limits who may answer; one that cannot be read is exit code 2."""
+    """--filter limits the hits; an invalid filter is exit code 2."""
     assert sleuth("search", "tokens", "--filter", "path:cats.txt", cwd=indexed).returncode == 1
     bad = sleuth("search", "tokens", "--filter", "year>=(", cwd=indexed)
     assert bad.returncode == 2
@@ -116,7 +118,7 @@ def test_search_filters(indexed: Path) -> None:
 
 
 def test_nothing_found_is_exit_code_1(indexed: Path) -> None:
-    """No hit: a word on standard error, an empty list in JSON."""
+    """Without hits, a message is on standard error, and the JSON has an empty list."""
     done = sleuth("search", "unheardof", cwd=indexed)
     assert (done.returncode, done.stdout) == (1, "")
     assert "Nothing found" in done.stderr
@@ -124,7 +126,7 @@ def test_nothing_found_is_exit_code_1(indexed: Path) -> None:
 
 
 def test_index_folder_is_found(indexed: Path) -> None:
-    """--index wins over the environment, which wins over the nearest .sleuth above."""
+    """--index wins over the environment variable, which wins over the nearest .sleuth above."""
     below = indexed / "docs"
     assert sleuth("search", "cats", cwd=below).returncode == 0
     missing = sleuth("search", "cats", cwd=below, SLEUTH_INDEX=str(indexed / "nowhere"))
@@ -135,7 +137,7 @@ def test_index_folder_is_found(indexed: Path) -> None:
 
 
 def test_show_and_delete(indexed: Path) -> None:
-    """An id that search gives can be shown and its document deleted."""
+    """The id of a hit can be shown, and its document deleted."""
     item = json.loads(sleuth("search", "cats", "--json", cwd=indexed).stdout)["items"][0]
     assert "Cats sleep" in sleuth("show", item["id"], cwd=indexed).stdout
     document = item["id"].rpartition("#")[0]
@@ -147,7 +149,7 @@ def test_show_and_delete(indexed: Path) -> None:
 
 
 def test_files_of_rows(indexed: Path) -> None:
-    """The path of a file of rows stands for all of them, and that of a folder for all that was read from it."""
+    """The path of a row file stands for all of its rows, and that of a folder for all of its files."""
     (indexed / "docs" / "caf\udce9.csv").write_text("t\nocelot\nmargay\n")
     (indexed / "docs" / "caf\udce9.csv#").write_text("a neighbour")
     assert "3 added" in sleuth("index", "docs", cwd=indexed).stdout
@@ -161,7 +163,7 @@ def test_files_of_rows(indexed: Path) -> None:
 
 
 def test_skipped_files(indexed: Path) -> None:
-    """They are no failure while others are unchanged, and cannot steer a terminal by their names."""
+    """Skipped files are not a failure if others are unchanged, and their names are escaped."""
     (indexed / "docs" / "red\x1b[31m\nname.txt").write_bytes(b"")
     again = sleuth("index", "docs", cwd=indexed)
     assert again.returncode == 0
@@ -176,7 +178,7 @@ def test_skipped_files(indexed: Path) -> None:
 
 
 def test_hidden_and_ignored_names(indexed: Path) -> None:
-    """They are counted, and read where that is asked for."""
+    """Hidden and ignored names are counted, and read on request."""
     docs = indexed / "docs"
     (docs / ".gitignore").write_text("*.log\nmade/\n")
     (docs / ".notes.md").write_text("hidden ocelot")
@@ -192,7 +194,7 @@ def test_hidden_and_ignored_names(indexed: Path) -> None:
 
 
 def test_prune(indexed: Path) -> None:
-    """--prune forgets files that are gone; without it they stay."""
+    """--prune deletes the documents of missing files; without it they stay."""
     (indexed / "docs" / "cats.txt").unlink()
     sleuth("index", "docs", cwd=indexed)
     assert sleuth("search", "cats", cwd=indexed).returncode == 0
@@ -201,7 +203,7 @@ def test_prune(indexed: Path) -> None:
 
 
 def test_status_and_doctor(indexed: Path) -> None:
-    """Both speak of every leg, in text and in JSON; damage is exit code 1 with a remedy."""
+    """Both report every leg, as text and JSON; damage is exit code 1 with a remedy."""
     assert "lexical" in sleuth("status", cwd=indexed).stdout
     assert json.loads(sleuth("status", "--json", cwd=indexed).stdout)["documents"] == 2
     assert sleuth("doctor", "--full", cwd=indexed).returncode == 0
@@ -218,7 +220,7 @@ def test_status_and_doctor(indexed: Path) -> None:
 
 
 def test_a_locked_index_names_its_holder(indexed: Path) -> None:
-    """A second writer gives up after a while with exit code 4 and says who holds the index."""
+    """A second writer exits with code 4 after its timeout and names the holder of the lock."""
     with (indexed / ".sleuth" / "writer.lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = sleuth("delete", "x", "--timeout", "0.2", cwd=indexed)
@@ -227,7 +229,7 @@ def test_a_locked_index_names_its_holder(indexed: Path) -> None:
 
 
 def test_help_has_examples() -> None:
-    """Every command's help shows how it is used."""
+    """The help of every command has examples."""
     for command in ("index", "search", "show", "delete", "doctor"):
         done = sleuth(command, "--help", cwd=Path.cwd())
         assert done.returncode == 0
@@ -236,7 +238,7 @@ def test_help_has_examples() -> None:
 
 
 def test_usage_errors_are_exit_code_2(home: Path) -> None:
-    """Unknown commands and options, and a path that is not there."""
+    """Unknown commands, unknown options and missing paths exit with 2."""
     assert sleuth("serch", cwd=home).returncode == 2
     assert sleuth("search", "--nope", "x", cwd=home).returncode == 2
     done = sleuth("index", "nowhere", cwd=home)
@@ -245,7 +247,7 @@ def test_usage_errors_are_exit_code_2(home: Path) -> None:
 
 
 def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    """Ctrl-C is exit code 130; what was committed stays, and running again completes the index."""
+    """Ctrl-C exits with 130, committed documents stay, and the same command completes the index."""
     folder = tmp_path / "many"
     folder.mkdir()
     for number in range(6_000):
@@ -265,7 +267,9 @@ def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path)
 
 
 def test_ctrl_c_waits_for_a_safe_place() -> None:
-    """The first one is heeded where progress is told, the second one at once; a signal that is ignored stays so."""
+    """The first Ctrl-C is delayed until progress is reported, the second is immediate; an ignored signal stays
+    ignored.
+    """
     before = signal.getsignal(signal.SIGINT)
     calls: list[int] = []
     with CtrlC() as ctrl_c:
@@ -287,7 +291,7 @@ def test_ctrl_c_waits_for_a_safe_place() -> None:
 
 
 def test_outputs_that_nobody_reads(indexed: Path) -> None:
-    """A reader that has seen enough is no failure, and neither is a closed output."""
+    """A reader that closes the pipe early, and a closed output, are not failures."""
     shell = f"set -o pipefail; {sys.executable} -m sleuth"
     for rest in (
         "search -k 99 --json tokens | true",

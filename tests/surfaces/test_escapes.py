@@ -1,4 +1,4 @@
-"""No command hands a terminal what others wrote: names, contents, labels and errors come out escaped."""
+"""Names, contents, labels and errors from files are escaped in the output of every command."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs `sleuth` in this process; what it wrote on both outputs."""
+    """Run `sleuth` in this process and return what it wrote on both outputs."""
 
     def run(command: list[str]) -> tuple[str, str]:
         monkeypatch.chdir(place)
@@ -88,7 +88,7 @@ def invisible(text: str) -> set[str]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: ascii(" ".join(command))[:60])
 def test_every_command_escapes(run: Run, command: list[str]) -> None:
-    """Nothing invisible is written, and no command breaks; JSON is still JSON."""
+    """Every command writes no invisible character, and its JSON stays valid."""
     out, err = run(command)
     assert out + err
     assert invisible(out + err) == set()
@@ -103,7 +103,7 @@ def test_every_command_escapes(run: Run, command: list[str]) -> None:
     ids=lambda command: ascii(" ".join(command))[:60],
 )  # fmt: skip
 def test_a_terminal_gets_our_colours_alone(place: Path, command: list[str]) -> None:
-    """On a terminal the only codes are those for colours, of which none hides text."""
+    """The only codes on a terminal are Sleuth's colours, and none of them hides text."""
     written = on_terminal(place, *command)[1].replace("\r\n", "\n")
     if command[:2] != ["code", "index"]:  # a bar of progress moves the cursor
         assert invisible(OURS.sub("", written)) == set()
@@ -113,7 +113,7 @@ def test_a_terminal_gets_our_colours_alone(place: Path, command: list[str]) -> N
 
 
 def test_json_keeps_every_character(run: Run) -> None:
-    """What is escaped in JSON reads back as it was."""
+    """Escaped JSON is parsed to the original text."""
     shown = json.loads(run(["code", "show", f"{NAME}.py", "--json"])[0])
     assert shown["path"] == f"{NAME}.py"
     assert EVIL in shown["text"]
@@ -122,14 +122,14 @@ def test_json_keeps_every_character(run: Run) -> None:
 
 
 def test_escapes_are_visible() -> None:
-    """Each invisible character becomes what Python writes for it; newlines, tabs, joiners and all others stay."""
+    """Each invisible character is escaped as in Python; newlines, tabs, joiners and visible ones stay."""
     assert escape_text("a\x1b[31m\x9b\u202e\U000e0041\udcff") == "a\\x1b[31m\\x9b\\u202e\\U000e0041\\udcff"
     assert escape_text("a\r\nb\rc") == "a\nb\\rc"
     assert escape_text("naïve\t東京\n👩\u200d👩 نمی\u200cدانم") == "naïve\t東京\n👩\u200d👩 نمی\u200cدانم"
 
 
 def test_commands_print_in_one_way() -> None:
-    """No module of the command line prints or opens a console by itself."""
+    """No command prints or opens a console except through `terminal`."""
     for path in Path(cli.__path__[0]).glob("*.py"):
         if path.name == "terminal.py":
             continue

@@ -1,4 +1,4 @@
-"""`sleuth index --re-embed`, as the documentation shows it."""
+"""`sleuth index --re-embed` works as the documentation shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "hybrid.md"
 
 
 def test_the_example_of_the_documentation(tmp_path: Path) -> None:
-    """Each command of the page's example works, and the last finds by meaning."""
+    """Each command of the page's example succeeds, and the last one finds by meaning."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "limits.md").write_text("Tokens are refilled every second.\n")
     match = re.search(r"## Another embedder.*?```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
@@ -24,7 +24,7 @@ def test_the_example_of_the_documentation(tmp_path: Path) -> None:
 
 
 def test_the_advice_of_a_refusal_works(tmp_path: Path) -> None:
-    """A refused embedder is told with the whole command that takes it; without paths, nothing is read."""
+    """The error of a refused embedder has the command that accepts it, which reads no files."""
     (tmp_path / "limits.md").write_text("Tokens are refilled every second.\n")
     assert sleuth("index", "limits.md", "-i", "my index", "--embedder", "", cwd=tmp_path).returncode == 0
     refused = sleuth("index", "limits.md", "-i", "my index", "--embedder", "wordllama", cwd=tmp_path)

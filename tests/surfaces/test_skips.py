@@ -1,4 +1,4 @@
-"""How skipped files are summed up."""
+"""Skipped files are grouped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sleuth.surfaces.cli.skips import grouped
 
 
 def test_one_line_for_each_kind_and_reason() -> None:
-    """Files are counted by extension, numbers do not part groups, and a single file is named."""
+    """Files are counted by extension, numbers do not separate groups, and a single file is named."""
     skipped = [
         *(Skipped(f"/a/{n}.xlsx", "binary", "binary") for n in range(54)),
         *(Skipped(f"/a/{n}.pptx", "binary", "binary") for n in range(49)),

@@ -1,4 +1,4 @@
-"""The command line on a terminal: what a pipe does not show."""
+"""The command line on a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sleuth.__main__ import main
 
 
 def on_terminal(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Exit code of `sleuth` on a terminal of 80 columns, and all that it wrote there."""
+    """Return the exit code of `sleuth` on a terminal of 80 columns, and its output."""
     ours, its = pty.openpty()
     env = {name: value for name, value in os.environ.items() if name not in {"SLEUTH_INDEX", "NO_COLOR"}}
     command = [sys.executable, "-m", "sleuth", *arguments]
@@ -44,7 +44,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 def test_progress_is_drawn(notes: Path) -> None:
-    """Indexing draws a bar that counts files, for documents and for code, and leaves its report."""
+    """Indexing shows a bar that counts files, for documents and code, and prints its report."""
     code, written = on_terminal(notes, "index", "notes")
     assert code == 0, written
     assert "of 33 files" in written
@@ -56,7 +56,7 @@ def test_progress_is_drawn(notes: Path) -> None:
 
 
 def test_matches_are_marked(notes: Path) -> None:
-    """A hit stands with its path from here, matches marked."""
+    """A hit has its path relative to here, with matches marked."""
     on_terminal(notes, "index", "-q", "notes")
     code, written = on_terminal(notes, "search", "zebra", "-k", "1")
     assert code == 0
@@ -69,7 +69,7 @@ def test_matches_are_marked(notes: Path) -> None:
     [("search", "quagga", "--leg", "lexical"), ("show", "notes/hostile.txt"), ("ask", "what is a quagga?")],
 )
 def test_texts_do_not_steer_the_terminal(notes: Path, arguments: tuple[str, ...]) -> None:
-    """Codes and marks that turn writing around, in a text of other people, are not printed."""
+    """Control codes and direction marks in a text are not printed."""
     on_terminal(notes, "index", "-q", "notes")
     code, written = on_terminal(notes, *arguments)
     assert code == 0, written
@@ -79,7 +79,7 @@ def test_texts_do_not_steer_the_terminal(notes: Path, arguments: tuple[str, ...]
 
 
 def test_nor_does_code(notes: Path) -> None:
-    """The same of code that was found or is shown."""
+    """Control codes and direction marks in code are not printed either."""
     on_terminal(notes, "code", "index", "notes")
     for arguments in (("search", "zebra"), ("show", "tool.py")):
         code, written = on_terminal(notes, "code", *arguments)
@@ -89,7 +89,7 @@ def test_nor_does_code(notes: Path) -> None:
 
 
 def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
-    """Characters that take two columns are counted as two."""
+    """A character of two columns counts as two."""
     from rich.cells import cell_len
 
     on_terminal(notes, "index", "-q", "notes")
@@ -100,7 +100,7 @@ def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
 
 
 def test_a_full_disk_is_one_line(notes: Path) -> None:
-    """What cannot be written is told, without a traceback."""
+    """Output that cannot be written is reported in one line, without a traceback."""
     on_terminal(notes, "index", "-q", "notes")
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -113,7 +113,7 @@ def test_a_full_disk_is_one_line(notes: Path) -> None:
 
 
 def test_an_output_that_knows_few_characters(notes: Path) -> None:
-    """What it cannot show is replaced."""
+    """Characters that the output's encoding lacks are replaced."""
     on_terminal(notes, "index", "-q", "notes")
     done = subprocess.run(
         [sys.executable, "-m", "sleuth", "search", "東京の天気"],
@@ -124,7 +124,7 @@ def test_an_output_that_knows_few_characters(notes: Path) -> None:
 
 
 def test_ctrl_c_while_it_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Interrupted before a command runs, it ends as one that was interrupted later."""
+    """Ctrl-C before a command runs exits as during the command."""
 
     def interrupted() -> None:
         raise KeyboardInterrupt

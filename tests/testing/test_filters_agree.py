@@ -35,7 +35,7 @@ def scalar(rng: random.Random) -> Any:
 
 
 def value(rng: random.Random) -> Any:
-    """A scalar, or a list of one type, not empty: what every backend can hold."""
+    """Return a scalar, or a non-empty list of one type, which every backend can store."""
     if rng.random() < 0.7:
         return scalar(rng)
     kinds: list[list[Any]] = [
@@ -127,9 +127,7 @@ def chroma(rows: dict[str, dict[str, Any]]) -> Iterator[Found]:
 def test_backends_agree(
     backend: str, said: float, rows: dict[str, dict[str, Any]], request: pytest.FixtureRequest
 ) -> None:
-    """For every filter a backend finds exactly the rows that match, or refuses to say it: the engine says
-    all.
-    """
+    """For every filter a backend finds exactly the matching rows, or refuses it; the engine refuses none."""
     search: Found = request.getfixturevalue(backend)
     rng = random.Random(7)
     answered = 0

@@ -1,4 +1,4 @@
-"""The local servers say what the services say."""
+"""The local servers respond as the real services do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bedrock() -> Iterator[BedrockServer]:
 def send(
     url: str, method: str, path: str, body: bytes = b"", **headers: str
 ) -> tuple[int, Any, dict[str, str]]:
-    """Status, body and headers of a plain request."""
+    """Send a plain request; return status, body and headers."""
     link = http.client.HTTPConnection(urlsplit(url).netloc, timeout=5)
     try:
         link.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
@@ -69,7 +69,7 @@ class TestFiltersOfBedrock:
         ],
     )
     def test_documented_examples(self, name: str, key: str, value: Any, holds: bool) -> None:
-        """The examples in the service's documentation, and what it says of missing keys."""
+        """The examples of the service's documentation, and its rules for missing keys, hold."""
         assert aws_filters.matches({name: {"key": key, "value": value}}, ANIMALS) is holds
 
     def test_groups(self) -> None:
@@ -92,9 +92,7 @@ class TestBedrock:
         ],
     )
     def test_requests_are_checked(self, bedrock: BedrockServer, search: dict[str, Any], message: str) -> None:
-        """What the model or the documentation forbids is refused, by botocore or by the server, never
-        passed.
-        """
+        """A request that the model or the documentation forbids is refused by botocore or by the server."""
         client = bedrock.client("bedrock-agent-runtime")
         with pytest.raises((ClientError, ParamValidationError), match=message):
             client.retrieve(
@@ -138,7 +136,7 @@ class TestBedrock:
         assert send(bedrock.url, "GET", "/nowhere", Authorization="AWS4-HMAC-SHA256 x")[0] == 404
 
     def test_times_and_ids_are_read_by_botocore(self, bedrock: BedrockServer) -> None:
-        """Answers are in the wire format of the model."""
+        """Responses are in the wire format of the model."""
         agent = bedrock.client("bedrock-agent")
         job = agent.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJob"]
         assert isinstance(job["startedAt"], datetime)
@@ -159,7 +157,7 @@ class TestTavily:
         ],
     )
     def test_requests_are_checked(self, body: dict[str, Any], message: str) -> None:
-        """Bad requests are 400, with the service's body."""
+        """An invalid request is a 400 with the service's body."""
         with TavilyServer([page(0)]) as server:
             status, answer, _ = send(
                 server.url, "POST", "/search", json.dumps(body).encode(), Authorization="Bearer tvly-local"
@@ -168,7 +166,7 @@ class TestTavily:
         assert message in answer["detail"]["error"]
 
     def test_keys_are_checked(self) -> None:
-        """A missing or wrong key is 401; one in the body is taken, as old clients send it."""
+        """A missing or wrong key is a 401; a key in the body is accepted, as old clients send it."""
         with TavilyServer([page(0)]) as server:
             body = {"query": "climate"}
             assert send(server.url, "POST", "/search", json.dumps(body).encode())[0] == 401
@@ -178,7 +176,7 @@ class TestTavily:
 
     @pytest.mark.parametrize("status", sorted(MESSAGES))
     def test_errors(self, status: int) -> None:
-        """Errors have the documented status and body, and a `Retry-After` where one is wanted."""
+        """Errors have the documented status and body, and a `Retry-After` if requested."""
         with TavilyServer() as server:
             server.next(error(status, retry_after="7"))
             got, answer, headers = send(server.url, "POST", "/search", b"{}")
@@ -186,7 +184,7 @@ class TestTavily:
         assert answer == {"detail": {"error": MESSAGES[status]}}
 
     def test_pages_by_words_and_domain(self) -> None:
-        """Where asked to, only pages that share a word are found; domains include and exclude."""
+        """If configured, only pages with a common word match; domains include and exclude."""
         pages = [page(0), page(1, content="tides", title="Sea")]
         with TavilyServer(pages, matching=True) as server:
             for body, urls in (
@@ -201,7 +199,7 @@ class TestTavily:
 
 
 def test_faults_end_with_their_server() -> None:
-    """A server of faults goes away with its block, hanging connections and all."""
+    """A server of faults stops at the end of its block, with its hanging connections."""
     import socket
 
     with FaultServer() as server:

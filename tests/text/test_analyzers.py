@@ -1,4 +1,4 @@
-"""What tokens a text gives, where they stand, and that the kernel counts the same ones."""
+"""Analyzers split text into tokens with their places, and the kernel counts the same tokens."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_tokens_of_known_texts(name: str, text: str, tokens: list[str]) -> None:
 @example(text=ODD, name="plain")
 @example(text=ODD, name="code")
 def test_spans_are_the_tokens_with_their_places(text: str, name: str) -> None:
-    """Spans hold the tokens in order, inside the text, never empty."""
+    """Spans have the tokens in order, inside the text, and never empty."""
     analyzer = get_analyzer(name)
     spans = analyzer.spans(text)
     assert [token for _, _, token in spans] == analyzer.tokens(text)
@@ -88,7 +88,7 @@ def test_spans_are_the_tokens_with_their_places(text: str, name: str) -> None:
 @example(texts=["a_" * 50, "a_" * 50 + "b é" + "é" * 60], name="plain", weight=1)
 @example(texts=["A_b x" + "y" * 100, "A_b a_b"], name="names", weight=1)
 def test_the_kernel_counts_what_tokens_gives(texts: list[str], name: str, weight: int) -> None:
-    """Counting many texts in the kernel agrees with `tokens` of each, ASCII or not."""
+    """Counting many texts in the kernel equals counting `tokens` of each, ASCII or not."""
     analyzer = get_analyzer(name)
     counter = analyzer.counter()
     ends, terms, counts, lengths = counter.count([texts, texts], [weight, 1])
@@ -107,7 +107,7 @@ def test_the_kernel_counts_what_tokens_gives(texts: list[str], name: str, weight
 
 
 def test_many_batches_count_like_one() -> None:
-    """Counting goes on over calls and over the kernel's own batches; numbers of terms stay."""
+    """Counting continues over calls and batches, and the numbers of terms stay."""
     texts = [f"word{i % 13} other{i} " + "filler " * 300 for i in range(4000)]
     counter = get_analyzer("plain").counter()
     ends, terms, counts, lengths = counter.count([texts], [1])
@@ -120,14 +120,14 @@ def test_many_batches_count_like_one() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8))
 def test_case_and_compatible_forms_do_not_matter(word: str) -> None:
-    """NFC and NFD spellings of letters give the same tokens."""
+    """NFC and NFD spellings give the same tokens."""
     plain = get_analyzer("plain")
     composed, decomposed = (unicodedata.normalize(form, word) for form in ("NFC", "NFD"))
     assert plain.tokens(composed) == plain.tokens(decomposed)
 
 
 def test_spans_point_at_the_words_of_the_original() -> None:
-    """Places are true in the original text, whatever normalisation did."""
+    """Places refer to the original text, before normalisation."""
     text = "“Straße” — ﬁne CAFÉS, 東京都"
     words = [(text[start:end], token) for start, end, token in get_analyzer("english").spans(text)]
     assert words == [
@@ -140,7 +140,7 @@ def test_spans_point_at_the_words_of_the_original() -> None:
 
 
 def test_parts_of_identifiers_have_places_of_their_own() -> None:
-    """The parts of an identifier point inside it."""
+    """The places of an identifier's parts lie inside it."""
     spans = get_analyzer("code").spans("x = parse_args2()")
     assert [("x = parse_args2()"[a:b], t) for a, b, t in spans] == [
         ("x", "x"),
@@ -152,24 +152,24 @@ def test_parts_of_identifiers_have_places_of_their_own() -> None:
 
 
 def test_encoded_data_is_left_out() -> None:
-    """Tokens of more than a hundred characters are no words."""
+    """Tokens of more than a hundred characters are dropped."""
     for name in NAMES:
         assert get_analyzer(name).tokens("q" * 101 + " short") == ["short"]
 
 
 def test_an_unknown_analyzer_is_refused_with_the_known_names() -> None:
-    """The error lists the names there are."""
+    """An unknown analyzer raises an error with the known names."""
     with pytest.raises(ArgumentError, match=r"one of code, .*plain, .*german, .*got 'latin'"):
         get_analyzer("latin")
 
 
 def test_fingerprints_differ() -> None:
-    """No two analyzers can be taken for one another."""
+    """Different analyzers have different fingerprints."""
     assert len({get_analyzer(name).fingerprint for name in NAMES}) == len(NAMES)
 
 
 def test_another_release_of_the_stemmer_makes_another_analyzer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stems differ between releases, so the fingerprint of what stems does; what does not stem keeps its own."""
+    """The stemmer's version changes the fingerprint of analyzers that stem, and of no other."""
     monkeypatch.setattr("Stemmer.version", lambda: "2.0.1")
     fresh = {name: copy(get_analyzer(name)) for name in ("english", "code-english", "plain")}
     for analyzer in fresh.values():

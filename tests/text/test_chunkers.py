@@ -1,4 +1,4 @@
-"""What holds of every chunk, whatever the text; and which borders are chosen."""
+"""Properties of every chunk for any text, and the choice of boundaries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ chunkers = st.integers(8, 60).flatmap(
 
 
 def check_laws(document: Document, chunker: Chunker) -> list[Chunk]:
-    """Every law that `Chunker` states, by the plainest means."""
+    """Check every property that `Chunker` documents, by the simplest means."""
     text = document.page_content
     chunks = chunker.split(document)
     for chunk in chunks:
@@ -81,7 +81,7 @@ def test_deterministic(text: str, kind: str, chunker: Chunker) -> None:
 
 @given(chunkers)
 def test_fingerprint_round_trips(chunker: Chunker) -> None:
-    """A fingerprint is the chunker, as text."""
+    """A fingerprint is parsed to an equal chunker."""
     assert Chunker.parse(chunker.fingerprint) == chunker
 
 
@@ -96,7 +96,7 @@ def test_settings_are_checked() -> None:
 
 @given(st.text(max_size=60))
 def test_count_tokens_of_plain_text(text: str) -> None:
-    """Without Chinese, Japanese or Korean, a word counts one for each 8 signs begun."""
+    """Outside Chinese, Japanese and Korean, a word counts one token per 8 characters, rounded up."""
     if (
         re.search(
             "[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff]", text
@@ -107,25 +107,25 @@ def test_count_tokens_of_plain_text(text: str) -> None:
 
 
 def test_count_tokens_of_dense_scripts() -> None:
-    """Each Chinese, Japanese and Korean sign counts one; what stands between counts as elsewhere."""
+    """Each Chinese, Japanese and Korean character counts one token; other text counts as usual."""
     assert count_tokens("漢字とkana") == 4
     assert count_tokens("한국어 is Korean") == 5
 
 
 def test_blank_documents_have_no_chunks() -> None:
-    """Nothing comes of nothing."""
+    """A blank document has no chunks."""
     for text in ("", " ", "\n\n\t", "\f\f", "\u2028\xa0"):
         for kind in TYPES:
             assert Chunker().split(Document(text, {"type": kind})) == []
 
 
 def test_short_document_is_one_chunk() -> None:
-    """A text that fits is one chunk, without the blank lines around it."""
+    """A text that fits is one chunk, without surrounding blank lines."""
     assert Chunker().split(Document("\n\n  one\ntwo \n")) == [Chunk("  one\ntwo", 2, 11, 3, 4)]
 
 
 def test_a_type_that_is_no_string_is_plain_text() -> None:
-    """Metadata of users may hold anything under "type"."""
+    """A "type" in metadata that is not a string means plain text."""
     assert len(Chunker().split(Document("# A\n\ntext", {"type": ["markdown"]}))) == 1
 
 
@@ -134,7 +134,7 @@ def words(count: int, start: int = 0) -> str:
 
 
 def test_headings_divide() -> None:
-    """A section starts a new chunk, which carries its path."""
+    """A section starts a new chunk with its path of headings."""
     text = f"# Guide\n\n{words(30)}\n\n## Install\n\n{words(30)}\n\n## Use `it`\n\n{words(30)}\n\n# End\n\n{words(30)}"
     chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
     assert [chunk.fields.get("heading") for chunk in chunks] == [
@@ -155,7 +155,7 @@ def test_headings_that_follow_each_other_are_one_path() -> None:
 
 
 def test_small_sections_share_a_chunk() -> None:
-    """Sections of a few words do not become chunks of a few words."""
+    """Sections of a few words are combined."""
     text = "\n\n".join(f"## S{i}\n\nfew words" for i in range(30))
     chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
     assert len(chunks) < 12
@@ -169,7 +169,7 @@ def test_underlined_headings() -> None:
 
 
 def test_reST_headings() -> None:  # noqa: N802
-    """Levels of reStructuredText follow the order in which underlines are first used."""
+    """Levels of reStructuredText headings follow the order in which underlines are first used."""
     text = (
         f"=====\nGuide\n=====\n\n{words(30)}\n\nInstall\n-------\n\n{words(30)}\n\nUse\n---\n\n{words(30)}\n\n"
         f"Deep\n^^^^\n\n{words(30)}\n\n=====\nOther\n=====\n\n{words(30)}"
@@ -180,7 +180,7 @@ def test_reST_headings() -> None:  # noqa: N802
 
 
 def test_hash_in_code_is_no_heading() -> None:
-    """Comments in fenced code are not headings, and the code stays whole where it fits."""
+    """Comments in fenced code are not headings, and code that fits is not cut."""
     code = "```python\n# not a heading\n\nx = 1\n\n# nor this\n```"
     text = f"# Guide\n\n{words(25)}\n\n{code}\n\n{words(25)}"
     chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
@@ -189,7 +189,7 @@ def test_hash_in_code_is_no_heading() -> None:
 
 
 def test_indented_code_has_no_headings() -> None:
-    """Four blanks make code of a line, whatever it starts with."""
+    """A line with four leading blanks is code, whatever it starts with."""
     text = f"# Guide\n\n    # comment\n    x\n    ---\n\n{words(30)}"
     assert check_laws(Document(text, {"type": "markdown"}), Chunker(80, 0))[0].fields == {"heading": "Guide"}
 
@@ -212,20 +212,20 @@ def test_tables_stay_whole() -> None:
 
 
 def test_a_large_table_is_cut_between_rows() -> None:
-    """A table that fits no chunk is cut at line ends."""
+    """A table that does not fit a chunk is cut at line ends."""
     table = "| a | b |\n|---|---|\n" + "".join(f"| one {i} | two. Three |\n" for i in range(100))
     chunks = check_laws(Document(table, {"type": "markdown"}), Chunker(40, 0))
     assert all(chunk.text.startswith("|") and chunk.text.endswith("|") for chunk in chunks)
 
 
 def test_paragraphs_before_sentences() -> None:
-    """A paragraph border in the second half of a chunk wins over a later sentence."""
+    """A paragraph boundary in the second half of a chunk wins over a later sentence."""
     text = f"{words(30)}.\n\nOne. Two. Three. {words(60)}."
     assert check_laws(Document(text), Chunker(40, 0))[0].text == f"{words(30)}."
 
 
 def test_sentences_before_words() -> None:
-    """A long paragraph is cut after a sentence; abbreviations and initials end none."""
+    """A long paragraph is cut after a sentence; abbreviations and initials do not end one."""
     text = f"{words(25)}. Next J. Smith and Dr. Who met {words(60)}."
     assert check_laws(Document(text), Chunker(40, 0))[0].text == f"{words(25)}."
 
@@ -238,20 +238,20 @@ def test_list_items_are_borders() -> None:
 
 
 def test_dense_scripts_have_sentences() -> None:
-    """Chinese text is cut after its full stop, which no blank follows."""
+    """Chinese text is cut after a full stop without a following blank."""
     chunks = check_laws(Document("这是一个比较短的句子。" * 40), Chunker(40, 0))
     assert all(chunk.text.endswith("。") for chunk in chunks)
 
 
 def test_words_stay_whole() -> None:
-    """Without any other border, a chunk ends between words."""
+    """Without any other boundary, a chunk ends between words."""
     text = words(1000).replace("w", "considerable")
     chunks = check_laws(Document(text), Chunker(40, 0))
     assert all(re.fullmatch(r"considerable\d+( considerable\d+)*", chunk.text) for chunk in chunks)
 
 
 def test_overlap_repeats_whole_sentences() -> None:
-    """A chunk within a section starts with the last sentences of the one before."""
+    """A chunk within a section starts with the last sentences of the previous one."""
     text = " ".join(f"Sentence number {i} is here." for i in range(60))
     chunks = check_laws(Document(text), Chunker(40, 10))
     assert all(before.end > after.start for before, after in pairwise(chunks))
@@ -259,20 +259,20 @@ def test_overlap_repeats_whole_sentences() -> None:
 
 
 def test_overlap_stays_in_its_section() -> None:
-    """Nothing of one section is repeated in the next."""
+    """Sections do not overlap."""
     text = f"# A\n\nOne sentence. Two sentences. {words(30)}. Last one.\n\n# B\n\n{words(30)}."
     chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(60, 15))
     assert chunks[-1].text.startswith("# B")
 
 
 def test_tiny_tail_is_joined() -> None:
-    """A few words left over belong to the chunk before them."""
+    """A few remaining words belong to the previous chunk."""
     text = f"{words(40)} tail end here"
     assert len(check_laws(Document(text), Chunker(40, 8))) == 1
 
 
 def test_pages() -> None:
-    """Form feeds divide pages; a chunk lies on one page and says which."""
+    """Form feeds separate pages; a chunk lies on one page and has its number."""
     text = f"{words(10)}\f\f{words(50)}\n\f{words(3)}"
     chunks = check_laws(Document(text, {"type": "pdf"}), Chunker(40, 0))
     assert [chunk.page for chunk in chunks] == [1, 3, 3, 4]
@@ -280,7 +280,7 @@ def test_pages() -> None:
 
 
 def test_pages_are_numbered_where_there_are_pages() -> None:
-    """A PDF of one page has page 1, plain text without form feeds has none, and code has none at all."""
+    """A PDF of one page has page 1; plain text without form feeds, and code, have no page."""
     assert Chunker().split(Document("a", {"type": "pdf"}))[0].page == 1
     assert Chunker().split(Document("a"))[0].page is None
     assert Chunker().split(Document("a\fb"))[1].page == 2
@@ -288,7 +288,7 @@ def test_pages_are_numbered_where_there_are_pages() -> None:
 
 
 def test_code_is_cut_at_definitions() -> None:
-    """Source code is cut before top-level definitions, indentation kept, nothing repeated."""
+    """Source code is cut before top-level definitions, with its indentation, without overlap."""
     body = "".join(f"    line_{i} = {i}\n\n" for i in range(8))
     text = "".join(f"def f{i}():\n{body}\n" for i in range(12))
     chunks = check_laws(Document(text, {"type": "python"}), Chunker(60, 15))
@@ -305,7 +305,7 @@ def test_indentation_is_kept() -> None:
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("unit", MONOTONOUS)
 def test_monotonous_text_takes_linear_time(unit: str, kind: str) -> None:
-    """One thing over and over is cut like any other text: patterns that backtrack would not end."""
+    """A text of one repeated character is cut in linear time."""
     text = unit * (300_000 // len(unit))
     chunks = Chunker().split(Document(text, {"type": kind}))
     assert bool(chunks) == bool(text.strip())
@@ -313,7 +313,7 @@ def test_monotonous_text_takes_linear_time(unit: str, kind: str) -> None:
 
 
 def test_one_line_of_many_megabytes() -> None:
-    """A single line without blanks is cut every `size` tokens, one chunk at a time."""
+    """A long line without blanks is cut every `size` tokens, one chunk at a time."""
     text = "x" * 20_000_000
     chunks = Chunker().iterate(Document(text))
     first = next(chunks)

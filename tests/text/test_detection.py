@@ -1,4 +1,4 @@
-"""The language of a text: what decides it, and where nothing does."""
+"""Detection of the language of a text."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_a_sentence_tells_its_language(code: str) -> None:
     ["", "12.5 %", "Müller", "config.yaml", "foo(bar, baz) -> None", "x y z a b c i j k"],
 )
 def test_names_numbers_and_code_have_no_language(text: str) -> None:
-    """What is too short or no prose is told by no guess."""
+    """Short texts, names, numbers and code have no language."""
     assert detect_language(text) == ""
 
 
 def test_plain_prose_is_decided_without_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """English, German and scripts of one language load nothing."""
+    """English, German and scripts of one language load no model."""
     monkeypatch.delattr("sleuth.text.detection._identifier")
     for code in ("en", "de", "ru", "el", "ar", "hi", "zh", "ja", "th", "vi"):
         assert detect_language(TEXTS[code] * 3) == code

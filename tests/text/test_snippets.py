@@ -1,4 +1,4 @@
-"""The stretch that shows a match: exact, bounded, and never through a word."""
+"""Snippets: exact, bounded, and cut only at word boundaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLAIN = get_analyzer("plain")
 
 
 def test_the_window_with_most_of_the_query_is_shown() -> None:
-    """Two words of the query beside each other beat either alone."""
+    """Two neighbouring words of the query win over one."""
     text = "Dogs bark. " + "filler words here " * 30 + "The dog chased a cat away. " + "more filler " * 30
     window = snippet(text, "dogs chasing cats", ENGLISH, width=60)
     assert [window.text[a:b] for a, b in window.spans] == ["dog", "chased", "cat"]
@@ -23,19 +23,19 @@ def test_the_window_with_most_of_the_query_is_shown() -> None:
 
 
 def test_without_a_match_the_beginning_is_shown() -> None:
-    """A text that does not match is shown from its start, without marks."""
+    """A text without a match is shown from its start, without marks."""
     window = snippet("one two three four", "zebra", PLAIN, width=11)
     assert (window.text, window.spans) == ("one two", ())
 
 
 def test_a_short_text_is_shown_whole() -> None:
-    """A text that fits is returned as it is."""
+    """A text that fits is returned unchanged."""
     window = snippet("A cat sat.", "cat", ENGLISH)
     assert (window.text, window.spans, window.start) == ("A cat sat.", ((2, 5),), 0)
 
 
 def test_a_word_longer_than_the_window_is_shown_whole() -> None:
-    """A match is never cut, even where it is longer than the window."""
+    """A match is never cut, even if it is longer than the window."""
     assert (
         "extraordinarily" in snippet("an extraordinarily long word", "extraordinarily", PLAIN, width=5).text
     )
@@ -54,7 +54,7 @@ def test_neighbouring_pairs_are_marked_as_one() -> None:
     width=st.integers(1, 40),
 )
 def test_no_word_and_no_combining_sequence_is_cut(text: str, query: str, width: int) -> None:
-    """Whatever the text, the snippet is a stretch of it whose marks lie inside and whose ends are borders."""
+    """For any text, the snippet is a part of it, its marks lie inside, and its ends are word boundaries."""
     window = snippet(text, query, PLAIN, width)
     start, end = window.start, window.start + len(window.text)
     assert text[start:end] == window.text
@@ -70,6 +70,6 @@ def test_no_word_and_no_combining_sequence_is_cut(text: str, query: str, width: 
 
 @pytest.mark.parametrize("width", [0, -1, 2.5, True])
 def test_the_width_must_be_positive(width: int) -> None:
-    """A width that is no positive int is refused."""
+    """A width that is not a positive int raises an error."""
     with pytest.raises(ArgumentError, match="width must be"):
         snippet("text", "text", PLAIN, width)

@@ -1,4 +1,4 @@
-"""Vector stores with the same documents in each: a real Chroma, and a Sleuth index."""
+"""Fixtures: a Chroma and a Sleuth index with the same documents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def chroma_store(path: Path | None, embedder: Words, collection: str = "docs") -
 
 @pytest.fixture(scope="module", params=["chroma", "sleuth"])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Each kind of store, filled."""
+    """Return each kind of store, filled."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "chroma":
         yield chroma_store(folder, Words())

@@ -1,4 +1,4 @@
-"""A real Chroma: what is specific to it."""
+"""Retrieval from a real Chroma."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_langchain_chroma_itself(folder: Path) -> None:
-    """A LangChain Chroma may be given as it is."""
+    """A LangChain Chroma object is accepted."""
     store = ChromaStore(folder, "docs", embedder=Words()).store
     assert Retriever(store, Words()).retrieve("Python language", k=1)[0].id == "python"
 
 
 def test_a_store_without_an_embedder_is_given_ours(folder: Path) -> None:
-    """A Chroma that has no embedding function searches with the retriever's, and downloads nothing."""
+    """A Chroma without an embedding function is searched with the retriever's embedder, without a download."""
     from langchain_chroma import Chroma
 
     from sleuth.vector_store import open_client
@@ -42,27 +42,27 @@ def test_a_store_without_an_embedder_is_given_ours(folder: Path) -> None:
 
 
 def test_telemetry_is_off(folder: Path) -> None:
-    """The client is told to report nothing."""
+    """The client's telemetry is disabled."""
     from sleuth.vector_store import open_client
 
     assert open_client(folder).get_settings().anonymized_telemetry is False
 
 
 def test_another_embedder_is_refused_on_opening(folder: Path) -> None:
-    """A collection made with one embedder refuses another, naming both."""
+    """A collection of one embedder refuses another, with both names."""
     with pytest.raises(EmbedderMismatchError, match=r"'words-64'.*got 'other-64'"):
         ChromaStore(folder, "docs", embedder=Words(64, "other"))
 
 
 def test_what_chroma_cannot_say_is_refused(folder: Path) -> None:
-    """A filter that Chroma has no words for is refused."""
+    """A filter that Chroma cannot express is refused."""
     store = ChromaStore(folder, "docs", embedder=Words())
     with pytest.raises(FilterError):
         Retriever(store, Words()).retrieve("Python", filter="source:/docs/*")
 
 
 def test_a_failing_store_is_a_retrieval_error() -> None:
-    """What the store raises is chained to a RetrievalError that says query and k."""
+    """An exception of the store is the cause of a RetrievalError with query and k."""
 
     class Broken:
         def similarity_search_by_vector(self, *args: Any, **kwargs: Any) -> Any:
@@ -74,7 +74,7 @@ def test_a_failing_store_is_a_retrieval_error() -> None:
 
 
 def test_adding_again_replaces(tmp_path: Path) -> None:
-    """A document with the same id replaces the old one; one without an id is named by text and source."""
+    """A document with an existing id replaces it; one without an id is named by text and source."""
     store = ChromaStore(tmp_path, embedder=Words())
     assert store.add([Document("one", {"tags": ["a", "b"], "none": None, "n": {"x": 1}}, id="1")]) == ["1"]
     store.add([Document("two", {"source": "s"}, id="1")])
@@ -84,7 +84,7 @@ def test_adding_again_replaces(tmp_path: Path) -> None:
 
 
 def test_reading_with_vectors(folder: Path) -> None:
-    """Every document is read with its metadata and the vector that is in the store."""
+    """Every document is read with its metadata and its stored vector."""
     rows = {row.document.id: row for row in read_chroma(folder)}
     assert set(rows) == {document.id for document in DOCUMENTS}
     for document in DOCUMENTS:
@@ -94,7 +94,7 @@ def test_reading_with_vectors(folder: Path) -> None:
 
 
 def test_reading_names_what_there_is(folder: Path, tmp_path: Path) -> None:
-    """A path without a Chroma and an unknown collection are errors that say what there is."""
+    """A path without a Chroma, and an unknown collection, raise errors with the known names."""
     with pytest.raises(ArgumentError, match=r"collection must be among those of .* \(docs\), got 'other'"):
         list(read_chroma(folder, "other"))
     with pytest.raises(ArgumentError, match=r"path must be the folder of a Chroma"):
@@ -106,7 +106,7 @@ def test_reading_names_what_there_is(folder: Path, tmp_path: Path) -> None:
 
 
 def test_equal_passages_are_all_kept() -> None:
-    """Equal texts of one source are kept one by one, and adding them again changes nothing."""
+    """Equal texts of one source are all kept, and adding them again changes nothing."""
     pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
     store = ChromaStore(None, "equal", embedder=Words())
     pages = [Document("page header", {"source": "s", "page": number}) for number in (1, 2)]
@@ -123,7 +123,7 @@ def test_equal_passages_are_all_kept() -> None:
 
 
 def test_an_embedder_without_a_fingerprint() -> None:
-    """It is refused by name, before anything is made."""
+    """An embedder without a fingerprint is refused before anything is created."""
     pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
 
     class Nameless:
@@ -142,7 +142,7 @@ def test_an_embedder_without_a_fingerprint() -> None:
 def test_a_source_is_found_by_either_path(
     kind: str, indexed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file is found by its path, relative or absolute, by whichever it was indexed."""
+    """A file is found by its relative and its absolute path, whichever was indexed."""
     (tmp_path / "docs").mkdir()
     monkeypatch.chdir(tmp_path)
     path = Path("docs/a.md")

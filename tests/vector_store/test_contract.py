@@ -1,4 +1,4 @@
-"""One contract for document 004's Retriever, over a real Chroma and over a Sleuth index."""
+"""The contract of document 004's Retriever, over a real Chroma and over a Sleuth index."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def retriever(store: Any) -> Retriever:
 
 
 def names(documents: list[Document]) -> list[str]:
-    """Which of our documents these are."""
+    """Return the names of these documents."""
     by_text = {document.page_content: document.id or "" for document in DOCUMENTS}
     return [by_text[document.page_content] for document in documents]
 
 
 def distance(a: str, b: str) -> float:
-    """1 less the cosine, the slow way."""
+    """Return 1 minus the cosine, computed slowly."""
     left, right = Words().embed_query(a), Words().embed_query(b)
     return 1 - sum(x * y for x, y in zip(left, right, strict=True))
 
 
 def test_closest_first(retriever: Retriever) -> None:
-    """Documents come closest first, as an exhaustive comparison orders them."""
+    """Documents are ordered as by an exhaustive comparison, closest first."""
     query = "is Python a language"
     documents = retriever.retrieve(query, k=5)
     expected = sorted(DOCUMENTS, key=lambda document: distance(query, document.page_content))
@@ -42,7 +42,7 @@ def test_closest_first(retriever: Retriever) -> None:
 
 
 def test_k(retriever: Retriever) -> None:
-    """k of 0 finds nothing, more than there are finds all, and what is no count is refused."""
+    """k = 0 gives no hits, a large k gives all, and an invalid k is refused."""
     assert retriever.retrieve("Python", k=0) == []
     assert retriever.retrieve_with_scores("Python", k=0) == []
     assert len(retriever.retrieve("Python", k=99)) == 5
@@ -53,7 +53,7 @@ def test_k(retriever: Retriever) -> None:
 
 
 def test_scores_are_distances(retriever: Retriever) -> None:
-    """Scores are 1 less the cosine, lower is closer, in the order of retrieve."""
+    """A score is 1 minus the cosine, lower is closer, in the order of `retrieve`."""
     query = "Python is a language"
     pairs = retriever.retrieve_with_scores(query, k=4)
     assert names([document for document, _ in pairs]) == names(retriever.retrieve(query, k=4))
@@ -63,7 +63,7 @@ def test_scores_are_distances(retriever: Retriever) -> None:
 
 
 def test_by_source(retriever: Retriever) -> None:
-    """Only documents of the source come, by the name that is in their metadata or by path."""
+    """Only documents of the source are returned, by the name in their metadata or by path."""
     for source in ("/docs/python.md", Path("/docs/python.md")):
         assert set(names(retriever.retrieve_by_source("snakes", source))) == {"python", "code"}
     assert names(retriever.retrieve_by_source("Python code", "/docs/python.md", k=1)) == ["code"]
@@ -83,26 +83,26 @@ def test_by_source(retriever: Retriever) -> None:
     ],
 )
 def test_filters(retriever: Retriever, filter: Any, expected: set[str]) -> None:
-    """A filter in any form we read is honoured before the cut."""
+    """A filter in any accepted form is applied before the cut."""
     assert set(names(retriever.retrieve("language", k=5, filter=filter))) == expected
     assert len(retriever.retrieve("bread", k=1, filter=filter)) == 1
 
 
 def test_unreadable_filters_are_refused(retriever: Retriever) -> None:
-    """A filter that cannot be read is refused, not dropped."""
+    """An invalid filter raises an error."""
     with pytest.raises(FilterError):
         retriever.retrieve("language", filter={"year": {"$near": 1}})
 
 
 def test_another_length_names_both(store: Any) -> None:
-    """A vector of another length than the store's is an error that names both lengths and both embedders."""
+    """A vector of another length raises an error with both lengths and both embedders."""
     expected = "length 64, as the store's, made with words-64, got length 32 from short"
     with pytest.raises(EmbeddingError, match=expected):
         Retriever(store, Words(32, "short")).retrieve("Python")
 
 
 def test_as_a_retriever_like_any_other(store: Any) -> None:
-    """The same store gives rankings, scores higher where closer, for fusion and for answers."""
+    """The same store gives rankings for fusion and answers, with higher scores for closer documents."""
     ranked = VectorStoreRetriever(store, Words())
     ranking = ranked.retrieve("is Python a language", 3)
     assert isinstance(ranking, Ranking)
@@ -116,7 +116,7 @@ def test_as_a_retriever_like_any_other(store: Any) -> None:
 
 
 class TestRanking(RetrieverContract):
-    """As a retriever, each store keeps what every retriever keeps."""
+    """The retriever contract over each store."""
 
     query = "Python language"
 

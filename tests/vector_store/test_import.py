@@ -1,4 +1,4 @@
-"""Importing a Chroma collection into an index, with its vectors."""
+"""A Chroma collection is imported into an index with its vectors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def chroma(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_vectors_come_along(chroma: Path, tmp_path: Path) -> None:
-    """Documents keep ids, metadata and vectors; only a sample is embedded again, to compare."""
+    """Documents keep ids, metadata and vectors; only a sample is embedded again for comparison."""
     embedder = Counted()
     with Engine.open(tmp_path, create=True, embedder=embedder) as engine:
         report = import_chroma(engine, chroma, "docs")
@@ -54,7 +54,7 @@ def test_vectors_come_along(chroma: Path, tmp_path: Path) -> None:
 
 
 def test_long_documents_are_embedded_anew(tmp_path: Path) -> None:
-    """A document that the index cuts has no vector of its own any more: its passages get new ones."""
+    """A document that is cut into passages gets new vectors."""
     from sleuth.vector_store import ChromaStore
 
     ChromaStore(tmp_path / "chroma", "long", embedder=Words()).add(
@@ -71,7 +71,7 @@ def test_long_documents_are_embedded_anew(tmp_path: Path) -> None:
 
 
 def test_another_embedder_is_refused(chroma: Path, tmp_path: Path) -> None:
-    """An embedder that makes other vectors of the same texts is refused, and says in what they differ."""
+    """An embedder that gives other vectors for the same texts is refused, with the difference."""
     with (
         Engine.open(tmp_path / "a", create=True, embedder=Words(32)) as engine,
         pytest.raises(EmbedderMismatchError, match="its vectors have length 32, the collection's 64"),
@@ -100,9 +100,7 @@ def ollama() -> Iterator[OllamaServer]:
 
 
 def test_command(chroma: Path, tmp_path: Path, ollama: OllamaServer) -> None:
-    """`sleuth import chroma` makes an index with the collection's vectors, searched with the embedder
-    named.
-    """
+    """`sleuth import chroma` creates an index with the collection's vectors, which the named embedder searches."""
     command = ("import", "chroma", str(chroma), "--embedder", "ollama:nomic-embed-text", "--json")
     done = sleuth(*command, "--index", "ix", cwd=tmp_path, OLLAMA_HOST=ollama.url)
     assert done.returncode == 0, done.stderr

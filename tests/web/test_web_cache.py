@@ -20,7 +20,7 @@ def request(number: int) -> dict[str, Any]:
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    """What is put is what is got, for the same request only; empty answers are not kept."""
+    """A stored response is returned for the same request only; empty responses are not stored."""
     cache = WebCache(tmp_path / "deep" / "folder")
     cache.put(request(1), HITS)
     entry = cache.get(request(1))
@@ -35,7 +35,9 @@ def test_round_trip(tmp_path: Path) -> None:
     ("age", "expected"), [(0, "fresh"), (90, "fresh"), (150, "stale"), (900, "stale"), (1100, None)]
 )
 def test_ages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float, expected: str | None) -> None:
-    """Fresh up to `max_age`, stale up to `max_stale`, then gone; a clock set back makes nothing older."""
+    """An entry is fresh until `max_age`, stale until `max_stale`, then gone; a clock that goes back makes nothing
+    older.
+    """
     now = [1000.0]
     monkeypatch.setattr("sleuth.web.cache.time", lambda: now[0])
     cache = WebCache(tmp_path, max_age=100, max_stale=1000)
@@ -49,7 +51,7 @@ def test_ages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float, expec
 
 
 def test_prune_and_clear(tmp_path: Path) -> None:
-    """The oldest go above `max_entries`, and those too old to be served; clearing leaves none."""
+    """Pruning deletes the oldest entries above `max_entries` and expired ones; clearing deletes all."""
     cache = WebCache(tmp_path, max_entries=3, max_stale=30 * 86_400)
     for number in range(6):
         cache.put(request(number), HITS)
@@ -66,7 +68,7 @@ def test_prune_and_clear(tmp_path: Path) -> None:
 
 
 def test_writers_at_once(tmp_path: Path) -> None:
-    """Threads that write and read the same entries never see a half one, and leave no litter."""
+    """Concurrent threads never read a partial entry, and leave no temporary file."""
     cache = WebCache(tmp_path)
 
     def work(number: int) -> bool:
@@ -81,6 +83,6 @@ def test_writers_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", [{"max_age": -1}, {"max_stale": float("nan")}, {"max_entries": 0}])
 def test_settings(tmp_path: Path, bad: dict[str, Any]) -> None:
-    """A setting out of its range is refused, naming it."""
+    """A setting out of range raises an error that names it."""
     with pytest.raises(ArgumentError, match=next(iter(bad))):
         WebCache(tmp_path, **bad)

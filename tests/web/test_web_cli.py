@@ -1,4 +1,4 @@
-"""`sleuth web`, run as a user runs it."""
+"""`sleuth web` as a process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def sleuth(*arguments: str, cwd: Path, url: str, key: str = "tvly-local") -> sub
 
 
 def test_pages_are_listed_and_kept(server: TavilyServer, tmp_path: Path) -> None:
-    """Title, address and text of each page; the same question again costs nothing; a service down is told."""
+    """Title, address and text of each page are printed, a repeated query is cached, and a service that is down is
+    reported.
+    """
     done = sleuth("climate", "policy", "-k", "2", cwd=tmp_path, url=server.url)
     assert done.returncode == 0, done.stderr
     assert all(word in done.stdout for word in ("Title 0", "https://www.site1.org/page", "number 1"))
@@ -41,7 +43,7 @@ def test_pages_are_listed_and_kept(server: TavilyServer, tmp_path: Path) -> None
 
 
 def test_batch(server: TavilyServer, tmp_path: Path) -> None:
-    """Queries of a file are answered into a web file."""
+    """The queries of a file are answered into a web file."""
     (tmp_path / "queries.json").write_text('[{"id": "a", "query": "climate"}, {"query": "policy"}]')
     done = sleuth("--batch", "queries.json", "--out", "web.json", cwd=tmp_path, url=server.url)
     assert done.returncode == 0, done.stderr
@@ -60,7 +62,7 @@ def test_batch(server: TavilyServer, tmp_path: Path) -> None:
 
 
 def test_an_address_that_is_none(tmp_path: Path) -> None:
-    """A bad address of the service, or one that holds a password, is refused without showing that."""
+    """An invalid address of the service, or one with a password, is refused without printing it."""
     for url in ("http://[bad", "https://user:secret@example.org"):
         failed = sleuth("climate", cwd=tmp_path, url=url)
         assert failed.returncode == 2
@@ -69,7 +71,7 @@ def test_an_address_that_is_none(tmp_path: Path) -> None:
 
 
 def test_the_web_beside_the_index(server: TavilyServer, tmp_path: Path) -> None:
-    """Index and web answer as one retriever; a web that fails leaves the index's answer, and a report."""
+    """Index and web answer as one retriever; if the web fails, the index still answers with a report."""
     code = (
         "from sleuth import Document, Engine, open_sources\n"
         "with Engine.open('ix', create=True) as engine:\n"
@@ -90,7 +92,7 @@ def test_the_web_beside_the_index(server: TavilyServer, tmp_path: Path) -> None:
 
 
 def test_asking_index_and_web(server: TavilyServer, tmp_path: Path) -> None:
-    """`sleuth ask --web` answers from pages too, and cites them by address."""
+    """`sleuth ask --web` answers from pages too, and cites their addresses."""
     server.pages = [{"url": "https://a.org/x", "title": "Tides", "content": "The tide rises twice a day."}]
     mine = {"TAVILY_BASE_URL": server.url, "TAVILY_API_KEY": "tvly-local", "XDG_CACHE_HOME": str(tmp_path)}
     (tmp_path / "home.txt").write_text("Cats sleep most of the day.")

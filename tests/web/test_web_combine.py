@@ -1,4 +1,4 @@
-"""merge and fuse: local documents and web pages together."""
+"""Local documents and web pages are merged and fused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IDS = st.one_of(st.integers(-3, 9), st.sampled_from(["0", "1", "5", "a", "10"]))
 
 
 def test_ids_go_on() -> None:
-    """Local ids stay, web ids follow the greatest."""
+    """Local ids stay, and web ids continue after the largest."""
     local = [{"id": 7, "content": "a", "score": 0.9}, {"id": 2, "content": "b", "score": 0.1}]
     merged = merge(local, WEB["results"])
     assert [document["id"] for document in merged] == [7, 2, 8, 9]
@@ -31,9 +31,7 @@ def test_ids_go_on() -> None:
 
 @given(st.lists(IDS, unique_by=str, max_size=6), st.integers(0, 6))
 def test_no_two_ids_collide(ids: list[Any], pages: int) -> None:
-    """Whatever the local ids are, no two of the result are equal, not even as text; the input stays as it
-    was.
-    """
+    """For any local ids, no two ids of the result are equal, not even as text; the input is unchanged."""
     local = [{"id": one, "content": str(one)} for one in ids]
     web = [{"id": number, "content": f"w{number}"} for number in range(pages)]
     merged = merge(local, web)
@@ -43,7 +41,7 @@ def test_no_two_ids_collide(ids: list[Any], pages: int) -> None:
 
 
 def test_fused_by_rank() -> None:
-    """Both lists alternate at equal weights, local first; weights shift them; k cuts."""
+    """Both lists alternate at equal weights, local first; weights change the order; k cuts."""
     local = [{"id": number, "content": f"l{number}", "score": 0.5} for number in range(3)]
     assert [document["content"] for document in fuse(local, WEB)] == ["l0", "w0", "l1", "w1", "l2"]
     assert [document["content"] for document in fuse(local, WEB, 3, weights={"web": 0.1})] == [

@@ -1,4 +1,4 @@
-"""The guide to the web says what the code does."""
+"""The examples and names of docs/web.md are true."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "web.md"
 
 
 def test_its_examples_run(server: TavilyServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every example of the guide gives what is written under it, on a local server."""
+    """Every example of the guide prints what stands below it, with a local server."""
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-local")
     monkeypatch.setenv("TAVILY_BASE_URL", server.url)
     result = doctest.testfile(str(GUIDE), module_relative=False)
@@ -25,7 +25,7 @@ def test_its_examples_run(server: TavilyServer, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_it_names_everything() -> None:
-    """Every public name, and every setting of a search, stands in the guide."""
+    """The guide names every public name and every setting of a search."""
     text = GUIDE.read_text("utf8")
     explained = {"Hit", "Page", "WebSearch"}  # what the names above give and take
     assert [name for name in sleuth.web.__all__ if f"{name}" not in text and name not in explained] == []

@@ -1,4 +1,4 @@
-"""R16: peers that misbehave cost no more than the deadline, and leave nothing behind."""
+"""R16: faulty peers cost no more than the deadline, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def descriptors() -> int:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_search_keeps_its_deadline(faults: FaultServer, fault: Fault) -> None:
-    """Whatever the peer does, a search ends within its deadline and 10 %, empty-handed."""
+    """With any fault of the peer, a search returns no results by its deadline and 10 %."""
     started = monotonic()
     docs = search_web("climate", 3, api_key="k", base_url=faults.url(fault), timeout=1.0)
     assert monotonic() - started <= LATEST
@@ -41,7 +41,7 @@ def test_search_keeps_its_deadline(faults: FaultServer, fault: Fault) -> None:
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "wrong-type"])
 def test_fetch_keeps_its_deadline(faults: FaultServer, fault: Fault) -> None:
-    """Whatever the peer does, a page is refused within the deadline and 10 %."""
+    """With any fault of the peer, fetching a page raises an error by the deadline and 10 %."""
     started = monotonic()
     with pytest.raises(WebError):
         fetch_page(faults.url(fault), timeout=1.0, obey_robots=False, allow_networks=LOOPBACK)
@@ -49,13 +49,13 @@ def test_fetch_keeps_its_deadline(faults: FaultServer, fault: Fault) -> None:
 
 
 def test_what_is_no_data_may_be_a_page(faults: FaultServer) -> None:
-    """The page that stands where data should be is read by who wants a page."""
+    """A page in place of data is still readable as a page."""
     page = fetch_page(faults.url("wrong-type"), obey_robots=False, allow_networks=LOOPBACK)
     assert "hotel" in page.text
 
 
 def test_a_hanging_try_leaves_time_for_another(faults: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One try has a limit of its own, so that the second may find the service well."""
+    """An attempt has its own time limit, so that a second one can succeed."""
     monkeypatch.setattr(tavily, "ATTEMPT_TIMEOUT", 1.0)
     with TavilyServer([page(0)]) as server:
         server.next(2.0)
@@ -64,7 +64,7 @@ def test_a_hanging_try_leaves_time_for_another(faults: FaultServer, monkeypatch:
 
 
 def test_nothing_leaks_in_a_thousand_calls(faults: FaultServer) -> None:
-    """1,000 searches, most of peers that misbehave, leave no thread and no descriptor behind."""
+    """1,000 searches, most of faulty peers, leave no thread and no descriptor."""
 
     async def call(server: TavilyServer, number: int) -> None:
         kind = number % (len(FAULTS) + 3)
@@ -85,9 +85,7 @@ def test_nothing_leaks_in_a_thousand_calls(faults: FaultServer) -> None:
 
 
 def settle(opened: int = 0) -> None:
-    """Waits until the servers have closed their side: the slow ones notice with their next byte, a second
-    later.
-    """
+    """Wait until the servers have closed their side; slow ones notice with their next byte, a second later."""
     until = monotonic() + 60.0
     last = -1
     while monotonic() < until and not (last == (last := descriptors()) and (not opened or last <= opened)):

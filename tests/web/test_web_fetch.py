@@ -1,4 +1,4 @@
-"""fetch_page: which addresses are refused, and what is read."""
+"""fetch_page: refused addresses, and the text of pages."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ def fetch(url: str, **extra: Any) -> Page:
     ],
 )  # fmt: skip
 def test_private_addresses(address: str) -> None:
-    """Loopback, private, link-local, shared, multicast and reserved addresses are not public, in any
-    disguise.
-    """
+    """Loopback, private, link-local, shared, multicast and reserved addresses are not public, in any notation."""
     assert not is_public(ipaddress.ip_address(address))
 
 
@@ -78,13 +76,13 @@ def test_private_addresses(address: str) -> None:
     ],
 )  # fmt: skip
 def test_public_addresses(address: str) -> None:
-    """Addresses of the public internet may be fetched from."""
+    """Addresses of the public internet may be fetched."""
     assert is_public(ipaddress.ip_address(address))
 
 
 @given(st.ip_addresses(v=4))
 def test_disguises_change_nothing(address: ipaddress.IPv4Address) -> None:
-    """An IPv4 address written as IPv6 is as public as it is."""
+    """An IPv4 address in IPv6 notation is as public as in its own."""
     mapped = ipaddress.IPv6Address(f"::ffff:{address}")
     translated = ipaddress.IPv6Address(int(ipaddress.IPv6Address("64:ff9b::")) + int(address))
     assert is_public(mapped) == is_public(translated) == is_public(address)
@@ -94,14 +92,14 @@ def test_disguises_change_nothing(address: ipaddress.IPv4Address) -> None:
     "host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "[::ffff:127.0.0.1]", "10.0.0.1"]
 )
 def test_private_hosts_are_refused(site: Site, host: str) -> None:
-    """A private host is refused after it is looked up, and nothing is sent to it."""
+    """A host that resolves to a private address is refused, and nothing is sent to it."""
     with pytest.raises(WebError, match="not a public address"):
         fetch_page(f"{site.url.replace('127.0.0.1', host)}/tides")
     assert site.requests == []
 
 
 def test_numbers_that_spell_an_address_are_refused(site: Site) -> None:
-    """A host such as 2130706433 or 0x7f.1 is judged by the address that the system makes of it."""
+    """A host such as 2130706433 or 0x7f.1 is judged by the address that it resolves to."""
     for host in ("2130706433", "0x7f.1", "127.1"):
         with pytest.raises(WebError, match=r"not a public address|was not found"):
             fetch_page(f"http://{host}:{site.url.rpartition(':')[2]}/tides")
@@ -123,7 +121,7 @@ def test_redirects_inwards_are_refused(site: Site, target: str) -> None:
     "target", ["file:///etc/passwd", "ftp://example.org/x", "gopher://x/", "http://user:pw@x.org/"]
 )
 def test_other_schemes_are_refused(site: Site, target: str) -> None:
-    """Only http and https without credentials are followed, or begun with."""
+    """Only http and https without credentials are accepted, also in redirects."""
     site.redirect("/out", target)
     for url in (f"{site.url}/out", target):
         with pytest.raises(WebError, match="http or https address"):
@@ -131,7 +129,7 @@ def test_other_schemes_are_refused(site: Site, target: str) -> None:
 
 
 def test_a_name_is_looked_up_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The address that was checked is connected to: a name that changes its mind gets no second look."""
+    """The checked address is the one that is connected to; the name is not resolved again."""
     port = int(site.url.rpartition(":")[2])
     real, names = socket.getaddrinfo, list[str]()
 
@@ -150,9 +148,7 @@ def test_a_name_is_looked_up_once(site: Site, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_addresses_beyond_ascii(site: Site) -> None:
-    """A path or query in any script is sent as UTF-8, percent-encoded once; a host that no name can be is
-    refused.
-    """
+    """A path or query in any script is sent as UTF-8, percent-encoded once; an invalid host is refused."""
     site.pages["/gr%C3%B6%C3%9Fe/%20?q=%E6%BD%AE"] = Reply(200, ARTICLE.encode(), HTML)
     assert fetch(f"{site.url}/größe/%20?q=潮", obey_robots=False).title == "The tides"
     with pytest.raises(WebError, match=r"valid host|was not found"):
@@ -168,7 +164,7 @@ def test_any_private_address_refuses_the_host(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_readable_text(site: Site) -> None:
-    """The text is what a reader would read: no menus, scripts or footers."""
+    """The text is the readable part of a page, without menus, scripts and footers."""
     page = fetch(f"{site.url}/tides")
     assert page.title == "The tides"
     assert "rises and falls twice a day" in page.text
@@ -181,7 +177,7 @@ def test_readable_text(site: Site) -> None:
     "secret", ["/odd?token=hunter2", "/odd#hunter2", "/odd;key=hunter2", "/odd%3Fkey=hunter2"]
 )
 def test_secrets_of_an_address_are_not_shown(site: Site, secret: str) -> None:
-    """What follows the path of a page's address is in no message and no attribute of its errors."""
+    """The query and fragment of an address are in no message and no attribute of errors."""
     for path in (secret, f"{secret}/404", secret.replace("odd", "old")):
         site.pages[path.partition("#")[0]] = Reply(
             302, headers={"Location": f"{site.url}/no-page?key=hunter2"}
@@ -198,14 +194,14 @@ def test_secrets_of_an_address_are_not_shown(site: Site, secret: str) -> None:
 
 
 def test_redirects_are_followed(site: Site) -> None:
-    """The page's url is the one that it was found at."""
+    """The url of the page is the one after redirects."""
     site.redirect("/old", "/older", 301)
     site.redirect("/older", f"{site.url}/tides#top", 307)
     assert fetch(f"{site.url}/old").url == f"{site.url}/tides"
 
 
 def test_plain_text(site: Site) -> None:
-    """Plain text is decoded by its charset, even by one that nobody knows."""
+    """Plain text is decoded by its charset, even by an unknown one."""
     for charset, body in (
         ("latin-1", "Größe".encode("latin-1")),
         ("utf-8", "Größe".encode()),
@@ -231,7 +227,7 @@ def test_plain_text(site: Site) -> None:
     ],
 )
 def test_what_is_no_page(site: Site, reply: Reply, message: str) -> None:
-    """An error status, another type, a page too large or one without text is an error that says so."""
+    """An error status, another type, and a page that is too large or has no text raise an error that says so."""
     site.pages["/odd"] = reply
     with pytest.raises(WebError, match=message):
         fetch(f"{site.url}/odd", max_bytes=10_000)
@@ -255,7 +251,7 @@ def robots(*lines: str, status: int = 200) -> Reply:
     ],
 )
 def test_robots(site: Site, rules: Reply, allowed: bool) -> None:
-    """robots.txt is asked for first and obeyed; a missing one allows, a failing one forbids (RFC 9309)."""
+    """robots.txt is fetched first and obeyed; a missing one allows, a failing one forbids (RFC 9309)."""
     site.pages["/robots.txt"] = rules
     if allowed:
         assert fetch(f"{site.url}/tides").title == "The tides"
@@ -267,7 +263,7 @@ def test_robots(site: Site, rules: Reply, allowed: bool) -> None:
 
 
 def test_robots_is_asked_once(site: Site) -> None:
-    """A site's rules are kept for its other pages."""
+    """The rules of a site are kept for its other pages."""
     fetch(f"{site.url}/tides")
     fetch(f"{site.url}/tides")
     assert [request.path for request in site.requests] == ["/robots.txt", "/tides", "/tides"]
@@ -275,6 +271,6 @@ def test_robots_is_asked_once(site: Site) -> None:
 
 @pytest.mark.parametrize("bad", [{"timeout": 0}, {"timeout": float("inf")}])
 def test_arguments(bad: dict[str, Any]) -> None:
-    """A timeout is finite and above 0."""
+    """A timeout must be finite and above 0."""
     with pytest.raises(ArgumentError, match="timeout"):
         fetch_page("http://example.org", **bad)

@@ -1,4 +1,4 @@
-"""One request: over TLS, to the address that was checked; and answers of any shape."""
+"""HTTP requests over TLS to a checked address, and responses of any form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOPBACK = [ipaddress.ip_address("127.0.0.1")]
 
 
 class Secure(LocalServer):
-    """An HTTPS server with a certificate of its own making."""
+    """An HTTPS server with a self-signed certificate."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ def get(url: str) -> exchange.Response:
 def test_the_name_is_checked_at_the_address_given(
     secure: str, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TLS is spoken to the given address for the URL's name: a certificate for another name is refused."""
+    """TLS to the given address checks the URL's name: a certificate for another name is refused."""
     context = ssl.create_default_context(cafile=str(certificate[0]))
     monkeypatch.setattr(exchange, "tls_context", lambda: context)
     answer = get(f"{secure}/x")
@@ -79,7 +79,7 @@ def test_the_name_is_checked_at_the_address_given(
 
 
 def test_a_certificate_of_nobody_is_refused(secure: str) -> None:
-    """An unknown issuer is a final failure, not a broken connection to try again."""
+    """An unknown issuer is a permanent failure, which is not retried."""
     with pytest.raises(WebError, match="no valid certificate") as caught:
         get(secure)
     assert not isinstance(caught.value, http.BrokenConnectionError)
@@ -89,7 +89,7 @@ def test_a_certificate_of_nobody_is_refused(secure: str) -> None:
     "url", ["https://u:p@a.org/", "https://a.org:99999/", "http://[::1/", "http:///x", "a", "http://a b/"]
 )
 def test_bad_urls(url: str) -> None:
-    """What is no http address, or carries credentials, is refused before anything is sent."""
+    """A URL that is not http, or has credentials, is refused before anything is sent."""
     with pytest.raises(WebError, match="url must be"):
         http.split(url)
 
@@ -105,7 +105,7 @@ JSON = st.recursive(
 
 @given(st.one_of(JSON, st.fixed_dictionaries({"results": st.lists(JSON, max_size=4)})))
 def test_any_json_is_hits_or_an_error(value: Any) -> None:
-    """Whatever a service answers becomes hits, or one error that says what was wrong."""
+    """Any JSON of a service becomes hits, or one error that says what was wrong."""
     try:
         hits = tavily.read_hits(json.dumps(value).encode(), "https://x.org")
     except WebError as error:
@@ -117,7 +117,7 @@ def test_any_json_is_hits_or_an_error(value: Any) -> None:
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_hits_or_an_error(body: bytes) -> None:
-    """Neither broken JSON nor deep nesting is more than an error."""
+    """Broken JSON and deep nesting become an error."""
     for answer in (body, b"[" * 100_000 + body):
         with pytest.raises(WebError):
             tavily.read_hits(answer, "https://x.org")
@@ -125,7 +125,7 @@ def test_any_bytes_are_hits_or_an_error(body: bytes) -> None:
 
 @given(st.text(max_size=60))
 def test_cleaned_text_is_stable(text: str) -> None:
-    """Cleaned text is one line, trimmed, and fit for UTF-8."""
+    """Cleaned text is one trimmed line of valid UTF-8."""
     cleaned = tavily.clean(text)
     assert cleaned.encode().decode() == cleaned
     assert cleaned == " ".join(cleaned.split())

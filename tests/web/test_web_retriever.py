@@ -1,4 +1,4 @@
-"""WebRetriever and batches."""
+"""WebRetriever, and batches of searches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sleuth.web import WebRetriever, asearch_web_batch, search_web, search_web_b
 
 class TestRetriever:
     def test_is_a_retriever(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """Hits carry url, title, domain and, where given, the date; ids are urls."""
+        """Hits have url, title, domain and, if known, the date; ids are urls."""
         server.pages = [page(0, published_date="2024-05-01", score=0.5), page(1, score=0.9)]
         retriever = WebRetriever(**options)
         assert isinstance(retriever, Retriever)
@@ -38,9 +38,7 @@ class TestRetriever:
         assert asyncio.run(retriever.aretrieve("climate")) == ranking
 
     def test_laws(self, options: dict[str, Any]) -> None:
-        """The ranking for k is the head of that for k + 1; a k above what there is gives all; 0 gives
-        none.
-        """
+        """The ranking for k is the head of that for k + 1; a large k gives all; 0 gives none."""
         retriever = WebRetriever(**options)
         everything = retriever.retrieve("climate", 100)
         assert len(everything) == 20
@@ -50,7 +48,7 @@ class TestRetriever:
             retriever.retrieve("climate", -1)
 
     def test_filters_hold_before_the_cut(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """A filter is applied to all that came, and a domain is sent along."""
+        """A filter is applied to all results, and a domain is sent to the service."""
         retriever = WebRetriever(**options)
         [item] = retriever.retrieve("climate", 1, filter={"title": "Title 17"})
         assert item.metadata["title"] == "Title 17"
@@ -63,7 +61,7 @@ class TestRetriever:
             retriever.retrieve("climate", 1, filter={"title": {"$like": "x"}})
 
     def test_failures_are_raised(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """What `search_web` logs is raised here, so that a fused ranking can say which part failed."""
+        """A failure that `search_web` logs is raised here, so that a fused ranking can report it."""
         server.always(error(432))
         with pytest.raises(WebError, match="tavily answered 432") as caught:
             WebRetriever(**options).retrieve("climate")
@@ -83,7 +81,7 @@ class TestRetriever:
 
 class TestBatch:
     def test_web_file(self, options: dict[str, Any], tmp_path: Path) -> None:
-        """The file holds, in order, what `search_web` gives with each query's id."""
+        """The file has, in order, what `search_web` returns with each query's id."""
         queries = {"query_1": "climate", "query_0": "policy"}
         entries = search_web_batch(queries, tmp_path / "new" / "web.json", 2, **options)
         assert json.loads((tmp_path / "new" / "web.json").read_text()) == entries
@@ -92,7 +90,7 @@ class TestBatch:
     def test_goes_on_where_it_stopped(
         self, server: TavilyServer, options: dict[str, Any], tmp_path: Path
     ) -> None:
-        """What was answered is not asked again; what failed, or changed, is; other entries stay."""
+        """Answered queries are not repeated, failed or changed ones are, and other entries stay."""
         path = tmp_path / "web.json"
         server.next(0.0, error(400), 0.0)
         queries = [{"query": "climate"}, {"query": "policy"}, {"query": "sea"}]
@@ -123,7 +121,7 @@ class TestBatch:
     def test_other_files_are_not_written_over(
         self, options: dict[str, Any], tmp_path: Path, text: str
     ) -> None:
-        """A file that is no web file is left alone."""
+        """A file that is not a web file is not overwritten."""
         path = tmp_path / "precious.json"
         path.write_text(text)
         with pytest.raises(LoadError, match="not a web file"):
@@ -132,7 +130,7 @@ class TestBatch:
 
     @pytest.mark.parametrize("bad", [[{"id": "a"}], ["climate"], [{"id": "a", "query": "x"}] * 2])
     def test_queries_are_checked(self, options: dict[str, Any], tmp_path: Path, bad: Any) -> None:
-        """Entries without a query, and two of one id, are refused."""
+        """Entries without a query, and two with the same id, are refused."""
         with pytest.raises(ArgumentError):
             search_web_batch(bad, tmp_path / "web.json", **options)
 

@@ -1,4 +1,4 @@
-"""search_web: structures, growth of api_k, keys and failures."""
+"""search_web: result structures, growth of api_k, keys and failures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EMPTY = {"num_docs": 0, "api_k": 3, "results": []}
 
 
 def test_api_k_is_as_asked_where_enough_comes(server: TavilyServer, options: dict[str, Any]) -> None:
-    """k results from one request of max_results k, ids from 0, nothing beside the documented keys."""
+    """k results come from one request with max_results k, with ids from 0 and only the documented keys."""
     docs = search_web("climate", 2, **options)
     assert docs == {
         "num_docs": 2,
@@ -63,7 +63,7 @@ def test_api_k_is_as_asked_where_enough_comes(server: TavilyServer, options: dic
 def test_api_k_grows_by_what_is_missing(
     server: TavilyServer, options: dict[str, Any], copies: int, sizes: list[int], count: int
 ) -> None:
-    """Duplicates are asked for again with a larger api_k, until a larger one brings nothing new."""
+    """Missing results are requested with a larger api_k until a larger one gives nothing new."""
     server.pages = [page(0)] * copies + [page(number) for number in range(1, 30)]
     docs = search_web("climate", 3, **options)
     assert [body["max_results"] for body in server.asked] == sizes
@@ -74,7 +74,7 @@ def test_api_k_grows_by_what_is_missing(
 @given(k=st.integers(1, 40), repeats=st.lists(st.integers(1, 6), min_size=1, max_size=25))
 @settings(max_examples=60, deadline=None)
 def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
-    """api_k never passes k + 10 nor 20, each request asks for more, and no request follows a vain one."""
+    """api_k never exceeds k + 10 or 20, each request asks for more, and a request without new results is the last."""
     pages = [page(number) for number, times in enumerate(repeats) for _ in range(times)]
     sizes: list[int] = []
 
@@ -97,7 +97,7 @@ def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
 
 
 def test_growth_stops_at_the_service_maximum(server: TavilyServer, options: dict[str, Any]) -> None:
-    """k above what the service gives asks for 20, once, and returns what there is."""
+    """k above the service's maximum requests 20 once, and returns what there is."""
     docs = search_web("climate", 50, **options)
     assert (docs["num_docs"], docs["api_k"], len(server.asked)) == (20, 20, 1)
 
@@ -105,7 +105,7 @@ def test_growth_stops_at_the_service_maximum(server: TavilyServer, options: dict
 def test_results_before_a_failed_growth_are_kept(
     server: TavilyServer, options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A failure while asking for more leaves what had come, api_k as last used, and one logged error."""
+    """A failure while growing keeps the earlier results, the last api_k, and logs one error."""
     server.pages = [page(0), page(0), page(1)]
     server.next(0.0, error(400))
     docs = search_web("climate", 2, **options)
@@ -121,7 +121,7 @@ def test_relevance_drops_before_the_cut(server: TavilyServer, options: dict[str,
 
 
 def test_content_is_cleaned(server: TavilyServer, options: dict[str, Any]) -> None:
-    """Entities are resolved, white space collapsed and control characters dropped."""
+    """Entities are resolved, white space is collapsed and control characters are removed."""
     server.pages = [page(0, content=" a &amp;\n\n b\x00 \t c ")]
     assert search_web("climate", 1, **options)["results"][0]["content"] == "a & b c"
 
@@ -130,14 +130,14 @@ def test_content_is_cleaned(server: TavilyServer, options: dict[str, Any]) -> No
 def test_unusable_results_are_left_out(
     server: TavilyServer, options: dict[str, Any], extra: dict[str, Any]
 ) -> None:
-    """An entry without text or address is no result."""
+    """An entry without text or address is dropped."""
     server.pages = [page(0, **extra), page(1)]
     assert [result["title"] for result in search_web("climate", 1, **options)["results"]] == ["Title 1"]
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "3"])
 def test_k_is_checked(k: Any) -> None:
-    """k below 1 or not an int is refused, naming the value."""
+    """k below 1 or not an int raises an error with the value."""
     with pytest.raises(ArgumentError, match=r"k must be an int of 1 or more, got"):
         search_web("climate", k)
 
@@ -154,19 +154,19 @@ def test_k_is_checked(k: Any) -> None:
     ],
 )
 def test_settings_are_checked(bad: dict[str, Any]) -> None:
-    """A setting out of its range is refused before anything is sent."""
+    """A setting out of range raises an error before anything is sent."""
     with pytest.raises(ArgumentError, match=next(iter(bad))):
         search_web("climate", **bad)
 
 
 def test_blank_query_asks_nothing(server: TavilyServer, options: dict[str, Any]) -> None:
-    """A blank query gives the empty structure and costs nothing."""
+    """A blank query gives the empty structure without a request."""
     assert search_web("  ", 3, **options) == EMPTY
     assert server.requests == []
 
 
 def test_options_reach_the_service(server: TavilyServer, options: dict[str, Any]) -> None:
-    """Settings are sent where they differ from the service's defaults."""
+    """Settings are sent if they differ from the service's defaults."""
     search_web("climate", 1, topic="news", time_range="week", include_domains=["site3.org"], **options)
     assert server.asked == [
         {
@@ -180,7 +180,7 @@ def test_options_reach_the_service(server: TavilyServer, options: dict[str, Any]
 
 
 def test_long_queries_are_cut_at_a_word(server: TavilyServer, options: dict[str, Any]) -> None:
-    """A query above the service's 400 characters is cut, so that it is answered and not refused."""
+    """A query above the service's 400 characters is cut at a word."""
     assert search_web("climate " * 200, 1, **options)["num_docs"] == 1
     assert tavily.shorten("ab " * 200).endswith("ab") and len(tavily.shorten("ab " * 200)) <= 400
     assert tavily.shorten("x" * 500) == "x" * 400
@@ -188,7 +188,7 @@ def test_long_queries_are_cut_at_a_word(server: TavilyServer, options: dict[str,
 
 @given(st.text(max_size=20))
 def test_domain_of_anything(text: str) -> None:
-    """No string breaks the reading of its domain."""
+    """Reading the domain of any string raises no error."""
     assert "/" not in tavily.domain_of(text)
     assert tavily.domain_of(f"https://www.example.org/{text}") in ("example.org", "")
 
@@ -219,7 +219,7 @@ class TestKey:
         assert search_web("climate", 1, base_url=server.url)["num_docs"] == 1
 
     def test_order(self, server: TavilyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The argument goes before the environment, and that before .env."""
+        """The argument wins over the environment, and that over .env."""
         (tmp_path / ".env").write_text("TAVILY_API_KEY=from-file\n")
         monkeypatch.setenv("TAVILY_API_KEY", "from-environment")
         search_web("climate", 1, base_url=server.url, api_key="from-argument")
@@ -230,7 +230,7 @@ class TestKey:
     def test_no_address_from_a_file(
         self, server: TavilyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A .env that names an address of its own, beside the working folder or above it, receives nothing."""
+        """An address in a .env file is ignored."""
         with TavilyServer([page(0)]) as thief:
             lines = "".join(
                 f"{name}={thief.url}\n"
@@ -253,7 +253,7 @@ class TestKey:
         not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away"
     )
     def test_a_file_of_somebody_else(self, server: TavilyServer, tmp_path: Path) -> None:
-        """A .env of another user is not read: its key would show that user what is searched for."""
+        """A .env of another user is not read, since its key would show that user the searches."""
         (tmp_path / ".env").write_text("TAVILY_API_KEY=tvly-local\n")
         os.chown(tmp_path / ".env", 12345, -1)
         assert search_web("climate", 1, base_url=server.url)["num_docs"] == 0
@@ -267,7 +267,7 @@ class TestKey:
         assert "secret" not in str(caught.value)
 
     def test_never_leaks(self, server: TavilyServer, caplog: pytest.LogCaptureFixture) -> None:
-        """No log, error or repr holds the key, not even where the service says it back."""
+        """No log, error or repr contains the key, even if the service repeats it."""
         caplog.set_level(logging.DEBUG)
         server.keys = set()
         server.next(error(401, "the key tvly-secret is not valid"))
@@ -280,7 +280,7 @@ class TestKey:
         assert "the key *** is not valid" in re.sub(r"\*+", "***", str(caught.value))
 
     def test_is_not_sent_in_the_clear(self) -> None:
-        """A base_url without TLS is refused, save on this machine."""
+        """A base_url without TLS is refused, except on this machine."""
         with pytest.raises(ArgumentError, match="base_url must be https"):
             search_web("climate", 3, api_key="k", base_url="http://example.org")
 
@@ -288,20 +288,20 @@ class TestKey:
 class TestRetries:
     @pytest.mark.parametrize("status", [429, 500, 502, 503])
     def test_passing_failures(self, server: TavilyServer, options: dict[str, Any], status: int) -> None:
-        """429 and 5xx are retried three times, and the answer of the fourth request counts."""
+        """429 and 5xx are retried three times, and the fourth response counts."""
         server.next(*[error(status)] * 3)
         assert search_web("climate", 3, **options)["num_docs"] == 3
         assert len(server.requests) == 4
 
     def test_broken_connections(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """A connection that breaks is tried again."""
+        """A broken connection is retried."""
         server.next(None, None)
         assert search_web("climate", 3, **options)["num_docs"] == 3
 
     def test_at_most_three_retries(
         self, server: TavilyServer, options: dict[str, Any], caplog: pytest.LogCaptureFixture
     ) -> None:
-        """The fourth failure ends the request, with one logged error that has the service's own words."""
+        """The fourth failure ends the request, with one logged error in the service's words."""
         server.always(error(429))
         assert search_web("climate", 3, **options) == EMPTY
         assert len(server.requests) == 4
@@ -310,13 +310,13 @@ class TestRetries:
 
     @pytest.mark.parametrize("status", [400, 401, 403, 404, 432, 433])
     def test_final_failures(self, server: TavilyServer, options: dict[str, Any], status: int) -> None:
-        """Other statuses are final."""
+        """Other statuses are not retried."""
         server.always(error(status))
         assert search_web("climate", 3, **options) == EMPTY
         assert len(server.requests) == 1
 
     def test_retry_after_is_honoured(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """The wait is at least as long as the service asks."""
+        """The wait is at least as long as Retry-After."""
         server.next(error(429, retry_after="1"))
         started = monotonic()
         assert search_web("climate", 3, **options)["num_docs"] == 3
@@ -326,7 +326,7 @@ class TestRetries:
     def test_retry_after_beyond_reason(
         self, server: TavilyServer, options: dict[str, Any], header: str, timeout: float
     ) -> None:
-        """A wait above the cap, or past the deadline, is not begun."""
+        """A wait above the maximum, or past the deadline, is not begun."""
         server.next(error(503, retry_after=header))
         assert search_web("climate", 3, timeout=timeout, **options) == EMPTY
         assert len(server.requests) == 1
@@ -339,13 +339,13 @@ class TestRetries:
 
 
 class TestOutage:
-    """R17: a service that is down gets hardly more requests than one that is up."""
+    """R17: a service that is down gets few more requests than one that is up."""
 
     @pytest.mark.parametrize("event", [error(503), None])
     def test_attempts_per_request(
         self, server: TavilyServer, options: dict[str, Any], event: Reply | None
     ) -> None:
-        """While every answer is 5xx or none, attempts per request stay under 1.1; then the service is found at once."""
+        """In an outage attempts per request stay under 1.1, and the recovered service is used at once."""
         server.next(*[event] * 109)
         for _ in range(100):
             assert search_web("climate", 3, **options) == EMPTY
@@ -354,7 +354,7 @@ class TestOutage:
         assert search_web("climate", 3, **options)["num_docs"] == 3
 
     def test_threads_share_the_guard(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """A storm of concurrent callers shares one allowance of retries."""
+        """Concurrent callers share one budget of retries."""
         server.always(error(503))
 
         async def storm() -> None:
@@ -375,7 +375,7 @@ class TestOutage:
 
 
 class TestRates:
-    """A service that limits its rate is waited for, and every caller is answered."""
+    """Calls wait for a service that limits its rate, and every caller is answered."""
 
     @pytest.mark.parametrize("threads", [1, 4])
     @pytest.mark.parametrize("second", [0.05, pytest.param(1.0, marks=pytest.mark.slow)])
@@ -387,7 +387,7 @@ class TestRates:
         second: float,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """40 searches at one request a second, without Retry-After: none is empty, and few requests are refused."""
+        """40 searches at one request a second without Retry-After all return results, with few refused requests."""
         monkeypatch.setattr(tavily, "BACKOFF", second)
         server.limit_rate(1 / second)
         with ThreadPoolExecutor(threads) as pool:
@@ -398,13 +398,13 @@ class TestRates:
 
 class TestAsync:
     def test_same_answer(self, options: dict[str, Any]) -> None:
-        """The async twin gives what the sync one gives."""
+        """The async twin returns the same."""
         assert asyncio.run(asearch_web("climate", 3, "q0", **options)) == search_web(
             "climate", 3, "q0", **options
         )
 
     def test_cancelling_ends_the_waits(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """A cancelled call does not go on retrying in the background."""
+        """A cancelled call does not continue retrying in the background."""
         server.always(error(429, retry_after="20"))
 
         async def impatient() -> None:
@@ -440,7 +440,7 @@ class TestAsync:
 
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """A clock for the cache that tests set by hand."""
+    """Set the clock of the cache by hand."""
     now = [1_000_000.0]
     monkeypatch.setattr("sleuth.web.cache.time", lambda: now[0])
     yield now
@@ -450,7 +450,7 @@ class TestCache:
     def test_repeated_query_costs_nothing(
         self, server: TavilyServer, options: dict[str, Any], tmp_path: Path
     ) -> None:
-        """The same question is asked once, growth included."""
+        """A repeated query makes no request, including growth."""
         server.pages = [page(0), *([page(0)] * 2), page(1), page(2)]
         first = search_web("climate", 3, cache=tmp_path / "kept", **options)
         request_count = len(server.requests)
@@ -461,7 +461,7 @@ class TestCache:
     def test_stale_is_served_and_marked_where_the_service_is_down(
         self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]
     ) -> None:
-        """Old answers are refreshed where the service is up, served with a mark where it is not."""
+        """Stale entries are refreshed if the service is up, and served with a mark if it is down."""
         fresh = search_web("climate", 3, cache=tmp_path, **options)
         frozen[0] += 90_000
         server.always(error(503))
@@ -472,7 +472,7 @@ class TestCache:
     def test_too_old_is_not_served(
         self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]
     ) -> None:
-        """Beyond `max_stale` nothing is better than something."""
+        """Entries beyond `max_stale` are not served."""
         search_web("climate", 3, cache=tmp_path, **options)
         frozen[0] += 31 * 86_400
         server.always(error(503))
@@ -481,14 +481,14 @@ class TestCache:
     def test_a_bad_key_is_not_papered_over(
         self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]
     ) -> None:
-        """No old answer hides that the request or the key is at fault."""
+        """A stale entry is not served if the request or the key is invalid."""
         search_web("climate", 3, cache=tmp_path, **options)
         frozen[0] += 90_000
         server.always(error(401))
         assert search_web("climate", 3, cache=tmp_path, **options) == EMPTY
 
     def test_holds_no_key(self, options: dict[str, Any], tmp_path: Path) -> None:
-        """What is on disk is the query and the answer, not the key, and only its owner reads it."""
+        """The cache file has the query and the response, not the key, and only its owner can read it."""
         folder = tmp_path / "kept"
         search_web("climate", 3, cache=folder, **options)
         assert folder.stat().st_mode & 0o077 == 0
@@ -498,7 +498,7 @@ class TestCache:
     def test_damage_is_a_miss(
         self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, damage: bytes
     ) -> None:
-        """A file that does not read is asked for again and replaced."""
+        """A damaged entry is requested again and replaced."""
         first = search_web("climate", 3, cache=tmp_path, **options)
         [path] = tmp_path.glob("*.json")
         path.write_bytes(damage)
@@ -508,7 +508,7 @@ class TestCache:
     def test_a_folder_that_cannot_be_written_costs_no_answer(
         self, options: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """A cache that fails is logged; the answer is still given."""
+        """A failing cache is logged, and the response is returned."""
         (tmp_path / "file").write_text("")
         assert search_web("climate", 3, cache=tmp_path / "file", **options)["num_docs"] == 3
         assert "was not kept" in caplog.text

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Which keys do several pools hold, what does each pool add to them, and which are the best?
+"""Unites the keys of several pools, adds what each pool gives to them, and selects the best.
 
-Small work on hundreds of numbers, done with every query: a call of numpy costs more than any of it.
+Every query does this with hundreds of numbers, which takes less time than a call of numpy.
 """
 
 from libc.math cimport sqrt
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def fuse(list pools, list scores, const double[::1] weights, str method, double rank_constant, int64_t k):
-    """The keys of several pools, each once, and the best of them; see `fuse.FORMULAS`.
+    """Return the keys of several pools, each once, and the best of them; see `fuse.FORMULAS`.
 
     Args:
         pools: for each its keys, each once, shape (m,), int64, best first.

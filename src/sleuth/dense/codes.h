@@ -1,4 +1,4 @@
-/* Rows that may be near a query, from one bit per dimension.
+/* Finds rows that may be near a query, from one bit per dimension.
  *
  * A code holds the signs s of a centred row x. The query's product with the row is estimated as f * (q . s), where
  * f = |x|^2 / |x|_1 makes the estimate of x itself exact (RaBitQ: Gao and Long, SIGMOD 2024). Four dimensions have 16

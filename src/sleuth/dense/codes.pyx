@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Which rows may be near a query, and how near are they? See codes.h for the estimate and its source."""
+"""Finds rows near a query: estimates from codes, then exact scores. See codes.h for the estimate and its source."""
 
 from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t

@@ -1,7 +1,8 @@
-/* How near is each token of a query to the tokens of a row, where a row is the set of its tokens?
+/* Compares each token of a query with the tokens of a row, which is the set of its tokens.
  *
- * A set is kept as its ids in ascending order, each as its distance from the one before less one, in 7 bits per byte,
- * the lowest first, the eighth set where more follow (LEB128): 1.3 bytes a token, as common tokens have small ids.
+ * A set is stored as its ids in ascending order. Each id is its distance from the previous one, less one, in LEB128: 7
+ * bits per byte, the lowest first, the eighth bit set if more follow. Common tokens have small ids, so that a token
+ * takes 1.3 bytes.
  */
 #ifndef SLEUTH_MATCHING_H
 #define SLEUTH_MATCHING_H

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""How well do rows match a query, token by token? See matching.h for how the tokens of a row are kept."""
+"""Matches rows with a query, token by token. See matching.h for how the tokens of a row are stored."""
 
 from libc.math cimport pow, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t

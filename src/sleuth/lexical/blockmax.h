@@ -1,4 +1,4 @@
-/* The best k rows of several segments, without scoring all of them.
+/* Selects the best k rows of several segments without scoring all of them.
  *
  * Per block of rows the maxima of the query's terms sum to a bound; blocks are visited best bound first until the k-th
  * score beats every bound left (Block-Max Pruning: Mallia, Suel, Tonellotto, SIGIR 2024). Terms are added in one order,

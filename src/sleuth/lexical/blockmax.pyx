@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Which k rows of an index score best? The method is told in blockmax.h."""
+"""Selects the best k rows of an index. blockmax.h describes the method."""
 
 import threading
 
@@ -243,7 +243,7 @@ def search(
     bint tfidf=False,
     str path="auto",
 ):
-    """The best k rows of all segments. Releases the GIL.
+    """Return the best k rows of all segments. Releases the GIL.
 
     Args:
         terms: as `FieldIndex.weigh` gives them, in the order in which they are added.

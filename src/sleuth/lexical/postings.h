@@ -125,7 +125,7 @@ static inline uint64_t df_within(const Postings *p, const uint64_t *set) {
     return n;
 }
 
-/* ---- checking: a file can come from anybody, and what follows is all that reading trusts ---- */
+/* ---- checking: files are untrusted, and reading relies on nothing else than these checks ---- */
 
 /* Whether the rows of a list rise and are below `rows`, and every count is there. */
 static inline int is_sound_list(const Postings *p, uint32_t rows) {

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""How often does each row hold each term?
+"""Counts the terms of rows.
 
 A text is cut at ASCII separators into *surfaces*, in one pass over its UTF-8 bytes. Each distinct surface is
-turned into terms once, by Python (stemming, Unicode, identifiers); after that a token costs an array look-up.
+converted to terms once, by Python (stemming, Unicode, identifiers); after that a token costs one array look-up.
 """
 
 import numpy as np

@@ -43,7 +43,7 @@ class Server:
         return int(self.url.rpartition(":")[2])
 
     def stop(self, number: int = signal.SIGTERM) -> str:
-        """End the process; returns its log."""
+        """End the process and return its log."""
         self.client.close()
         self.process.send_signal(number)
         _, log = self.process.communicate(timeout=120)
@@ -52,7 +52,7 @@ class Server:
 
 @contextmanager
 def running(index: Path, *options: str, **variables: str) -> Iterator[Server]:
-    """A server over an index, on a free port."""
+    """Run a server over an index, on a free port."""
     process = subprocess.Popen(
         [sys.executable, "-m", "sleuth", "serve", "--index", str(index), "--port", "0", *options],
         stdout=subprocess.PIPE,
@@ -98,7 +98,7 @@ class Local:
 def serving(
     index: Path, *, model: str | None = None, extensions: Sequence[Extension] = (), **settings: Any
 ) -> Iterator[Local]:
-    """A server over an index, without the time that a process takes to start."""
+    """Run a server over an index in this process, without the start time of a process."""
     full = ServerSettings(port=0, **settings)
     listener = bind(full)
     host, port = listener.getsockname()
@@ -117,7 +117,7 @@ def serving(
 
 
 def make_index(folder: Path) -> Path:
-    """An index of `DOCUMENTS`."""
+    """Create an index of `DOCUMENTS`."""
     with Engine.open(folder, create=True) as engine:
         engine.add(DOCUMENTS)
     return folder
@@ -130,6 +130,6 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def server(index: Path) -> Iterator[Local]:
-    """One for the tests that change nothing."""
+    """Run one server for the tests that change nothing."""
     with serving(index, read_only=True) as started:
         yield started

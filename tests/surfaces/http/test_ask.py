@@ -1,4 +1,4 @@
-"""POST /v1/ask: answers, whole and as events; a model is stopped when its reader leaves."""
+"""POST /v1/ask: answers, whole and as events; a model stops when its reader leaves."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def model() -> Iterator[Model]:
 
 
 def events(text: str) -> list[tuple[str, Any]]:
-    """Names and data of server-sent events."""
+    """Return names and data of server-sent events."""
     blocks = [block.split("\n") for block in text.strip().split("\n\n")]
     return [
         (block[0].removeprefix("event: "), json.loads(block[1].removeprefix("data: "))) for block in blocks
@@ -90,7 +90,7 @@ def test_an_answer_cites_its_sources(server: Local) -> None:
 
 
 def test_a_stream_ends_with_what_the_whole_answer_is(server: Local) -> None:
-    """The pieces are the response, and the last event is the whole answer with its citations."""
+    """The pieces join to the response, and the last event is the whole answer with its citations."""
     body = {"query": "How often are tokens refilled?"}
     whole = server.client.post("/v1/ask", json=body).json()
     streamed = server.client.post("/v1/ask", json={**body, "stream": True})
@@ -104,7 +104,7 @@ def test_a_stream_ends_with_what_the_whole_answer_is(server: Local) -> None:
 def test_pieces_come_while_the_model_writes_and_leaving_stops_it(
     index: Path, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first piece arrives long before the last is written; a reader that leaves ends the model's request."""
+    """The first piece arrives long before the last is written; a reader that leaves stops the model."""
     monkeypatch.setenv("OLLAMA_HOST", model.url)
     with serving(index, model="llama3.1") as started:
         body = {"query": "How often are tokens refilled?", "stream": True}
@@ -120,7 +120,7 @@ def test_pieces_come_while_the_model_writes_and_leaving_stops_it(
 
 
 def test_a_model_that_fails_is_a_problem(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that cannot be reached is a 502 with the code of its error, also for a stream."""
+    """An unreachable model is a 502 with the code of its error, also for a stream."""
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     with serving(index, model="llama3.1") as started:
         for stream in (False, True):
@@ -131,7 +131,7 @@ def test_a_model_that_fails_is_a_problem(index: Path, monkeypatch: pytest.Monkey
 def test_the_deadline_ends_a_model_that_is_slow(
     index: Path, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A whole answer is a 504, a stream ends with an error event; the model stops."""
+    """A late whole answer is a 504, a late stream ends with an error event, and the model stops."""
     monkeypatch.setenv("OLLAMA_HOST", model.url)
     with serving(index, model="llama3.1", answer_deadline=1) as started:
         late = started.client.post("/v1/ask", json={"query": "tokens refilled?"})

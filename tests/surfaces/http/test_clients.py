@@ -1,4 +1,4 @@
-"""Clients of other services use the server unchanged."""
+"""Clients of other services work with the server unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .conftest import Local, make_index, serving
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, str]]:
-    """A server with one key."""
+    """Run a server with one key."""
     folder = tmp_path_factory.mktemp("clients")
     key = add_key(folder / "keys.json", "client")
     with serving(make_index(folder / ".sleuth"), keys=folder / "keys.json") as started:
@@ -35,7 +35,7 @@ def client(served: tuple[Local, str]) -> Iterator[openai.OpenAI]:
 
 
 def test_openai_searches_the_index_as_a_vector_store(client: openai.OpenAI) -> None:
-    """Hits have the document's id, its file name, attributes and a score between 0 and 1, best first."""
+    """Hits have document id, file name, attributes and a score between 0 and 1, best first."""
     page = client.vector_stores.search("sleuth", query="how often are tokens refilled", max_num_results=2)
     first = page.data[0]
     assert (first.file_id, first.filename) == ("limits.md", "limits.md")
@@ -67,13 +67,13 @@ def test_openai_searches_the_index_as_a_vector_store(client: openai.OpenAI) -> N
     ],
 )
 def test_openai_filters_are_applied(client: openai.OpenAI, filters: Any, expected: set[str]) -> None:
-    """Each comparison, `and` and `or` choose the documents that they choose at OpenAI."""
+    """Each comparison, `and` and `or` select the same documents as at OpenAI."""
     page = client.vector_stores.search("sleuth", query="tokens cats sleep day", filters=filters)
     assert {hit.file_id for hit in page.data} == expected
 
 
 def test_openai_thresholds_errors_and_lists(client: openai.OpenAI) -> None:
-    """A threshold leaves out what scores below it; a wrong store is a 404; several queries are one search."""
+    """A threshold omits lower scores, an unknown store is a 404, and several queries are one search."""
     whole = client.vector_stores.search("sleuth", query=["tokens", "bucket"])
     assert len(whole.data) == 3
     least = whole.data[0].score
@@ -90,7 +90,7 @@ def test_openai_thresholds_errors_and_lists(client: openai.OpenAI) -> None:
 def test_openai_embeds_with_the_embedder_of_the_index(
     client: openai.OpenAI, served: tuple[Local, str]
 ) -> None:
-    """Vectors are those of the index's embedder, as numbers and in base64, in the order of the texts."""
+    """Vectors are those of the index's embedder, as numbers or base64, in the order of the texts."""
     texts = ["tokens are refilled", "cats sleep"]
     answer = client.embeddings.create(model="sleuth", input=texts)
     plain = client.embeddings.create(model="sleuth", input=texts, encoding_format="float")
@@ -109,7 +109,7 @@ DOCUMENTS = ["Cats sleep most of the day.", "", "Tokens are refilled every secon
 
 
 def test_cohere_reranks(served: tuple[Local, str]) -> None:
-    """Both of Cohere's clients get the places of their documents, most relevant first, with scores from 0 to 1."""
+    """Both of Cohere's clients get the indexes of their documents, most relevant first, with scores from 0 to 1."""
     server, key = served
     with httpx.Client() as connections:
         new = cohere.ClientV2(api_key=key, base_url=server.url, httpx_client=connections)
@@ -125,7 +125,7 @@ def test_cohere_reranks(served: tuple[Local, str]) -> None:
 
 
 def test_relevance_depends_on_the_document_alone(served: tuple[Local, str]) -> None:
-    """A document's score is the same whatever others are sent with it."""
+    """The score of a document does not depend on the other documents in the request."""
     server, key = served
     headers = {"authorization": f"Bearer {key}"}
 
@@ -153,7 +153,7 @@ def test_open_webui_reranks(served: tuple[Local, str]) -> None:
 
 
 def test_scores_do_not_depend_on_other_hits(tmp_path: Path) -> None:
-    """A passage has the same score alone and among others that match better."""
+    """A passage has the same score alone and among better hits."""
     query = "how often are tokens refilled"
     texts = ("Tokens are refilled every second.", "A bucket holds tokens.", "Cats sleep most of the day.")
     with Engine.open(tmp_path / "index", create=True) as engine:

@@ -1,4 +1,4 @@
-"""Code over HTTP: what is found, where names are defined and used, who changed it, and the map."""
+"""Code over HTTP: search, definitions, references, history and the map."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shop(root: Path) -> Iterator[Local]:
-    """A server of the project's code."""
+    """Run a server with the project's code."""
     with serving(root / ".sleuth", sources=("docs", "code")) as started:
         yield started
 
@@ -32,7 +32,7 @@ def get(shop: Local, what: str, **parameters: Any) -> Any:
 
 
 def test_search_finds_the_lines(shop: Local, root: Path) -> None:
-    """The best hit is the definition that was asked for, with its file, lines and text; filters hold."""
+    """The best hit is the definition with its file, lines and text; filters apply."""
     body = {"query": "where are tokens of some seconds added", "k": 3}
     answer = shop.client.post("/v1/code/search", json=body).json()
     best = answer["hits"][0]
@@ -51,7 +51,7 @@ def test_search_finds_the_lines(shop: Local, root: Path) -> None:
 
 
 def test_search_at_a_tag_sees_its_code(shop: Local) -> None:
-    """With `at` the code of that commit answers."""
+    """With `at`, the code of that commit answers."""
     for at, name in (("v1", "replenish"), (None, "refill")):
         body = {"query": "tokens of some seconds", "k": 1, "at": at}
         (hit,) = shop.client.post("/v1/code/search", json=body).json()["hits"]
@@ -59,7 +59,7 @@ def test_search_at_a_tag_sees_its_code(shop: Local) -> None:
 
 
 def test_definitions_and_references(shop: Local) -> None:
-    """A name's definition has its place; references tell each use, its role and which definition it means."""
+    """A definition has its place; a reference has its use, its role and its definition."""
     (definition,) = get(shop, "definitions", name="TokenBucket.refill")["definitions"]
     assert (definition["file_path"], definition["line"]) == ("src/bucket.py", 7)
     references = get(shop, "references", name="refill")["references"]
@@ -73,7 +73,7 @@ def test_definitions_and_references(shop: Local) -> None:
 
 
 def test_history_names_commits(shop: Local) -> None:
-    """Commits come newest first with author, subject and body; lines narrow them."""
+    """Commits are listed newest first with author, subject and body; lines restrict them."""
     commits = get(shop, "history", path="src/bucket.py")["commits"]
     assert [(commit["subject"], commit["author"]) for commit in commits] == [
         ("Buckets refill", "Ada"),
@@ -87,7 +87,7 @@ def test_history_names_commits(shop: Local) -> None:
 
 
 def test_the_map_keeps_to_its_budget(shop: Local) -> None:
-    """The map names the definitions that matter most; a smaller budget gives a shorter one."""
+    """The map names the most important definitions; a smaller budget gives a shorter map."""
     whole = get(shop, "map")["map"]
     assert "TokenBucket" in whole
     assert "refill" in whole
@@ -96,7 +96,7 @@ def test_the_map_keeps_to_its_budget(shop: Local) -> None:
 
 
 def test_documents_and_code_are_one_ranking(shop: Local) -> None:
-    """Several sources answer together: each hit says its source, each source reports, filters and pages hold."""
+    """Several sources answer together: each hit has its source, each source has a report, filters and pages work."""
     body = {"query": "how are tokens refilled", "sources": ["docs", "code"], "explain": True}
     whole = shop.client.post("/v1/search", json={**body, "k": 6}).json()
     assert {hit["metadata"]["source_type"] for hit in whole["items"]} == {"docs", "code"}
@@ -115,7 +115,7 @@ def test_documents_and_code_are_one_ranking(shop: Local) -> None:
 
 
 def test_repositories_are_listed(shop: Local, root: Path) -> None:
-    """A repository has its path, its newest snapshot and the names of that."""
+    """A repository has its path, its newest snapshot and that snapshot's names."""
     (entry,) = get(shop, "repositories")["repositories"]
     assert entry["path"] == str(root)
     assert entry["snapshot"] == get(shop, "definitions", name="serve")["snapshot"]

@@ -1,4 +1,4 @@
-"""A request that is given up ends the work that it began."""
+"""Work for a cancelled request stops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALLS: dict[str, Callable[[Engine], Any]] = {
 
 
 def after_its_end(call: Callable[[], Any]) -> None:
-    """Call a function for a caller who is gone; nothing is done for it.
+    """Call a function for a caller that has gone; it must do nothing.
 
     Raises:
         SleuthError: as it must.
@@ -36,13 +36,13 @@ def after_its_end(call: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_documents_are_not_read_for_nobody(index: Path, name: str) -> None:
-    """Searches, facets, counts and lists stop where the request's deadline has passed."""
+    """Searches, facets, counts and lists stop after the request's deadline."""
     with Engine.open(index) as engine, pytest.raises(SleuthError, match="cancelled"):
         after_its_end(lambda: CALLS[name](engine))
 
 
 def test_code_is_not_read_for_nobody(tmp_path: Path) -> None:
-    """Searches for code and uses of names stop, too."""
+    """Searches for code and uses of names stop after it too."""
     (tmp_path / "shop.py").write_text("def refill():\n    return 1\n\n\nrefill()\n", "utf-8")
     with open_code(tmp_path / ".sleuth", create=True) as storage:
         index_path(storage, tmp_path, workers=1)

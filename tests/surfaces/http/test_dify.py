@@ -1,4 +1,4 @@
-"""The server as an external knowledge base of Dify."""
+"""The server works as an external knowledge base of Dify."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def retrieve(dify: tuple[Local, str], **changes: Any) -> Any:
 
 
 def test_records_have_the_shape_that_dify_reads(dify: tuple[Local, str]) -> None:
-    """Content, a score from 0 to 1, a title, and metadata that is never null; none found is an empty list."""
+    """A record has content, a score from 0 to 1, a title, and metadata that is never null; without hits the list is
+    empty.
+    """
     records = retrieve(dify, metadata_condition=None)
     assert len(records) == 3
     for record in records:
@@ -87,7 +89,7 @@ def test_records_have_the_shape_that_dify_reads(dify: tuple[Local, str]) -> None
 def test_each_operator_selects(
     dify: tuple[Local, str], operator: str, name: Any, value: Any, expected: str
 ) -> None:
-    """Every operator of Dify selects the documents that it names; a list of keys holds where one does."""
+    """Every operator of Dify selects the right documents; a list of keys matches if one does."""
     condition = {"name": name, "comparison_operator": operator, "value": value}
     records = retrieve(dify, metadata_condition={"logical_operator": "and", "conditions": [condition]})
     assert "".join(sorted(record["metadata"]["source"] for record in records)) == expected
@@ -117,7 +119,9 @@ def test_conditions_are_joined(dify: tuple[Local, str]) -> None:
 def test_errors_have_dify_s_codes(
     dify: tuple[Local, str], header: str | None, knowledge: str, status: int, code: int
 ) -> None:
-    """1001 for a header that is no bearer key, 1002 for an unknown key, 2001 for an unknown knowledge base."""
+    """The codes are 1001 for a header without a bearer key, 1002 for an unknown key, 2001 for an unknown knowledge
+    base.
+    """
     server, key = dify
     body = {"knowledge_id": knowledge, "query": "a", "retrieval_setting": {"top_k": 1, "score_threshold": 0}}
     headers = {"authorization": f"Bearer {key}" if header is None else header}

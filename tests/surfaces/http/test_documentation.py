@@ -1,4 +1,4 @@
-"""What docs/serve.md and the README show of the server is what happens."""
+"""The examples of docs/serve.md and the README work as shown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_guide_s_example_prints_what_it_says(tmp_path: Path) -> None:
-    """The example of the guide, run in an empty folder, prints the block below it."""
+    """The example of the guide prints the block below it in an empty folder."""
     match = re.search(
         r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "docs/serve.md").read_text(), re.DOTALL
     )
@@ -34,7 +34,7 @@ def test_the_guide_s_example_prints_what_it_says(tmp_path: Path) -> None:
 
 
 def test_requests_with_curl_are_answered(server: Local) -> None:
-    """The bodies that the guide and the README send with curl are answered with hits."""
+    """The curl requests of the guide and the README return hits."""
     for page in ("README.md", "docs/serve.md"):
         match = re.search(r"curl .*/v1/search .*-d '(.*?)'", (ROOT / page).read_text())
         assert match, page
@@ -45,7 +45,7 @@ def test_requests_with_curl_are_answered(server: Local) -> None:
 
 
 def test_the_client_of_the_guide_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The example with the client of OpenAI prints a score, a file name and a text."""
+    """The example with OpenAI's client prints a score, a file name and a text."""
     match = re.search(r"```python\n(from openai .*?)```", (ROOT / "docs/serve.md").read_text(), re.DOTALL)
     assert match
     with serving(make_index(tmp_path / ".sleuth")) as started:
@@ -58,7 +58,7 @@ def test_the_client_of_the_guide_finds(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_the_keys_of_the_guide_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands of the guide that add keys do so, with the scopes and filters that they name."""
+    """The commands of the guide add keys with their scopes and filters."""
     monkeypatch.chdir(tmp_path)
     register(["serve"])
     lines = re.findall(r"^\$ sleuth (serve keys add .*)$", (ROOT / "docs/serve.md").read_text(), re.MULTILINE)
@@ -70,7 +70,7 @@ def test_the_keys_of_the_guide_are_made(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_every_option_of_the_guide_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each option that the guide names is one of the command."""
+    """Each option that the guide names is an option of the command."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
     register(["serve"])

@@ -20,7 +20,7 @@ def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
 
 
 def test_what_is_added_is_found_at_once(writable: Local) -> None:
-    """Adding answers when it is committed; the next search finds it, another process too."""
+    """An add responds after its commit, and the next search finds the document, also from another process."""
     body = {"documents": [{"text": "Otters hold hands.", "id": "a/b #1?.md", "metadata": {"kind": "otter"}}]}
     report = writable.client.post("/v1/documents", json=body).json()
     assert (report["added"], report["updated"]) == (1, 0)
@@ -34,7 +34,7 @@ def test_what_is_added_is_found_at_once(writable: Local) -> None:
 
 
 def test_files_are_read_as_index_reads_them(writable: Local) -> None:
-    """Markdown and CSV become documents named as they were sent; a file that cannot be read is named."""
+    """Uploaded Markdown and CSV become documents with their file names; an unreadable file is named."""
     files = [
         ("files", ("../../notes.md", b"# Bees\n\nBees dance to tell of flowers.\n")),
         ("files", ("rows.csv", b"text,year\nRow of ants,2001\nRow of wasps,2002\n")),
@@ -58,7 +58,7 @@ def test_files_are_read_as_index_reads_them(writable: Local) -> None:
 
 
 def test_listing_facets_and_updates(writable: Local) -> None:
-    """Pages hold each document once; facets and counts follow query, filter and changed metadata."""
+    """Pages contain each document once; facets and counts follow query, filter and changed metadata."""
     client = writable.client
     ids, cursor = [], None
     while True:
@@ -78,7 +78,9 @@ def test_listing_facets_and_updates(writable: Local) -> None:
 
 
 def test_wrong_changes_are_refused(writable: Local, server: Local) -> None:
-    """Neither ids nor filter deletes nothing; a read-only server changes nothing; metadata must be an object."""
+    """Deleting without ids and filter, writing to a read-only server, and metadata that is not an
+    object are refused.
+    """
     assert writable.client.post("/v1/documents/delete", json={}).status_code == 422
     refused = server.client.post("/v1/documents", json={"documents": [{"text": "a"}]})
     assert (refused.status_code, refused.json()["code"]) == (403, "ReadOnlyError")
@@ -88,7 +90,7 @@ def test_wrong_changes_are_refused(writable: Local, server: Local) -> None:
 
 
 def test_the_library_sees_the_same_index(tmp_path: Path) -> None:
-    """What a server added is in the index when it ends."""
+    """Documents that a server added are in the index after it ends."""
     with serving(make_index(tmp_path / "index")) as started:
         started.client.post(
             "/v1/documents", json={"documents": [{"text": "Newts are amphibians.", "id": "n"}]}

@@ -1,4 +1,4 @@
-"""Requests that are broken, slow, huge or from somebody else's page: each is refused, and the server goes on."""
+"""Broken, slow, huge and cross-site requests are refused, and the server keeps running."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .conftest import Local, serving
 
 @pytest.fixture(scope="module")
 def tight(index: Any) -> Iterator[Local]:
-    """A server with short deadlines and small bodies."""
+    """Run a server with short deadlines and small bodies."""
     with serving(index, deadline=3, max_body=10_000) as started:
         yield started
 
 
 def exchange(server: Local, *pieces: bytes, pause: float = 0.0, wait: float = 60.0) -> bytes:
-    """Send raw bytes; what comes back until the server closes or says nothing more."""
+    """Send raw bytes; return the response until the server closes or is silent."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=wait) as connection:
         received = b""
         try:
@@ -76,7 +76,7 @@ BROKEN: dict[str, bytes] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_bodies_are_refused_or_answered(tight: Local, name: str) -> None:
-    """No body makes the server fail: a problem document, or an answer where the body is JSON after all."""
+    """Any body gives a problem document, or an answer if it is valid JSON."""
     answer = exchange(tight, post(BROKEN[name]))
     assert status_of(answer) in {200, 400, 422}, answer
     if status_of(answer) != 200:
@@ -88,7 +88,7 @@ def test_broken_bodies_are_refused_or_answered(tight: Local, name: str) -> None:
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/xml"]
 )
 def test_only_json_is_read_as_json(tight: Local, kind: str) -> None:
-    """A page of another site can send these without asking the browser: they are no search."""
+    """Content types that another site can send without a preflight are refused."""
     answer = tight.client.post("/v1/search", content=b'{"query": "a"}', headers={"content-type": kind})
     assert answer.status_code in {415, 422}
 
@@ -107,7 +107,7 @@ def test_only_json_is_read_as_json(tight: Local, kind: str) -> None:
     ],
 )
 def test_a_rebound_name_is_refused(tight: Local, host: str, status: int) -> None:
-    """A page whose name resolves to this machine sends that name as Host, and gets nothing."""
+    """A Host header with a name that resolves to this machine is refused."""
     request = f"GET /v1/status HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n".encode()
     assert status_of(exchange(tight, request)) == status
 
@@ -125,7 +125,7 @@ def test_a_rebound_name_is_refused(tight: Local, host: str, status: int) -> None
     ],
 )
 def test_cross_site_requests_are_refused(tight: Local, headers: dict[str, str], status: int) -> None:
-    """Neither scripts nor images of another site reach the API; the server's own page does."""
+    """Scripts and images of another site do not reach the API; the server's own page does."""
     assert tight.client.get("/v1/status", headers=headers).status_code == status
     own = {"origin": f"http://127.0.0.1:{tight.port}"}
     assert tight.client.get("/v1/status", headers=own).status_code == 200
@@ -133,7 +133,7 @@ def test_cross_site_requests_are_refused(tight: Local, headers: dict[str, str], 
 
 
 def test_sites_that_are_allowed_get_cors(index: Any) -> None:
-    """With --cors a site's preflight and requests are answered, another's are not; --allow-host adds a name."""
+    """With --cors an allowed site's requests are answered, another's are not; --allow-host adds a name."""
     sites, names = ("https://app.example",), ("search.example",)
     with serving(index, cors_origins=sites, allowed_hosts=names) as started:
         headers = {"origin": "https://app.example", "access-control-request-method": "POST"}
@@ -149,7 +149,7 @@ def test_sites_that_are_allowed_get_cors(index: Any) -> None:
 
 
 def test_large_bodies_are_refused_before_they_are_read(tight: Local) -> None:
-    """100 MB are refused by their declared length at once, and in pieces as soon as they pass the limit."""
+    """100 MB are refused at once by their declared length, and chunked bodies as soon as they exceed the limit."""
     head = post(b"").replace(b"content-length: 0", b"content-length: 100000000")
     answer = exchange(tight, head)
     assert (status_of(answer), problem_of(answer)["code"]) == (413, "TooLargeError")
@@ -169,21 +169,21 @@ def test_large_bodies_are_refused_before_they_are_read(tight: Local) -> None:
     ids=["many", "long"],
 )
 def test_endless_headers_are_refused(tight: Local, head: Callable[[], bytes]) -> None:
-    """10^5 headers, or one of a megabyte, end the connection."""
+    """10^5 headers, or one of a megabyte, close the connection."""
     answer = exchange(tight, b"GET /livez HTTP/1.1\r\nhost: localhost\r\n" + head() + b"\r\n")
     assert status_of(answer) in {0, 431}
     assert tight.client.get("/livez").status_code == 200
 
 
-def test_a_head_over_the_limit_is_told(tight: Local) -> None:
-    """201 headers get the answer 431."""
+def test_too_many_headers_get_431(tight: Local) -> None:
+    """201 headers get the status 431."""
     head = b"".join(b"x-%d: y\r\n" % n for n in range(201))
     answer = exchange(tight, b"GET /livez HTTP/1.1\r\nhost: localhost\r\n" + head + b"\r\n")
     assert (status_of(answer), problem_of(answer)["code"]) == (431, "HeadersError")
 
 
 def test_what_is_not_http_is_refused(tight: Local) -> None:
-    """Bytes that are no request get 400 and the end of the connection; so does a request with two lengths."""
+    """Bytes that are not a request, and a request with two lengths, get 400 and a closed connection."""
     assert status_of(exchange(tight, b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")) == 400
     twice = post(b"{}", "content-length: 3")
     assert status_of(exchange(tight, twice)) == 400
@@ -192,7 +192,7 @@ def test_what_is_not_http_is_refused(tight: Local) -> None:
 
 
 def test_slow_clients_are_given_up(tight: Local) -> None:
-    """A body that does not end gets 408 at its deadline; others are answered meanwhile."""
+    """An incomplete body gets 408 at its deadline; other requests are answered meanwhile."""
     slow = post(b'{"query": "a"}')[:-5]
     with socket.create_connection(("127.0.0.1", tight.port), timeout=60) as connection:
         connection.sendall(slow)
@@ -202,7 +202,7 @@ def test_slow_clients_are_given_up(tight: Local) -> None:
 
 
 def test_half_open_connections_do_not_hold_the_server(tight: Local) -> None:
-    """200 connections that never ask are closed in time; others are answered meanwhile."""
+    """200 silent connections are closed in time; other requests are answered meanwhile."""
     with ExitStack() as stack:
         idle = [
             stack.enter_context(socket.create_connection(("127.0.0.1", tight.port), timeout=60))
@@ -219,7 +219,7 @@ def test_half_open_connections_do_not_hold_the_server(tight: Local) -> None:
 
 
 def test_a_reader_that_does_not_read_is_given_up(tight: Local) -> None:
-    """Answers that nobody reads hold no thread: searches go on."""
+    """Unread responses block no thread, and searches continue."""
     body = json.dumps({"query": "tokens", "explain": True}).encode()
     request = post(body).replace(b"connection: close\r\n", b"")
     with socket.create_connection(("127.0.0.1", tight.port), timeout=10) as connection:
@@ -231,7 +231,7 @@ def test_a_reader_that_does_not_read_is_given_up(tight: Local) -> None:
         assert tight.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
 
 
-def test_paths_and_methods_that_are_none_are_problems(tight: Local) -> None:
+def test_unknown_paths_and_methods_are_problems(tight: Local) -> None:
     """404 and 405 are problem documents; websockets are refused."""
     for method, path, status in (
         ("GET", "/nothing", 404),

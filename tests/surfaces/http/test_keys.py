@@ -1,4 +1,4 @@
-"""Keys: who is let in, what they may do and what they see."""
+"""Keys: authentication, scopes and filters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .conftest import Local, make_index, serving
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, dict[str, str]]]:
-    """A server, and keys by name: `all`, `reader`, and `acme`, who sees the documents of that tenant."""
+    """Run a server with keys by name: `all`, `reader`, and `acme`, which is limited to that tenant."""
     folder = tmp_path_factory.mktemp("guarded")
     file = folder / "keys.json"
     keys = {
@@ -40,7 +40,7 @@ def ask(
 
 
 def test_only_hashes_are_kept(tmp_path: Path) -> None:
-    """The file holds no key, only its owner reads it, and names are unique."""
+    """The file contains no key, only its owner can read it, and names are unique."""
     file = tmp_path / "keys.json"
     token = add_key(file, "a")
     assert token not in file.read_text()
@@ -56,7 +56,7 @@ def test_only_hashes_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("key", "code"), [("", "KeyMissingError"), ("sleuth_wrong", "KeyUnknownError")])
 def test_strangers_are_refused(guarded: Any, key: str, code: str) -> None:
-    """Without a known key nothing is answered, metrics and the description included; health needs none."""
+    """Without a valid key every route except health is refused, including metrics and the OpenAPI document."""
     for path in ("/v1/status", "/metrics", "/openapi.json", "/nothing"):
         answer = ask(guarded, key, "GET", path)
         assert (answer.status_code, answer.json()["code"]) == (401, code)
@@ -66,14 +66,14 @@ def test_strangers_are_refused(guarded: Any, key: str, code: str) -> None:
 
 
 def test_scopes_limit_what_a_key_does(guarded: Any) -> None:
-    """A reader searches and changes nothing."""
+    """A key with the read scope can search and cannot change anything."""
     assert ask(guarded, "reader", "POST", "/v1/search", {"query": "cats"}).json()["items"]
     refused = ask(guarded, "reader", "POST", "/v1/documents/delete", {"ids": ["cats.md"]})
     assert (refused.status_code, refused.json()["code"]) == (403, "ScopeError")
 
 
 def test_a_tenant_sees_and_changes_its_own_alone(guarded: Any) -> None:
-    """The filter of a key holds for searches, answers, reading, listing, counts, facets, adding and deleting."""
+    """The filter of a key applies to searches, answers, reading, listing, counts, facets, adding and deleting."""
     assert {
         hit["metadata"]["tenant"]
         for hit in ask(guarded, "acme", "POST", "/v1/search", {"query": "cats sleep tokens"}).json()["items"]
@@ -102,7 +102,7 @@ def test_a_tenant_sees_and_changes_its_own_alone(guarded: Any) -> None:
 
 
 def test_a_removed_key_is_refused_within_seconds(tmp_path: Path) -> None:
-    """The file is read again when it changes; a running server needs no restart."""
+    """A changed keys file is read again without a restart."""
     file = tmp_path / "keys.json"
     token = add_key(file, "a")
     with serving(make_index(tmp_path / "index"), keys=file) as started:

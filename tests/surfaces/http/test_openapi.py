@@ -27,7 +27,7 @@ EXAMPLES = int(os.environ.get("SLEUTH_API_EXAMPLES", "3"))
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    """A server that may be changed, with documents and code."""
+    """Run a writable server with documents and code."""
     folder = tmp_path_factory.mktemp("api")
     index = make_index(folder / "index")
     (folder / "shop").mkdir()
@@ -69,7 +69,7 @@ LIMITS = settings(
 
 
 def test_answers_are_as_described(api: Local, described: Any) -> None:
-    """No request makes the server fail; status, media type and body of each answer are those of the document."""
+    """No request makes the server fail; status, media type and body of each response match the document."""
     failures = []
     operations = [loaded.ok() for loaded in described.get_all_operations()]
     wrong = [(operation, GenerationMode.NEGATIVE) for operation in operations if operation.method == "post"]
@@ -89,7 +89,7 @@ def test_answers_are_as_described(api: Local, described: Any) -> None:
 
 
 def test_every_route_is_described(api: Local) -> None:
-    """Each operation has a summary and says which problems it answers with; the routes of foreign clients are there."""
+    """Each operation has a summary and its problems; the routes for foreign clients are included."""
     document = api.client.get("/openapi.json").json()
     assert set(document["paths"]) >= {
         "/v1/search",
@@ -118,7 +118,7 @@ def test_every_route_is_described(api: Local) -> None:
 
 
 def test_keys_are_described(tmp_path: Path) -> None:
-    """A server with keys says so in the document."""
+    """A server with keys describes them in the document."""
     from sleuth import Engine
     from sleuth.surfaces.http import add_key
 

@@ -1,4 +1,4 @@
-"""Queues, deadlines, logs, metrics, spans, workers, and how a server ends."""
+"""Queues, deadlines, logs, metrics, spans, workers, and shutdown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add(url: str, n: int) -> httpx.Response:
 
 
 def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    """kill -9 in the middle of adds: each add that was answered is in the index, and the index is sound."""
+    """After kill -9 during adds, each answered add is in the index, and the index is sound."""
     path = make_index(tmp_path / "index")
     acknowledged: list[int] = []
     with running(path, "--quiet") as started:
@@ -52,7 +52,7 @@ def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
 
 
 def test_what_was_accepted_is_answered_when_the_server_ends(tmp_path: Path) -> None:
-    """SIGTERM: requests in the queue are answered, then the process ends with 0 and the index is closed."""
+    """After SIGTERM, queued requests are answered, the process exits with 0, and the index is closed."""
     path = make_index(tmp_path / "index")
     with running(path, "--quiet") as started, ThreadPoolExecutor(20) as pool:
         answers = [pool.submit(add, started.url, n) for n in range(20)]
@@ -103,7 +103,7 @@ def test_a_full_queue_refuses_at_once(index: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("shown", [False, True])
 def test_logs_tell_ids_and_never_queries(index: Path, shown: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """Each request is logged with its id; the text of a query only where it is asked for."""
+    """Each request is logged with its id; the text of a query only if configured."""
     caplog.set_level("INFO", "sleuth")
     with serving(index, log_queries=shown) as started:
         headers = {"x-request-id": "my-id.7"}
@@ -120,7 +120,7 @@ def test_logs_tell_ids_and_never_queries(index: Path, shown: bool, caplog: pytes
 
 
 def test_metrics_count_requests_legs_and_the_version(tmp_path: Path) -> None:
-    """Prometheus reads requests by route and status, seconds per leg, the queues and the version of the index."""
+    """/metrics has requests by route and status, seconds per leg, the queues and the version of the index."""
     with serving(make_index(tmp_path / "index")) as started:
         started.client.post("/v1/search", json={"query": "tokens"})
         started.client.post("/v1/search", json={"query": 3})
@@ -142,7 +142,7 @@ def test_metrics_count_requests_legs_and_the_version(tmp_path: Path) -> None:
 
 
 def test_spans_follow_the_conventions(tmp_path: Path) -> None:
-    """A search makes a server span and below it a retrieval span; neither tells the query's text."""
+    """A search makes a server span and a retrieval span below it; neither contains the query's text."""
     import asyncio
 
     from opentelemetry import trace
@@ -183,7 +183,7 @@ def test_spans_follow_the_conventions(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_workers_share_the_index_and_their_counts(tmp_path: Path) -> None:
-    """Two processes answer on one port, see each other's additions, and one that dies is replaced."""
+    """Two processes answer on one port, see each other's additions, and a dead one is replaced."""
     with running(make_index(tmp_path / "index"), "--workers", "2", "--quiet") as started:
 
         def answers() -> bool:
@@ -214,12 +214,12 @@ def test_workers_share_the_index_and_their_counts(tmp_path: Path) -> None:
     ],
 )
 def test_a_server_that_cannot_start_says_why(options: dict[str, Any], words: str) -> None:
-    """Wrong settings are refused before the index is opened, with the command that mends them."""
+    """Invalid settings raise an error with the remedy before the index is opened."""
     with pytest.raises(ArgumentError, match=words):
         bind(ServerSettings(**{"port": 0, **options}))
 
 
 def test_a_port_that_is_taken_is_named(index: Path) -> None:
-    """A second server on a port ends with one line that says so."""
+    """A second server on a port exits with one line that says so."""
     with serving(index) as started, pytest.raises(ArgumentError, match=f"127.0.0.1:{started.port}"):
         bind(ServerSettings(port=started.port))

@@ -20,7 +20,7 @@ def search(server: Local, **body: Any) -> dict[str, Any]:
 
 
 def test_hits_are_those_of_the_engine(server: Local, index: Any) -> None:
-    """Ids, scores and metadata are what `Engine.retrieve` gives, in its order."""
+    """Ids, scores, metadata and order equal those of `Engine.retrieve`."""
     with Engine.open(index) as engine:
         expected = engine.retrieve("how often are tokens refilled", k=3, filter="year>=2020")
     hits = search(server, query="how often are tokens refilled", k=3, filter="year>=2020")["items"]
@@ -30,7 +30,7 @@ def test_hits_are_those_of_the_engine(server: Local, index: Any) -> None:
 
 
 def test_options_reach_the_engine(server: Local) -> None:
-    """Legs, fusion, explanation and snippets do what they do in Python."""
+    """Legs, fusion, explanation and snippets work as in Python."""
     hits = search(server, query="tokens", legs=["lexical"], explain=True, snippets=True)
     assert [part["name"] for part in search(server, query="tokens")["parts"]] == ["lexical", "dense"]
     assert hits["parts"] == []  # there was one, and it answered
@@ -41,7 +41,7 @@ def test_options_reach_the_engine(server: Local) -> None:
 
 
 def test_pages_make_the_whole_ranking(server: Local) -> None:
-    """Page after page gives each hit once, in the order of one long page."""
+    """The pages contain each hit once, in the order of one long page."""
     whole = [hit["id"] for hit in search(server, query="tokens cats", k=10)["items"]]
     pages, cursor = [], None
     while True:
@@ -55,7 +55,7 @@ def test_pages_make_the_whole_ranking(server: Local) -> None:
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    """A server over one document of three sections, the second of which has three passages."""
+    """Run a server over one document of three sections, the second of which has three passages."""
     folder = tmp_path_factory.mktemp("long")
     parts = {word: f"{word} " + "and so on it goes for a while. " * 40 for word in WORDS}
     one, two, three, four, five = parts.values()
@@ -73,7 +73,7 @@ FUSIONS = ["rrf(lexical=1,dense=1)", "minmax(lexical=0,dense=1)", "zscore(lexica
 
 @pytest.mark.parametrize("fusion", FUSIONS)
 def test_fusions_are_those_of_the_engine(server: Local, index: Any, fusion: str) -> None:
-    """A fusion in its printed form gives the scores that it gives in Python, page by page too."""
+    """A printed fusion gives the same scores as in Python, also over pages."""
     with Engine.open(index) as engine:
         expected = [(item.id, item.score) for item in engine.retrieve("tokens cats", k=3, fusion=fusion)]
     whole = search(server, query="tokens cats", k=3, fusion=fusion)
@@ -88,7 +88,7 @@ def test_fusions_are_those_of_the_engine(server: Local, index: Any, fusion: str)
 
 @pytest.mark.parametrize(("expand", "expected"), [(None, 1), (1, 3), ("section", 3), ("document", 5)])
 def test_hits_grow_by_their_neighbours(long: Local, expand: Any, expected: int) -> None:
-    """Expanding gives the passages before and after a hit, its section, or its document, as one text."""
+    """Expansion returns the passages around a hit, its section, or its document, as one text."""
     (hit,) = search(long, query="zebra", k=1, legs=["lexical"], expand=expand)["items"]
     assert len([word for word in WORDS if word in hit["text"]]) == expected
 
@@ -107,7 +107,7 @@ def test_hits_grow_by_their_neighbours(long: Local, expand: Any, expected: int) 
     ],
 )
 def test_wrong_arguments_are_problems(server: Local, body: Any, code: str, words: str) -> None:
-    """The answer is a problem document with the code of the error tree, and says what to mend."""
+    """An invalid argument gives a problem document with the error's code and the remedy."""
     answer = server.client.post("/v1/search", json=body)
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"

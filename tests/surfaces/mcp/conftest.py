@@ -1,4 +1,4 @@
-"""An indexed project, and a client of the SDK for its server."""
+"""Fixtures: an indexed project, and a client of the SDK for its server."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tests.surfaces.project import make_project
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A fresh project that a test may change."""
+    """Return a new project that a test may change."""
     return make_project(tmp_path / "project")
 
 
 @pytest.fixture(scope="module")
 def quiet_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project that no test changes."""
+    """Return a project that no test changes."""
     return make_project(tmp_path_factory.mktemp("mcp") / "project")
 
 
 @pytest.fixture
 def workspace(quiet_project: Path) -> Iterator[Workspace]:
-    """The quiet project's index, asked about from its root."""
+    """Return a workspace over the quiet project, from its root."""
     opened = Workspace(quiet_project / ".sleuth", quiet_project)
     yield opened
     opened.close()
@@ -42,7 +42,7 @@ Work = Callable[[Client], Awaitable[Any]]
 
 
 def with_client(workspace: Workspace, work: Work) -> Any:
-    """Run some work with a client of the SDK that is connected to a server over a workspace."""
+    """Run a function with a client of the SDK that is connected to a server over a workspace."""
 
     async def run() -> Any:
         tools = Tools(workspace)
@@ -53,7 +53,7 @@ def with_client(workspace: Workspace, work: Work) -> Any:
 
 
 def call(workspace: Workspace, tool: str, /, **arguments: Any) -> dict[str, Any]:
-    """Call a tool by the SDK's client; the answer is one text that holds a JSON object."""
+    """Call a tool with the SDK's client; the response is one text with a JSON object."""
 
     async def work(client: Client) -> Any:
         return await client.call_tool(tool, arguments)
@@ -67,7 +67,7 @@ def call(workspace: Workspace, tool: str, /, **arguments: Any) -> dict[str, Any]
 
 
 def refusal(workspace: Workspace, tool: str, /, **arguments: Any) -> str:
-    """The message of a call that is refused."""
+    """Return the message of a refused call."""
 
     async def work(client: Client) -> Any:
         return await client.call_tool(tool, arguments)

@@ -1,4 +1,4 @@
-"""Entries in the settings of agents: written, removed, and everything else left alone."""
+"""Entries in the settings of agents are written and removed without other changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ documents = st.dictionaries(st.text(), values, max_size=4)
 @given(documents, st.dictionaries(st.text(), values, max_size=3), st.sampled_from([None, 2]))
 @settings(max_examples=60, deadline=None)
 def test_only_the_entry_changes(document: Any, servers: Any, indent: Any) -> None:
-    """Setting an entry of any JSON document changes that entry alone, and removing it gives the document back."""
+    """In any JSON document, setting an entry changes only that entry, and removing it restores the document."""
     servers.pop("sleuth", None)
     text = json.dumps({**document, "mcpServers": servers}, indent=indent)
     changed = set_json(text, KEYS, ENTRY)
@@ -47,7 +47,7 @@ def test_only_the_entry_changes(document: Any, servers: Any, indent: Any) -> Non
 
 
 def test_comments_and_trailing_commas_stay() -> None:
-    """Every byte of a file with comments stays, and comes back when the entry is removed."""
+    """Every byte of a file with comments stays, and is restored when the entry is removed."""
     changed = set_json(WITH_COMMENTS, KEYS, ENTRY)
     assert "// my servers" in changed
     assert "/* keep */" in changed
@@ -57,14 +57,14 @@ def test_comments_and_trailing_commas_stay() -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "{\n}\n", '{"a": 1}', "{ // nothing yet\n}"])
 def test_missing_objects_are_made(text: Any) -> None:
-    """Where there is no object of servers yet, it is made."""
+    """A missing object of servers is created."""
     changed = set_json(text, KEYS, ENTRY)
     lines = [line.split("//")[0] for line in changed.splitlines()]
     assert json.loads("\n".join(lines))["mcpServers"] == {"sleuth": ENTRY}
 
 
 def test_setting_again_replaces_the_entry() -> None:
-    """An entry that is there is replaced, not added a second time."""
+    """An existing entry is replaced."""
     once = set_json("{}", KEYS, {"command": "old"})
     assert json.loads(set_json(once, KEYS, ENTRY)) == {"mcpServers": {"sleuth": ENTRY}}
 
@@ -73,13 +73,13 @@ def test_setting_again_replaces_the_entry() -> None:
     "text", ["{", '{"a" 1}', "[1, 2", "{'a': 1}", '{"a": tru}', "{} x", '{"mcpServers": []}']
 )
 def test_broken_settings_are_refused(text: Any) -> None:
-    """What is no JSON, or holds something else where servers stand, is refused and not overwritten."""
+    """Invalid JSON, and a value in place of the servers, are refused and not overwritten."""
     with pytest.raises(ArgumentError):
         set_json(text, KEYS, ENTRY)
 
 
 def test_toml_tables_of_others_stay() -> None:
-    """A table is added to TOML and removed again; other tables and comments stay."""
+    """A table is added to TOML and removed again without changing other tables and comments."""
     text = '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y" # why\n'
     changed = set_toml(text, "mcp_servers.sleuth", ENTRY)
     assert tomllib.loads(changed)["mcp_servers"] == {"other": {"command": "y"}, "sleuth": ENTRY}
@@ -88,21 +88,21 @@ def test_toml_tables_of_others_stay() -> None:
 
 
 def test_toml_tables_below_go_with_it() -> None:
-    """A table's own sub-tables are removed with it."""
+    """The sub-tables of a table are removed with it."""
     text = '[mcp_servers.sleuth]\ncommand = "x"\n[mcp_servers.sleuth.env]\nA = "1"\n[mcp_servers.sleuth2]\nb = 1\n'
     assert tomllib.loads(remove_toml(text, "mcp_servers.sleuth")) == {"mcp_servers": {"sleuth2": {"b": 1}}}
 
 
 @pytest.mark.parametrize("text", ["a = ", 'mcp_servers.sleuth = {command = "x"}\n'])
 def test_toml_in_another_form_is_refused(text: Any) -> None:
-    """TOML that is broken, or holds the entry without a header, is refused."""
+    """Invalid TOML, and an entry without a header, are refused."""
     with pytest.raises(ArgumentError):
         set_toml(text, "mcp_servers.sleuth", ENTRY)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_installing_and_uninstalling(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each client's file gets the entry, keeps others, and a backup holds the old file with its mode."""
+    """Each client's file gets the entry and keeps others; a backup has the old content and mode."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     agent = CLIENTS[client]
     path = agent.path("project", tmp_path)
@@ -122,7 +122,7 @@ def test_installing_and_uninstalling(client: Any, tmp_path: Path, monkeypatch: p
 
 
 def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
-    """A settings file that another program wrote after it was read is left alone."""
+    """A settings file that changed after it was read is not overwritten."""
     path = tmp_path / ".mcp.json"
     path.write_text("{}", "utf-8")
     edit = install("claude-code", "project", tmp_path)
@@ -133,6 +133,6 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
 
 
 def test_an_unknown_client_is_refused(tmp_path: Path) -> None:
-    """An unknown client is refused, and the known ones are listed."""
+    """An unknown client raises an error with the known ones."""
     with pytest.raises(ArgumentError, match=r"claude-code, cursor, vscode, codex.*'emacs'"):
         install("emacs", "project", tmp_path)

@@ -1,4 +1,4 @@
-"""The conformance tests of the protocol's authors, run against `/mcp`."""
+"""The protocol's official conformance tests run against `/mcp`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCENARIOS = ["server-initialize", "ping", "tools-list", "resources-list", "dns-r
 
 @pytest.fixture(scope="module")
 def address(quiet_project: Path) -> Iterator[str]:
-    """Where agents are served over HTTP."""
+    """Return the address at which agents are served over HTTP."""
     if not NODE.exists() or not SUITE.exists():
         pytest.skip("the conformance package is not installed: `make agents`")
     with serving(

@@ -1,4 +1,4 @@
-"""The guide to agents is true."""
+"""The guide to agents (docs/mcp.md) is true."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GUIDE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text("utf-8")
 
 
 def test_the_example_prints_what_it_says(tmp_path: Path) -> None:
-    """The example, run in an empty folder, prints the block below it."""
+    """The example prints the block below it in an empty folder."""
     match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", GUIDE, re.DOTALL)
     assert match
     code, expected = match.groups()

@@ -1,4 +1,4 @@
-"""`sleuth mcp` as an agent starts it: a process, spoken to over its standard input and output."""
+"""`sleuth mcp` as an agent starts it: a process with pipes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mcp_types import TextContent
 
 
 def test_a_client_over_pipes(quiet_project: Path) -> None:
-    """A session of the SDK shakes hands, searches from the project's folder, and the process ends with it."""
+    """A session of the SDK connects, searches from the project's folder, and ends the process."""
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "sleuth", "mcp"], cwd=quiet_project, env=dict(os.environ)
     )
@@ -50,7 +50,7 @@ def test_a_client_over_pipes(quiet_project: Path) -> None:
 
 
 def test_the_process_ends_with_its_input(quiet_project: Path) -> None:
-    """When the agent closes the pipe, the server ends by itself and prints nothing."""
+    """When the agent closes the pipe, the server exits and prints nothing."""
     done = subprocess.run(
         [sys.executable, "-m", "sleuth", "mcp"],
         cwd=quiet_project,

@@ -1,4 +1,4 @@
-"""Readers with keys: they sign in, and see what their key allows, on the page and by the tools for agents."""
+"""Readers sign in with keys, and see only what their key allows, on the page and by the tools for agents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ mcp = pytest.importorskip("mcp")
 
 @pytest.fixture(scope="module")
 def keyed(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """The address of a server with keys, and a key that sees team 1 alone."""
+    """Return the address of a server with keys, and a key that is limited to team 1."""
     keys = tmp_path_factory.mktemp("keys") / "keys.json"
     key = add_key(keys, "reader", ("read",), 'team:"team 1"')
     with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs", "code"), keys=keys) as started:
@@ -27,7 +27,7 @@ def keyed(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tu
 
 
 def test_strangers_see_the_form_and_nothing_else(keyed: tuple[str, str]) -> None:
-    """Without a key every page asks for one, and no answer, source or original is given."""
+    """Without a key every page is the sign-in form."""
     with httpx.Client(base_url=keyed[0], timeout=30) as client:
         for path in ("/", "/?q=quotas", "/source?id=t1.md", "/symbol?name=TokenBucket", "/original?id=t1.md"):
             response = client.get(path)
@@ -48,7 +48,7 @@ def test_a_wrong_key_does_not_sign_in(keyed: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example"])
 def test_signing_in_stays_on_the_site(keyed: tuple[str, str], target: str) -> None:
-    """After signing in the reader is sent to a page of this server, whatever the form says."""
+    """Signing in redirects only to a page of this server, whatever the form says."""
     with httpx.Client(base_url=keyed[0], timeout=30) as client:
         response = client.post("/sign-in", data={"key": keyed[1], "next": target})
         assert response.headers["location"] == "/"
@@ -57,7 +57,7 @@ def test_signing_in_stays_on_the_site(keyed: tuple[str, str], target: str) -> No
 
 
 def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
-    """Results, facets, answers, sources and definitions hold to the filter of the reader's key."""
+    """Results, facets, answers, sources and definitions apply the filter of the reader's key."""
     with httpx.Client(base_url=keyed[0], timeout=30, follow_redirects=True) as client:
         client.post("/sign-in", data={"key": keyed[1], "next": "/"})
         assert "10 documents" in client.get("/").text
@@ -78,7 +78,7 @@ def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
 
 
 def test_agents_over_http_have_the_same_keys(keyed: tuple[str, str]) -> None:
-    """A client of the SDK with a key searches over streamable HTTP, sees what the key allows, and gets addresses."""
+    """A client of the SDK with a key searches over streamable HTTP within the key's filter, and gets addresses."""
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Reads used names out of the matches of a query, and says on which line and in which definition each stands.
+"""Reads used names from the matches of a query, with the line and the definition of each.
 
-A file has a few hundred matches: numpy and Python take a third of the time of indexing for what is done here in a thirtieth.
+A file has a few hundred matches. numpy and Python take a third of the time of indexing for this, the kernel a thirtieth.
 """
 
 from libc.stdint cimport int32_t, int64_t

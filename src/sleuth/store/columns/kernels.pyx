@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What must run over a million rows or strings at once: front coding, tables of codes to bitmaps, runs to bitmaps.
+"""Loops over a million rows or strings at once: front coding, tables of codes to bitmaps, runs to bitmaps.
 
 Front coding: sorted strings in blocks of 64. An entry is the length of the prefix it shares with the entry before it
 (not written for the first of a block), the length of the rest, and the rest; lengths are LEB128. `heads` holds where

@@ -1,9 +1,9 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""How does a short text become fewer bytes, and come back in a microsecond?
+"""Compresses short texts with a codebook and decodes each by itself, in a microsecond.
 
 A codebook is a list of byte strings, the symbols, the 256 single bytes among them. A text is cut greedily into the longest
-symbols and written as their numbers: 240 frequent ones in a byte, 4,096 others in two. Each text is decoded by itself,
-which block compressors cannot do. After FSST (Boncz, Neumann, Leis, VLDB 2020), with longer codes: it has 255 symbols.
+symbols and written as their numbers: 240 frequent ones in a byte, 4,096 others in two. Block compressors cannot decode a
+single text. After FSST (Boncz, Neumann, Leis, VLDB 2020), with longer codes: it has 255 symbols.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
