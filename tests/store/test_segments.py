@@ -86,7 +86,7 @@ def test_every_flipped_byte_is_found() -> None:
         damaged = bytearray(content)
         damaged[at] ^= 1 << rng.randrange(8)
         try:
-            found = segments.verify(segments.decode(segment.name, bytes(damaged), segment.checksum))
+            problems = segments.verify(segments.decode(segment.name, bytes(damaged), segment.checksum))
         except IndexDamagedError:
             continue
         assert problems, f"byte {at}"
