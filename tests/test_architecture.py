@@ -1,4 +1,4 @@
-"""Who may import whom, and what importing costs."""
+"""Imports between packages, and the cost of importing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def modules() -> list[Path]:
 
 
 def unit(path: Path) -> str:
-    """The top-level room a module belongs to."""
+    """Return the top-level package of a module."""
     return path.relative_to(SRC).with_suffix("").parts[0]
 
 
@@ -73,7 +73,7 @@ class Import(NamedTuple):
 
 @cache
 def import_statements(path: Path) -> tuple[Import, ...]:
-    """All of a file, those within functions too."""
+    """Yield all imports of a file, including those within functions."""
     return tuple(_import_statements(ast.parse(path.read_text("utf8")), for_types=False))
 
 
@@ -90,7 +90,7 @@ def _import_statements(node: ast.AST, *, for_types: bool) -> Iterator[Import]:
 
 
 def imports(path: Path) -> set[str]:
-    """Rooms of sleuth that a module imports when it runs; names imported for type checking only do not count."""
+    """Return the packages of sleuth that a module imports when it runs, without those for type checking only."""
     names: set[str] = set()
     for statement in import_statements(path):
         if not statement.for_types:
@@ -102,7 +102,7 @@ def imports(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SRC)))
 def test_imports_follow_the_layers(path: Path) -> None:
-    """A module imports only from the rooms below its own; families never import each other."""
+    """A module imports only from the packages below its own."""
     room = unit(path)
     if room in ALLOWED:
         assert imports(path) - {room, "lazy"} <= ALLOWED[room]
@@ -111,7 +111,7 @@ def test_imports_follow_the_layers(path: Path) -> None:
 
 
 def test_no_import_cycles_between_rooms() -> None:
-    """Rooms form an order: no chain of imports comes back to where it began."""
+    """There is no import cycle between packages."""
     graph: dict[str, set[str]] = {}
     for path in modules():
         graph.setdefault(unit(path), set()).update(imports(path) - {unit(path)})
@@ -135,7 +135,7 @@ def module_name(path: Path) -> str:
 
 
 def exported() -> dict[str, dict[str, str]]:
-    """The module that defines each name, by package and name."""
+    """Return the module that defines each name, by package and name."""
     export = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
     return {
         module_name(path): {name: home for home, name in export.findall(path.read_text("utf8"))}
@@ -144,7 +144,9 @@ def exported() -> dict[str, dict[str, str]]:
 
 
 def modules_imported(path: Path, names: Container[str], homes: Mapping[str, Mapping[str, str]]) -> set[str]:
-    """Modules that a module imports, within functions too; names of packages count as the modules they are from."""
+    """Return the modules that a module imports, including within functions; a name of a package counts
+    as its module.
+    """
     modules: set[str] = set()
     for statement in import_statements(path):
         if statement.for_types:
@@ -160,7 +162,7 @@ def modules_imported(path: Path, names: Container[str], homes: Mapping[str, Mapp
 
 
 def test_modules_form_an_order() -> None:
-    """No chain of imports comes back to where it began, imports within functions included."""
+    """There is no import cycle between modules, including imports within functions."""
     paths = {module_name(path): path for path in modules()}
     homes = exported()
     graph = {
@@ -174,7 +176,7 @@ def test_modules_form_an_order() -> None:
 
 
 def test_exported_names_are_defined_where_stubs_say() -> None:
-    """Each name of a package comes from a module of its own room."""
+    """Each name of a package comes from one of its own modules."""
     for package, names in exported().items():
         room = ".".join(package.split(".")[:2])
         for name, home in names.items():
@@ -236,7 +238,7 @@ MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli"}
 
 
 def module_paths(path: Path) -> list[str]:
-    """Modules below a room from which a file imports names; a room's own files may."""
+    """Return the modules below a package from which a file outside of it imports names."""
     own = f"sleuth.{unit(path)}." if path.is_relative_to(SRC) else "-"
     return [
         module
@@ -251,7 +253,7 @@ def module_paths(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("folder", ["src/sleuth", "tests", "benchmarks", "examples"])
 def test_names_are_imported_from_packages(folder: str) -> None:
-    """Whoever is outside of a room imports its names from the packages that export them."""
+    """Files outside of a package import its names from the package that exports them."""
     root = SRC.parents[1]
     places = {str(path.relative_to(root)): module_paths(path) for path in (root / folder).rglob("*.py")}
     assert {path: names for path, names in places.items() if names} == {}
@@ -273,7 +275,7 @@ def test_import_sleuth_is_light() -> None:
 
 
 def test_httpx_is_loaded_by_the_first_request_only() -> None:
-    """Neither `import sleuth`, nor a search, nor making a client of a model loads httpx."""
+    """`import sleuth`, a search, and creating a client of a model do not load httpx."""
     search = (
         "import tempfile; from sleuth import Document, Engine; from sleuth.llm import OpenAIGenerator\n"
         "engine = Engine.open(tempfile.mkdtemp(), create=True); engine.add([Document('tide', id='1')])\n"
@@ -292,7 +294,7 @@ def test_public_names_exist_and_are_sorted() -> None:
 
 
 def test_init_modules_hold_names_only() -> None:
-    """`__init__` files of rooms define no functions or classes of their own beyond lazy loading."""
+    """`__init__` files of packages define no functions or classes except for lazy loading."""
     for path in SRC.rglob("__init__.py"):
         tree = ast.parse(path.read_text("utf8"))
         defined = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
@@ -300,7 +302,7 @@ def test_init_modules_hold_names_only() -> None:
 
 
 def test_only_remote_rooms_open_connections() -> None:
-    """Sockets and HTTP clients are imported by the rooms that talk to services, and nowhere else."""
+    """Only the packages that use services import sockets and HTTP clients."""
     network = {"socket", "urllib.request", "http.client", "httpx", "requests", "aiohttp", "boto3", "botocore"}
     allowed = {"remote", "web", "knowledge_base", "vector_store", "llm", "cluster", "surfaces", "testing"}
     for path in modules():
@@ -312,7 +314,7 @@ def test_only_remote_rooms_open_connections() -> None:
 
 
 def test_kernels_include_nothing_that_a_machine_may_lack(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever C asks for by a path of its own lies where `setup.py` tells the compiler to look: in this project."""
+    """Every file that C includes by its own path lies in this project, where `setup.py` looks for it."""
     root = SRC.parents[1]
     extensions: list[Any] = []
     monkeypatch.setattr("setuptools.setup", lambda ext_modules, **_: extensions.extend(list(ext_modules)))
@@ -334,7 +336,7 @@ def test_kernels_include_nothing_that_a_machine_may_lack(monkeypatch: pytest.Mon
 
 
 def test_a_source_distribution_can_be_built() -> None:
-    """Whatever the kernels are made of is in the package: without it, an install from sources would have none."""
+    """A source distribution contains every source of the kernels."""
     patterns = tomllib.loads((SRC.parents[1] / "pyproject.toml").read_text("utf8"))["tool"]["setuptools"][
         "package-data"
     ]["sleuth"]
@@ -344,7 +346,7 @@ def test_a_source_distribution_can_be_built() -> None:
 
 
 def imported_modules(path: Path) -> set[Path]:
-    """Files of sleuth that a module imports: at its top, inside functions, and for type checking alike."""
+    """Return the files of sleuth that a module imports: at its top, inside functions, and for type checking."""
     files = set()
     for module, names, _ in import_statements(path):
         if not module.startswith("sleuth."):
@@ -358,7 +360,7 @@ def imported_modules(path: Path) -> set[Path]:
 
 @pytest.mark.parametrize("folder", ["code", "files", "ingest"])
 def test_no_import_cycles_between_modules(folder: str) -> None:
-    """The modules of a folder form an order, also counting imports inside functions and for type checking."""
+    """The modules of a folder have no import cycle, including imports inside functions and for type checking."""
     graph = {path: imported_modules(path) - {path} for path in (SRC / folder).rglob("*.py")}
     graph = {path: below for path, below in graph.items() if path.name != "__init__.py"}
     while free := [path for path, below in graph.items() if not below & graph.keys()]:
@@ -375,7 +377,7 @@ TWICE = {
 
 
 def test_a_class_name_means_one_thing() -> None:
-    """No two modules define classes of one name, save those with a reason; a surface may name what it sends alike."""
+    """No two modules define classes with the same name, except for listed reasons and for what surfaces send."""
     homes: dict[str, list[str]] = {}
     for path in modules():
         if unit(path) == "surfaces":
@@ -392,7 +394,7 @@ FIELDS = range(-20, 21)
 
 
 def is_field_by_number(node: ast.Subscript) -> bool:
-    """Tell whether a subscript names a field of a row by its number: `row[9]`, `rows[i][1]`, `hits[0][6]`."""
+    """Return whether a subscript reads a field of a row by its number: `row[9]`, `rows[i][1]`, `hits[0][6]`."""
     number = re.fullmatch(r"-?\d+", ast.unparse(node.slice))
     index = int(number[0]) if number else None
     if index not in FIELDS:
@@ -406,7 +408,7 @@ def is_field_by_number(node: ast.Subscript) -> bool:
 
 
 def test_fields_have_names() -> None:
-    """No field of a row is read by its number; `match[1]` is a group of a regular expression."""
+    """No field of a row is read by its number, except groups of a regular expression."""
     lines = {
         f"{path.relative_to(SRC)}:{node.lineno} {ast.unparse(node)}"
         for path in modules()

@@ -82,9 +82,9 @@ def test_by_source_of_our_loaders(tmp_path: Path, embedder: OllamaEmbedder) -> N
         engine.index([tmp_path / "ml_guide.txt", tmp_path / "other.txt"])
         retriever = Retriever(SleuthVectorStore(engine, embedder), embedder)
         for source in (tmp_path / "ml_guide.txt", str(tmp_path / "ml_guide.txt")):
-            (found,) = retriever.retrieve_by_source("machine learning", source=source)
-            assert found.page_content == "Machine learning fits functions to data."
-            assert found.metadata["source"] == "ml_guide.txt"
+            (document,) = retriever.retrieve_by_source("machine learning", source=source)
+            assert document.page_content == "Machine learning fits functions to data."
+            assert document.metadata["source"] == "ml_guide.txt"
 
 
 def test_steps() -> None:

@@ -54,9 +54,13 @@ def test_round_trip(own: np.ndarray, data: dict[str, np.ndarray], ranked: bool) 
     assert opened.meta == {"x": [1, "ü"]}
     assert opened.arrays.keys() == data.keys()
     for name, array in data.items():
-        found = opened.arrays[name]
-        assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, array.shape, array.tobytes())
-        assert not found.size or not found.flags.writeable
+        decoded = opened.arrays[name]
+        assert (decoded.dtype, decoded.shape, decoded.tobytes()) == (
+            array.dtype,
+            array.shape,
+            array.tobytes(),
+        )
+        assert not decoded.size or not decoded.flags.writeable
     assert segments.verify(opened) == ""
 
 

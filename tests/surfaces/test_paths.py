@@ -1,4 +1,4 @@
-"""Paths that commands print and take, from whichever folder they run in."""
+"""Paths that commands print and accept, from any working folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sleuth.surfaces.cli.files import from_here
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with an index of words, made by the command line."""
+    """Return a folder with a lexical index, created by the command line."""
     monkeypatch.delenv("SLEUTH_INDEX", raising=False)
     monkeypatch.chdir(tmp_path)
     for path, text in {"docs/README.md": "An ocelot sleeps.", "README.md": "An ocelot hunts."}.items():
@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def sleuth(*arguments: str, code: int = 0) -> str:
-    """What a command prints."""
+    """Return what a command prints."""
     register(list(arguments))
     result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
     assert result.exit_code == code, result.output
@@ -45,7 +45,7 @@ def printed_paths() -> list[str]:
 def test_paths_lead_to_files(
     home: Path, monkeypatch: pytest.MonkeyPatch, folder: str, expected: set[str]
 ) -> None:
-    """What `search` and `ask` print opens from here, and is taken by `show`, `delete` and `--filter path:`."""
+    """A path that `search` or `ask` prints opens from here, and `show`, `delete` and `--filter path:` accept it."""
     monkeypatch.chdir(home / folder)
     paths = printed_paths()
     assert set(paths) == expected
@@ -63,7 +63,7 @@ def test_paths_lead_to_files(
 
 
 def test_paths_as_the_index_names_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path that means nothing from here is taken as written; a folder and a list are paths, too."""
+    """A path that does not exist from here is used as written; folders and lists are paths too."""
     monkeypatch.chdir(home / "docs")
     for written in (
         "path:docs/README.md",
@@ -80,7 +80,7 @@ def test_paths_as_the_index_names_them(home: Path, monkeypatch: pytest.MonkeyPat
 def test_paths_from_elsewhere(
     home: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Outside of the folder of the index, paths are absolute."""
+    """Outside of the index's folder, paths are absolute."""
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     monkeypatch.setenv("SLEUTH_INDEX", str(home / ".sleuth"))
     assert set(printed_paths()) == {str(home / "README.md"), str(home / "docs" / "README.md")}
@@ -99,7 +99,7 @@ def test_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_below_another_index(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`index` says which index it writes to if that is one of a folder above."""
+    """`index` names the index that it writes to if it is in a folder above."""
     monkeypatch.chdir(home / "docs")
     Path("b.md").write_text("A margay climbs.")
     assert f"Writing to the index of a folder above, {home}/.sleuth" in sleuth("index", "b.md")
@@ -108,7 +108,7 @@ def test_a_folder_below_another_index(home: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_status_shows_roots(home: Path) -> None:
-    """Each root is listed with the options that are remembered for it, and whether it is gone."""
+    """Each root is listed with its remembered options, and whether it is gone."""
     sleuth("index", "docs", "--exclude", "*.txt", "--metadata-field", "year")
     assert "root   docs  exclude=*.txt metadata_fields=year" in sleuth("status")
     assert "chunk_size 400" in sleuth("status")

@@ -1,4 +1,4 @@
-"""What the six tools answer to a client of the SDK."""
+"""The six tools, called by a client of the SDK."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_six_tools_that_read(workspace: Workspace) -> None:
 
 
 def test_search_keeps_the_contract_of_chatgpt(workspace: Workspace, quiet_project: Path) -> None:
-    """A query alone gives results with id, title and url; they are of documents and code."""
+    """A query alone returns results with id, title and url, of documents and code."""
     answer = call(workspace, "search", query="how are tokens refilled")
     assert answer.keys() >= {"results", "omitted", "cursor"} | ALWAYS
     assert all(result["id"] and result["title"] and result["url"] for result in answer["results"])
@@ -45,7 +45,7 @@ def test_search_keeps_the_contract_of_chatgpt(workspace: Workspace, quiet_projec
 
 
 def test_fetch_gives_the_text_of_each_result(workspace: Workspace) -> None:
-    """Every id that search gives is fetched with title, url and the same text."""
+    """Every id of a search is fetched with title, url and the same text."""
     for result in call(workspace, "search", query="tokens refill bucket")["results"]:
         fetched = call(workspace, "fetch", id=result["id"])
         assert fetched["text"] == result["text"]
@@ -62,13 +62,13 @@ def test_fetch_gives_the_text_of_each_result(workspace: Workspace) -> None:
     ],
 )
 def test_fetch_by_path_and_lines(workspace: Workspace, id: Any, text: Any, line: Any) -> None:
-    """A path with lines gives exactly these lines, and says where they begin."""
+    """A path with lines returns exactly these lines and their first number."""
     answer = call(workspace, "fetch", id=id)
     assert (answer["text"], answer["start_line"]) == (text, line)
 
 
 def test_fetch_reads_on_with_the_cursor(project: Path) -> None:
-    """A file that does not fit comes in pieces that join to the whole; omitted counts the lines left."""
+    """A file that does not fit is returned in pieces that join to the whole; `omitted` counts the remaining lines."""
     text = "".join(f"value_{n} = {n}\n" for n in range(400))
     (project / "src" / "many.py").write_text(text, "utf-8")
     workspace = Workspace(project / ".sleuth", project)
@@ -92,7 +92,7 @@ def test_fetch_reads_on_with_the_cursor(project: Path) -> None:
 
 @pytest.mark.parametrize("max_tokens", [250, 300, 400, 600, 900, 1500, 4000])
 def test_answers_keep_to_their_budget(workspace: Workspace, max_tokens: Any) -> None:
-    """No answer is larger than max_tokens, lengths never grow, and the cursor gives every result once."""
+    """No answer exceeds max_tokens, lengths never grow, and the cursor returns every result once."""
     everything = call(workspace, "search", query="tokens bucket refill", k=20, max_tokens=20_000)
     expected = [result["id"] for result in everything["results"]]
     assert everything["omitted"] == 0
@@ -114,7 +114,7 @@ def test_answers_keep_to_their_budget(workspace: Workspace, max_tokens: Any) -> 
 
 
 def test_k_results_and_a_cursor_for_more(workspace: Workspace) -> None:
-    """With k of 2 there are two results, and the cursor gives the next two."""
+    """With k = 2 there are two results, and the cursor returns the next two."""
     first = call(workspace, "search", query="tokens bucket refill", k=2)
     second = call(workspace, "search", query="tokens bucket refill", k=2, cursor=first["cursor"])
     four = call(workspace, "search", query="tokens bucket refill", k=4)
@@ -123,7 +123,7 @@ def test_k_results_and_a_cursor_for_more(workspace: Workspace) -> None:
 
 
 def test_cursors_of_other_searches_are_refused(workspace: Workspace) -> None:
-    """A cursor goes with the arguments it was made for."""
+    """A cursor is valid only with the arguments of its search."""
     cursor = call(workspace, "search", query="tokens bucket refill", k=1)["cursor"]
     assert "cursor must" in refusal(workspace, "search", query="something else", cursor=cursor)
     assert "cursor must" in refusal(workspace, "search", query="tokens bucket refill", cursor="nonsense")
@@ -140,7 +140,7 @@ def test_paths_and_filters(workspace: Workspace) -> None:
 
 
 def test_at_asks_a_commit(workspace: Workspace) -> None:
-    """With `at`, code answers as it was at that tag; the worktree's newer names are not there."""
+    """With `at`, the code of that tag answers, without newer names of the worktree."""
     old = call(workspace, "search", query="replenish", at="v1")["results"]
     assert "def replenish" in old[0]["text"]
     assert call(workspace, "definitions", name="replenish", at="v1")["results"]
@@ -149,7 +149,7 @@ def test_at_asks_a_commit(workspace: Workspace) -> None:
 
 
 def test_definitions_and_references(workspace: Workspace) -> None:
-    """A definition comes with its code, uses with their line, role and what they mean."""
+    """A definition has its code; a use has its line, role and definition."""
     (result,) = call(workspace, "definitions", name="TokenBucket.refill")["results"]
     assert result["path"] == "src/bucket.py:7-9"
     assert result["text"].startswith("    def refill")
@@ -221,12 +221,12 @@ def test_resources(workspace: Workspace) -> None:
 def test_wrong_calls_are_answered_with_the_rule(
     workspace: Workspace, name: Any, arguments: Any, message: Any
 ) -> None:
-    """A wrong call is an error of the tool, whose text names the argument and its rule."""
+    """An invalid call is an error of the tool with the argument and its rule."""
     assert message in refusal(workspace, name, **arguments)
 
 
 def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None:
-    """A mandatory filter holds for every tool: what it excludes is not found, read, listed or counted."""
+    """A mandatory filter applies to every tool: excluded documents are not found, read, listed or counted."""
     tools = Tools(workspace, allowed=as_filter("path:docs/limits.md"))
     results = json.loads(tools.call("search", {"query": "tokens bucket refill", "k": 50}))["results"]
     assert {result["path"] for result in results} == {"docs/limits.md"}
@@ -240,7 +240,7 @@ def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None
 
 
 def test_invisible_characters_are_escaped(project: Path) -> None:
-    """Direction marks and tags in a document reach the agent as escapes and not as themselves."""
+    """Direction marks and tags in a document are escaped for the agent."""
     (project / "docs" / "limits.md").write_text(
         "Tokens \u202etxt.exe\u2066 are refilled \U000e0041.", "utf-8"
     )

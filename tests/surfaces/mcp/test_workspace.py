@@ -1,4 +1,4 @@
-"""Answers are of the worktree that is asked about, and of its files as they are now."""
+"""Answers come from the requested worktree and its current files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .conftest import call, refusal
 
 @pytest.fixture
 def opened() -> Any:
-    """Opens workspaces and closes them."""
+    """Open workspaces and close them at the end of the test."""
     workspaces = []
 
     def opener(index: Path, root: Path | None = None, **options: Any) -> Workspace:
@@ -46,7 +46,7 @@ def test_changed_files_are_indexed_in_the_background(project: Path, opened: Any)
 
 
 def test_without_refresh_changes_are_counted(project: Path, opened: Any) -> None:
-    """With refreshing off the index stays as it is, and answers say which files changed."""
+    """Without refreshing the index is unchanged, and answers name the changed files."""
     workspace = opened(project / ".sleuth", project, refresh=False)
     (project / "docs" / "limits.md").write_text("Quotas are per month.", "utf-8")
     (project / "src" / "bucket.py").unlink()
@@ -60,7 +60,7 @@ def test_without_refresh_changes_are_counted(project: Path, opened: Any) -> None
 def test_too_many_changes_are_left_to_the_command(
     project: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond the bound nothing is indexed, and the answer says how much is stale."""
+    """Above the limit nothing is indexed, and the answer says how many files are stale."""
     monkeypatch.setattr("sleuth.surfaces.mcp.freshness.MAX_CHANGED", 3)
     for n in range(5):
         (project / "src" / f"n{n}.py").write_text(f"n = {n}\n", "utf-8")
@@ -79,7 +79,7 @@ def test_a_branch_that_is_checked_out_answers(project: Path, opened: Any) -> Non
 
 
 def test_a_linked_worktree_is_not_answered_from_another_one(project: Path, opened: Any) -> None:
-    """An index of the main worktree is refused in a linked one below it; its own index answers."""
+    """An index of the main worktree is refused in a linked one below it."""
     linked = project / "trees" / "old"
     git(project, "worktree", "add", "-q", str(linked), "v1")
     message = refusal(opened(project / ".sleuth", linked), "search", query="tokens")
@@ -111,7 +111,7 @@ def test_an_index_of_several_worktrees_answers_for_the_one_asked(
 
 
 def test_an_index_that_is_made_later_is_found(project: Path, opened: Any) -> None:
-    """Without an index the answer names the commands, and once there is one it answers."""
+    """Without an index the answer names the commands; an index that is created later is used."""
     index = project / "later"
     workspace = opened(index, project)
     assert "sleuth index" in refusal(workspace, "search", query="tokens")
@@ -120,7 +120,7 @@ def test_an_index_that_is_made_later_is_found(project: Path, opened: Any) -> Non
 
 
 def test_ids_of_text_that_changed_say_so(project: Path, opened: Any) -> None:
-    """An id from before an edit gives the lines as they are now, marked as changed."""
+    """An id from before an edit returns the current lines, marked as changed."""
     workspace = opened(project / ".sleuth", project)
     (result,) = call(workspace, "search", query="token bucket", filter="kind:class")["results"]
     text = (project / "src/bucket.py").read_text("utf-8")
@@ -134,7 +134,7 @@ def test_ids_of_text_that_changed_say_so(project: Path, opened: Any) -> None:
 
 
 def test_a_failing_refresh_does_not_fail_the_answer(project: Path, opened: Any) -> None:
-    """Where files cannot be compared the answer still comes, and says why it may be stale."""
+    """If files cannot be compared, the answer says why it may be stale."""
     workspace = opened(project / ".sleuth", project)
     Tools(workspace).call("status", {})
     workspace.refresher.finish()

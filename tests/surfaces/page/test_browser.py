@@ -1,4 +1,4 @@
-"""The page in real Chromium: what a reader sees, clicks and types."""
+"""The page in Chromium."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_facets_narrow_and_widen(look: Any) -> None:
 
 
 def test_why_a_result_is_there(look: Any) -> None:
-    """The explanation unfolds with the score's parts."""
+    """The explanation of a result unfolds with the parts of its score."""
     page = look().open("/?q=tokens&in=docs")
     page.locator(".why summary").first.click()
     assert "tf" in page.locator(".why ul").first.inner_text()
@@ -139,7 +139,7 @@ def test_narrow_screens(look: Any, path: str) -> None:
 
 
 def test_without_script(look: Any) -> None:
-    """Without script a question is asked, answered, narrowed and read."""
+    """Without script the page searches, answers, filters and shows sources."""
     page = look(java_script_enabled=False).page
     page.goto(look().site + "/")
     page.fill("#q", "how often are tokens refilled")
@@ -181,7 +181,7 @@ def test_hostile_documents_stay_text(look: Any, path: str) -> None:
 
 
 def test_no_accessibility_violation(look: Any) -> None:
-    """Axe finds nothing to complain about in WCAG 2.2 AA, light and dark, wide and narrow."""
+    """Axe reports no violation of WCAG 2.2 AA, light and dark, wide and narrow."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed: `make browser`")
     axe = AXE.read_text("utf-8")

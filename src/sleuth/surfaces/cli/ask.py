@@ -141,8 +141,8 @@ def passages_about(engine: Engine, question: str, k: int, filter: str | None) ->
     """Return the passages that match a question."""
     from sleuth.types import Document
 
-    found = engine.retrieve(question, k, filter=filter_from_here(engine, filter))
-    return [Document(item.text, dict(item.metadata), id=item.id) for item in found]
+    items = engine.retrieve(question, k, filter=filter_from_here(engine, filter))
+    return [Document(item.text, dict(item.metadata), id=item.id) for item in items]
 
 
 def whole(engine: Engine, name: str) -> Document:

@@ -78,8 +78,8 @@ def index(
     from sleuth.engine import open_code
 
     with open_code(index_folder(index), create=True) as storage:
-        if again and (known := storage.repository_at(str(source_at(path).root))):
-            storage.prune(known.id, ())
+        if again and (repository := storage.repository_at(str(source_at(path).root))):
+            storage.prune(repository.id, ())
         report = index_with_bar(storage, path, rev, workers, timeout, quiet=json)
         if vectors:
             embed_snapshot(storage, report)

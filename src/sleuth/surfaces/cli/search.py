@@ -143,13 +143,13 @@ def print_ranking(engine: Answering, query: str, ranking: Ranking) -> None:
 
 def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, Any]:
     """An item with its snippet and the absolute path of its file, fit for JSON."""
-    found = engine.snippet(query, item)
+    snippet = engine.snippet(query, item)
     file = file_of(engine, item.metadata)
     own = {"file": file} if file else {}
     return {
         **item.to_dict(),
         **own,
-        "snippet": {"text": found.text, "spans": [list(span) for span in found.spans]},
+        "snippet": {"text": snippet.text, "spans": [list(span) for span in snippet.spans]},
     }
 
 
