@@ -9,7 +9,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz clean
+.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz damage clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,7 +80,7 @@ SANITIZED := tests/faults/test_crafted.py tests/faults/test_crafted_kernels.py t
 	tests/code tests/compose tests/dense tests/filters tests/lexical tests/store tests/text tests/test_engine.py
 CRAFTED := 4000
 sanitize: build/sanitize/.built ## 20,000 crafted segments and the tests of kernels, under AddressSanitizer and UBSan
-	git ls-files -z src tests | tar -c --null -T - | tar -x -C build/sanitize
+	git ls-files -z | tar -c --null -T - | tar -x -C build/sanitize
 	@cd build/sanitize && failed=; for tests in $(SANITIZED); do \
 		LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 SLEUTH_EXPLORE=1 SLEUTH_CRAFTED=$(CRAFTED) PYTHONPATH=src \
 		$(CURDIR)/$(BIN)/python -m pytest -n 2 $$tests || failed="$$failed $$tests"; done; \
@@ -92,6 +92,9 @@ build/sanitize/.built: $(VENV)/.developed $(KERNELS) setup.py
 	cd build/sanitize && CFLAGS="$(SANITIZE) -O1 -g1 -fno-omit-frame-pointer" LDFLAGS="$(SANITIZE)" \
 		$(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@
+
+damage: $(VENV)/.developed build ## 1,000 damages to the files of both indexes, and a table of what came of them
+	SLEUTH_DAMAGES=1000 $(BIN)/python -m pytest -s tests/faults/test_damage_campaign.py
 
 fuzz: $(VENV)/.developed build ## 50,000 mutated files and sources, each read within stated time and memory
 	SLEUTH_FUZZ=1900 $(BIN)/python -m pytest -n 2 tests/fuzz

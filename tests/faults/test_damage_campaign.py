@@ -1,0 +1,127 @@
+"""R7: damage to any file of either index: no signal, no error that is not Sleuth's, no wrong text, nothing undetected.
+
+`make damage` tries 1,000 and prints a table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.code import index_path
+from sleuth.engine import open_code
+from sleuth.store.catalogue import building
+from tests.dense.strategies import HashEmbedder
+from tests.faults.proof import ROOT
+
+TRIALS = int(os.environ.get("SLEUTH_DAMAGES", "8"))
+UNPROVEN = ("record.sqlite", "swap")
+"""Rows do not say of which index they are: a page of another index that holds the same ids is taken for this one's. A
+full check finds it."""
+
+
+def make_documents(path: Path, seed: int) -> None:
+    """An index of documents with metadata and vectors, half of its segments in files; and its earlier version."""
+    rng = random.Random(seed)
+    words = [f"w{i}" for i in range(90)]
+    documents = [
+        Document(
+            " ".join(rng.choices(words, [1 / (i + 1) for i in range(90)], k=30)),
+            {"year": 1900 + n, "kind": "ab"[n % 2], "tags": ["x", n]},
+            id=f"d{n}",
+        )
+        for n in range(150)
+    ]
+    with Engine.open(path / "index", create=True, embedder=HashEmbedder()) as engine:
+        engine.add(documents[:100])
+    shutil.copytree(path / "index", path / "earlier")
+    with Engine.open(path / "index", embedder=HashEmbedder()) as engine:
+        engine.add(documents[100:])
+        engine.delete(["d3", "d120"])
+
+
+def make_code(path: Path, seed: int) -> None:
+    """An index of code of two snapshots, and its version before the second."""
+    root = path / "root"
+    root.mkdir(parents=True)
+    for n in range(2):
+        for m in range(40):
+            text = f"def refill_{m}_{n}(bucket):\n    return bucket + {m + seed}\n\n\nclass Cart{m}:\n    size = {n}\n"
+            (root / f"m{m}.py").write_text(text)
+        with open_code(path / "index", create=True) as storage:
+            index_path(storage, root)
+        if n == 0:
+            shutil.copytree(path / "index", path / "earlier")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sound indexes, other ones, and earlier versions."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "INLINE_BYTES", 0)
+        patch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
+        for name, make in (("documents", make_documents), ("code", make_code)):
+            make(home / name, 0)
+            make(home / "other" / name, 1)
+            shutil.copytree(home / "other" / name / "index", home / name / "foreign")
+            shutil.copytree(home / name / "earlier", home / name / "asked")  # asking may change files
+    return home
+
+
+def run(home: Path) -> list[dict[str, Any]]:
+    """Return the outcomes of all trials; one that ended its process has the signal."""
+    outcomes: list[dict[str, Any]] = []
+    first = 0
+    while first < TRIALS:
+        command = [sys.executable, "-m", "tests.faults.trial", str(home), str(first), str(TRIALS)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        outcomes += [line for line in lines if "begun" not in line]
+        first = max((line.get("begun", line.get("number")) for line in lines), default=TRIALS) + 1
+        if done.returncode < 0:
+            outcomes.append({"number": first - 1, "signal": done.returncode})
+        else:
+            assert done.returncode == 0, done.stderr
+    return outcomes
+
+
+def table(outcomes: list[dict[str, Any]]) -> str:
+    """Return what came of the trials, by file and damage."""
+    rows: dict[tuple[str, str], Counter[str]] = {}
+    for outcome in outcomes:
+        row = rows.setdefault((outcome.get("file", "?"), outcome.get("damage", "?")), Counter())
+        row.update(trials=1, signals="signal" in outcome)
+        row.update(
+            {name: bool(outcome.get(name)) for name in ("effect", "found", "watched", "untyped", "wrong")}
+        )
+    names = ("trials", "effect", "found", "watched", "signals", "untyped", "wrong")
+    lines = [f"{'file':20}{'damage':10}" + "".join(f"{name:>9}" for name in names)]
+    lines += [
+        f"{f:20}{d:10}" + "".join(f"{row[name]:9}" for name in names) for (f, d), row in sorted(rows.items())
+    ]
+    return "\n".join(lines)
+
+
+def test_damage(home: Path) -> None:
+    """Nothing damaged ends a process, raises another's error or gives a wrong text; what changes answers is found."""
+    outcomes = run(home)
+    print(table(outcomes))
+    assert len(outcomes) == TRIALS
+    assert [outcome for outcome in outcomes if "signal" in outcome] == []
+    assert [(o["number"], o["file"], o["damage"], o["untyped"]) for o in outcomes if o["untyped"]] == []
+    wrong = [o for o in outcomes if o["wrong"] and (o["file"], o["damage"]) != UNPROVEN]
+    assert [(o["number"], o["file"], o["damage"], o["wrong"]) for o in wrong] == []
+    assert all(o["found"] for o in outcomes if o["wrong"])
+    silent = [o for o in outcomes if o["effect"] and not o["found"]]
+    assert [(o["number"], o["file"], o["damage"]) for o in silent] == []
