@@ -22,6 +22,33 @@ def test_the_window_with_most_of_the_query_is_shown() -> None:
     assert text[window.start : window.start + len(window.text)] == window.text
 
 
+@pytest.mark.parametrize(
+    ("text", "query", "first"),
+    [
+        ("Filler words for a while. A bucket holds tokens. More words follow.", "tokens", "A bucket"),
+        ("Words go on. “A bucket leaks.” It holds some tokens, and so on and on.", "tokens", "It holds"),
+        ("filler words\nthat wrap\n\nin a bucket are tokens, and\nmore words that wrap around", "tokens", "in a"),
+        ("def f():\n    pass\n\ndef g(n):\n    if n > tokens:\n        wait()\n    pass", "tokens", "    if n"),
+        ("词语在这里很长很长很长很长很长。桶装着令牌，还有别的词语在这里很长", "令牌", "桶"),
+        ("كلمات كثيرة هنا؟ الدلو يحمل رموزا وكلمات أخرى", "رموزا", "الدلو"),
+    ],
+    ids=["sentence", "quotes", "paragraph", "code", "chinese", "arabic"],
+)  # fmt: skip
+def test_a_snippet_begins_at_a_sentence_or_a_line(text: str, query: str, first: str) -> None:
+    """Where one begins close enough before the match, the snippet begins there, with the indentation of a line."""
+    found = snippet(text, query, PLAIN, width=len(text) // 2)
+    assert found.text.startswith(first)
+    assert query in found.text
+    assert len(found.text) <= len(text) // 2
+
+
+def test_a_long_sentence_is_cut_between_words() -> None:
+    """Where no sentence begins close enough, the snippet begins at a word."""
+    found = snippet("word " * 40 + "tokens " + "word " * 40, "tokens", PLAIN, width=40)
+    assert found.text.startswith("word ")
+    assert "tokens" in found.text
+
+
 def test_without_a_match_the_beginning_is_shown() -> None:
     """A text without a match is shown from its start, without marks."""
     window = snippet("one two three four", "zebra", PLAIN, width=11)

@@ -96,12 +96,6 @@ class Contents:
         self.embed(timeout=timeout)
         return report
 
-    async def aadd(self, documents: Iterable[Document], **options: Any) -> AddReport:
-        """`add`, without blocking the event loop. When it is cancelled, batches that were committed stay."""
-        from sleuth.remote import in_thread
-
-        return await in_thread(self.add, documents, **options)
-
     def _checked(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the documents until the caller is cancelled; refuse those outside of the scope."""
         from sleuth.ingest import identify
@@ -216,18 +210,6 @@ class Contents:
         self.embed(timeout=timeout)
         return report
 
-    async def amove(self, old: str | Path, new: str | Path, *, timeout: float = 10.0) -> MoveReport:
-        """`move`, without blocking the event loop."""
-        from sleuth.remote import in_thread
-
-        return await in_thread(self.move, old, new, timeout=timeout)
-
-    async def aindex(self, paths: Sequence[str | Path], **options: Any) -> IndexReport:
-        """`index`, without blocking the event loop. When it is cancelled, what was read is committed."""
-        from sleuth.remote import in_thread
-
-        return await in_thread(self.index, paths, **options)
-
     def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
         """Make the vectors that are still to be made; `add` and `index` do so themselves, and can be broken off.
 
@@ -298,22 +280,6 @@ class Contents:
         """
         with self._store.writer(timeout=timeout) as writer, self._store.reader() as snapshot:
             return writer.delete(self._named(snapshot, ids, filter))
-
-    async def adelete(
-        self, ids: Iterable[str] | None = None, *, filter: FilterForm = None, timeout: float = 10.0
-    ) -> list[str]:
-        """`delete`, without blocking the event loop."""
-        from sleuth.remote import in_thread
-
-        return await in_thread(self.delete, ids, filter=filter, timeout=timeout)
-
-    async def aupdate(
-        self, changes: Mapping[str, Any], ids: Iterable[str] | None = None, **options: Any
-    ) -> list[str]:
-        """`update`, without blocking the event loop."""
-        from sleuth.remote import in_thread
-
-        return await in_thread(self.update, changes, ids, **options)
 
     def _named(self, snapshot: IndexSnapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
         """Return the ids that a change is about, each once: those named that match, or all that match."""

@@ -23,6 +23,7 @@ from sleuth.engine.fusion import Fusion
 from sleuth.engine.hooked import is_hooked, retrieve_by_hooks
 from sleuth.engine.opening import check_settings, dense_leg, lexical_leg, open_index
 from sleuth.engine.search import SearchersOfNewest, check_legs, check_query
+from sleuth.engine.twins import AsyncTwins
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, as_filter
 from sleuth.settings import IndexSettings
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from sleuth.store import Finding, IndexSnapshot, Leg, Repair
 
 
-class Engine(Contents, Answering):
+class Engine(Contents, Answering, AsyncTwins):
     """An open index: adds documents and answers queries. Safe to share between threads.
 
     Attributes:
@@ -187,20 +188,6 @@ class Engine(Contents, Answering):
     def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """`retrieve`, without hooks."""
         return retrieval.retrieve(self, query, check_query(query, k), retrieval.RetrieveOptions.of(options))
-
-    async def aretrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
-        """`retrieve`, without blocking the event loop. When it is cancelled, the computation ends too.
-
-        Args:
-            options: those of `retrieve`.
-
-        Raises:
-            ArgumentError: an unknown option; gives the nearest one. Else as `retrieve`.
-        """
-        from sleuth.remote import in_thread
-
-        retrieval.RetrieveOptions.of(options)
-        return await in_thread(self.retrieve, query, k, **options)
 
     def nearest(
         self,

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.text.analyzers import Analyzer, Span
+
+_BEGINNINGS: Final = re.compile(
+    r"""
+      (?<=[.!?\u2026])["'\u201d\u2019)\]]*\s+(?=[^\sa-z])    # after the end of a sentence
+    | (?<=[\u3002\uff01\uff1f\u0964\u061f\u06d4])\s*        # of Chinese, Hindi, Arabic, Urdu
+    | (?<=\n)(?=[ \t]|[^\sa-z])                             # a line, unless it continues a sentence
+    | (?<=\n\n)(?=\S) | (?<=[:;{})\],]\n)(?=\S)
+    """,
+    re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +41,8 @@ class Snippet:
 def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snippet:
     """Return the window of about `width` characters with the most distinct words of the query, then the most matches.
 
-    It never cuts a word or a combining sequence: it may be shorter than `width`, and longer only where one
-    matching word is.
+    It begins at a sentence or a line where one begins close enough before the matches. It never cuts a word or a
+    combining sequence: it may be shorter than `width`, and longer only where one matching word is.
 
     Raises:
         ArgumentError: `width` below 1, or a query that is not a string.
@@ -76,9 +88,14 @@ def _widen(text: str, low: int, high: int, width: int) -> tuple[int, int]:
     start = max(0, low - room // 2)
     end = min(len(text), max(high, start + width))
     start = min(low, max(0, end - width))
+    beginning = _beginning(text, start, low, max(0, high - width))
+    if beginning is not None:
+        start, end = beginning, min(len(text), max(high, beginning + width))
     while start < low and not _is_border(text, start):
         start += 1
     while start < low and text[start].isspace() and _is_boundary(text, start + 1):
+        if start == beginning and text[start] in " \t" and not text[start : low + 1].isspace():
+            break  # the indentation of a line
         start += 1
     while end > high and not _is_border(text, end):
         end -= 1
@@ -91,6 +108,20 @@ def _widen(text: str, low: int, high: int, width: int) -> tuple[int, int]:
     while 0 < end < len(text) and not _is_boundary(text, end):
         end += 1
     return start, end
+
+
+def _beginning(text: str, start: int, low: int, least: int) -> int | None:
+    """Return where a sentence or line begins between `least` and `low`, at `start` or after it if one does."""
+    before = None
+    for match in _BEGINNINGS.finditer(text, least, low):
+        at = match.end()
+        if least <= at <= low and _is_border(text, at):
+            if at >= start:
+                return at
+            before = at
+    if start == 0:
+        return 0
+    return before
 
 
 def _is_border(text: str, i: int) -> bool:
