@@ -18,7 +18,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-BASE = {"arguments", "vectors", "errors", "types", "results", "protocols", "lazy"}
+BASE = {"arguments", "vectors", "errors", "types", "results", "protocols", "lazy", "logs"}
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "arguments": {"errors"},
     "vectors": {"errors"},
     "lazy": set(),
+    "logs": set(),
     "types": {"errors"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},

@@ -131,6 +131,22 @@ def test_a_renamed_root_is_offered_to_be_moved(home: Path) -> None:
     assert "docs is gone" not in sleuth("index", "my papers")
 
 
+def test_lines_of_code_are_kept(home: Path) -> None:
+    """A hit in a file of code is shown line by line, from a line on, with its indentation."""
+    lines = [
+        "def first():",
+        "    return 1",
+        "",
+        "def second(value):",
+        "    if value:",
+        "        return margay",
+    ]
+    Path("code.py").write_text("\n".join(lines) + "\n")
+    sleuth("index", "code.py")
+    report = sleuth("search", "margay")
+    assert "\n       if value:\n           return margay\n" in report
+
+
 def test_files_that_are_gone(home: Path) -> None:
     """`index` hints at files that are gone."""
     (home / "docs" / "README.md").unlink()

@@ -25,7 +25,7 @@ from sleuth.engine.opening import check_settings, dense_leg, lexical_leg, open_i
 from sleuth.engine.search import SearchersOfNewest, check_legs, check_query
 from sleuth.engine.twins import AsyncTwins
 from sleuth.errors import ArgumentError
-from sleuth.filters import all_of, as_filter
+from sleuth.filters import all_of, as_filter, to_text
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
 from sleuth.store.columns import ColumnsLeg
@@ -357,6 +357,10 @@ class Engine(Contents, Answering, AsyncTwins):
                 self._searchers.forget()
                 self._store.close(finish=finish)
                 self._after_close()
+
+    def __repr__(self) -> str:
+        scope = "" if self.scope is None else f", scope={to_text(self.scope)!r}"
+        return f"{type(self).__name__}({str(self.path)!r}{scope})"
 
     def __enter__(self) -> Engine:
         return self

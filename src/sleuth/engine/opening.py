@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from sleuth.engine.embedders import (
 )
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.lexical import FieldSpec, LexicalLeg
+from sleuth.logs import logger_of
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sleuth.dense import DenseLeg
     from sleuth.protocols import Embedder
 
-logger = logging.getLogger(__name__)
+logger = logger_of("engine")
 
 
 class OpenIndex(NamedTuple):

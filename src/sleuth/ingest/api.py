@@ -29,12 +29,15 @@ from sleuth.ingest.reports import (
 from sleuth.ingest.roots import Options, RootReading, plan, remember, roots_in
 from sleuth.ingest.sync import Run, known_files
 from sleuth.ingest.walking import WalkScope
+from sleuth.logs import logger_of
 from sleuth.settings import IndexSettings
 from sleuth.text import Chunker
 from sleuth.types import Document
 
 if TYPE_CHECKING:
     from sleuth.store import Store
+
+logger = logger_of("ingest")
 
 _Record: TypeAlias = Document | Skipped | Unchanged | FileRead
 
@@ -119,6 +122,11 @@ def index_paths(
     report.documents, report.passages = counts.documents, counts.chunks
     report.hidden, report.ignored = left_out.hidden, left_out.ignored
     report.seconds = time.monotonic() - started
+    logger.info(
+        "indexed %d roots in %.1f s: %d documents added, %d updated, %d unchanged, %d deleted, %d pruned; %d skipped",
+        *(len(readings), report.seconds, report.added, report.updated, report.unchanged),
+        *(report.deleted, report.pruned, len(report.skipped)),
+    )
     if report.interrupted:
         raise IndexInterrupted(report)
     return report

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -10,9 +9,10 @@ from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
 from sleuth.knowledge_base.errors import again_when_busy, again_when_down
+from sleuth.logs import logger_of
 from sleuth.remote import Deadline, endpoint_at, in_thread, retry
 
-logger = logging.getLogger(__name__)
+logger = logger_of("knowledge_base")
 
 T = TypeVar("T")
 

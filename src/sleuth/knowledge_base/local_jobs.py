@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,8 +10,9 @@ from typing import Any
 
 from sleuth.errors import SleuthError
 from sleuth.knowledge_base.errors import local_error
+from sleuth.logs import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of("knowledge_base")
 
 _STATISTICS = {
     "scanned": "numberOfDocumentsScanned",

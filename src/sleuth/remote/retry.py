@@ -9,10 +9,13 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Literal, TypeVar
 
+from sleuth.logs import logger_of
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.endpoints import Endpoint, Guard
 
 T = TypeVar("T")
+
+logger = logger_of("remote")
 
 RETRY_AFTER_CAP = 30.0
 """Maximum seconds of a `Retry-After` that is waited for."""
@@ -118,5 +121,6 @@ def _wait(seconds: float, verdict: Again, guard: Guard | None, deadline: Deadlin
         return False
     if verdict.reason == "outage" and guard is not None and not guard.take():
         return False
+    logger.info("waiting %.1f s before a retry (%s)", seconds, verdict.reason)
     deadline.sleep(seconds)
     return not deadline.passed()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from typing import Any, Final, Literal, overload
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -102,6 +102,10 @@ class PartReport:
         }
 
 
+_SHOWN: Final = 200
+"""Characters of a text in a table."""
+
+
 class Ranking(Sequence[RetrievedItem]):
     """Items best first, equal scores by id, with a report of the parts that made it. Immutable.
 
@@ -144,4 +148,27 @@ class Ranking(Sequence[RetrievedItem]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Ranking({len(self.items)} items{', degraded' if self.failures else ''})"
+        best = ", ".join(
+            item.id if item.score is None else f"{item.id} {item.score:.3g}" for item in self[:3]
+        )
+        state = ", degraded" if self.failures else ""
+        return (
+            f"Ranking({len(self)} items{state}{f': {best}' if best else ''}{', …' if len(self) > 3 else ''})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{number}</td><td>{'' if item.score is None else f'{item.score:.3g}'}</td>"
+            f"<td>{escape(item.id)}</td><td>{escape(_beginning(item.text))}</td></tr>"
+            for number, item in enumerate(self.items, 1)
+        )
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        head = "<tr><th>rank</th><th>score</th><th>id</th><th>text</th></tr>"
+        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>{notes}"
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

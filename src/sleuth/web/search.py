@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,12 +10,13 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, WebError
+from sleuth.logs import logger_of
 from sleuth.remote import Deadline, in_thread
 from sleuth.web.cache import WebCache
 from sleuth.web.keys import KEY_NAME, find_base, find_key
 from sleuth.web.tavily import MAX_RESULTS, Hit, Tavily
 
-logger = logging.getLogger(__name__)
+logger = logger_of("web")
 
 GROWTH = 10
 """How much larger than k `api_k` may become."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Thread
@@ -19,6 +18,7 @@ from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.engine import lexical_leg, open_embedder
 from sleuth.errors import SleuthError
 from sleuth.filters import as_filter
+from sleuth.logs import logger_of
 from sleuth.settings import IndexSettings
 from sleuth.store import Finding, Repair
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder
     from sleuth.types import Ranking
 
-logger = logging.getLogger("sleuth.cluster")
+logger = logger_of("cluster")
 
 _ATTEMPTS = 3
 """How often a query is begun anew because a searcher died between two of its questions."""

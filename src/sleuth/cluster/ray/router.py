@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +15,11 @@ from sleuth.cluster.ray.searcher import ABSENT, ANSWERED, REFUSED, Searcher
 from sleuth.cluster.shards.shards import Answers
 from sleuth.cluster.shards.wire import decode, encode
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError, StoreError
+from sleuth.logs import logger_of
 from sleuth.remote import Deadline
 from sleuth.types import PartReport
 
-logger = logging.getLogger("sleuth.cluster")
+logger = logger_of("cluster")
 
 _PAUSE = 0.1
 """Seconds between two attempts to revive a searcher."""

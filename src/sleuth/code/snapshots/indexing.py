@@ -25,12 +25,15 @@ from sleuth.code.repository.sources import DiskSource, Source, source_at
 from sleuth.code.snapshots.memory import keep_times, read_times
 from sleuth.code.snapshots.shelf import Batch
 from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.logs import logger_of
 
 _BATCH_BYTES = 400_000
 _COMMIT_FILES = 4_000
 _COUNTED_AT_ONCE = 50
 _MANY = 200
 """New files from which on starting processes costs less than they save."""
+
+logger = logger_of("code")
 
 
 @dataclass(slots=True)
@@ -124,6 +127,7 @@ def index_source(
             raise
         storage.merge()
     report.seconds = time.perf_counter() - began
+    logger.info("indexed %d files of %s in %.1f s", report.files, report.path, report.seconds)
     return report
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.errors import ArgumentError
+from sleuth.files import CODE
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
@@ -27,6 +28,7 @@ from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Answering
+    from sleuth.text import Snippet
     from sleuth.types import Explanation, Ranking, RetrievedItem
 
 OPEN, CLOSE = "\ue000", "\ue001"
@@ -169,7 +171,7 @@ def print_item(engine: Answering, query: str, number: int, item: RetrievedItem) 
     if heading:
         say(f"   {styled(wrapped(heading, width - 4, 1)[0], 'italic')}")
     if item.metadata.get("source_type") == "code":
-        print_code(item.text)
+        print_code(engine, query, item)
     else:
         for line in snippet_lines(engine, query, item, width - 4):
             say(f"   {line}")
@@ -178,28 +180,41 @@ def print_item(engine: Answering, query: str, number: int, item: RetrievedItem) 
     say()
 
 
-def print_code(text: str) -> None:
-    """Print the first lines of a piece of code unchanged."""
-    lines = text.split("\n")
-    for line in lines[:CODE_LINES]:
-        say(f"   {line}".rstrip())
+def print_code(engine: Answering, query: str, item: RetrievedItem) -> None:
+    """Print the first lines of a piece of code, with their matches marked."""
+    lines = item.text.split("\n")
+    text = "\n".join(lines[:CODE_LINES])
+    snippet = engine.snippet(query, item.model_copy(update={"text": text}), width=max(1, len(text)))
+    for line in marked(snippet).split("\n"):
+        say(f"   {styled_spans(line)}".rstrip())
     if len(lines) > CODE_LINES:
         say(styled(f"   … {len(lines) - CODE_LINES} more lines", "dim"))
 
 
 def snippet_lines(engine: Answering, query: str, item: RetrievedItem, width: int) -> list[str]:
-    """Return the best window of a passage, wrapped, with its matches marked."""
-    snippet = engine.snippet(query, item, width=3 * width)
+    """Return the best window of a passage, with its matches marked: lines of code as they are, other text wrapped."""
+    text = marked(engine.snippet(query, item, width=3 * width))
+    if item.metadata.get("type") in CODE:
+        lines = [wrapped(line.expandtabs(4), width, 1, keep_indentation=True) for line in text.split("\n")]
+        return [styled_spans(line) for cut in lines for line in cut or [""]][:CODE_LINES]
+    return [styled_spans(line) for line in wrapped(" ".join(text.split()), width, 4)]
+
+
+def marked(snippet: Snippet) -> str:
+    """Return the text of a snippet with marks around its matches."""
     text, last = "", 0
     for start, end in snippet.spans:
         text += f"{clean_text(snippet.text[last:start])}{OPEN}{clean_text(snippet.text[start:end])}{CLOSE}"
         last = end
-    text = " ".join((text + clean_text(snippet.text[last:])).split())
-    return [styled_spans(line) for line in wrapped(text, width, 4)]
+    return text + clean_text(snippet.text[last:])
 
 
-def wrapped(text: str, width: int, most: int) -> list[str]:
+def wrapped(text: str, width: int, most: int, *, keep_indentation: bool = False) -> list[str]:
     """Wrap a text to at most `most` lines of `width` columns, and cut it off if it is longer."""
+    if keep_indentation:
+        rest = text.lstrip(" ")
+        indentation = text[: len(text) - len(rest)][: width // 2]
+        return [indentation + line for line in wrapped(rest, width - len(indentation), most)]
     if not any(unicodedata.east_asian_width(char) in "WF" for char in text):
         return textwrap.wrap(text, width, max_lines=most, placeholder=" …")
     from rich.text import Text

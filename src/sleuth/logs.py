@@ -1,0 +1,16 @@
+"""Gives each family its logger: silent until the program that uses Sleuth configures logging."""
+
+from __future__ import annotations
+
+import logging
+
+
+def logger_of(family: str) -> logging.Logger:
+    """Return the logger `sleuth.FAMILY`.
+
+    Queries, texts and keys are logged at level DEBUG at most.
+    """
+    root = logging.getLogger("sleuth")
+    if not root.handlers:
+        root.addHandler(logging.NullHandler())  # else Python prints warnings on standard error
+    return logging.getLogger(f"sleuth.{family}")

@@ -1,0 +1,46 @@
+"""Logging: silent by default, a logger for each family, and no text of a query above DEBUG."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.logs import logger_of
+
+WORD = "xylophone"
+
+
+def test_loggers_have_names_of_families() -> None:
+    """Every logger is `sleuth.` and the name of a room."""
+    source = Path(__file__).parents[1] / "src" / "sleuth"
+    texts = {path: path.read_text("utf8") for path in source.rglob("*.py")}
+    getters = [path for path, text in texts.items() if "getLogger(__name__)" in text]
+    assert getters == []
+    assert logger_of("web").name == "sleuth.web"
+
+
+def test_nothing_is_printed_by_default() -> None:
+    """A warning of Sleuth's does not reach standard error of a program that configures no logging."""
+    script = "from sleuth.logs import logger_of; logger_of('web').error('lost')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=os.environ, check=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_queries_are_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A run of indexing is logged with its counts; neither texts nor queries are."""
+    (tmp_path / "a.txt").write_text(f"The {WORD} plays.")
+    with caplog.at_level(logging.INFO, "sleuth"), Engine.open(tmp_path / "index", create=True) as engine:
+        engine.index([tmp_path / "a.txt"])
+        engine.add([Document(f"Another {WORD}.", {"source": "b"})])
+        engine.retrieve(WORD, filter=f"title:{WORD}")
+        engine.search(WORD)
+    assert "1 documents added" in caplog.text
+    assert WORD not in caplog.text
