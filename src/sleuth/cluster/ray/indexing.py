@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +117,8 @@ def _plan(  # noqa: PLR0917 - what `index_on_ray` was given
     records = list(walk(roots, options))
     entries = [record for record in records if isinstance(record, FileEntry)]
     skipped = [record for record in records if isinstance(record, Skipped)]
+    if not entries and base is None:
+        raise ArgumentError(f"paths must hold files, got none below {', '.join(roots)}")
     reading = encode({each.name: _plain(getattr(options, each.name)) for each in fields(options)})
     identity = (base.number if base else 0, count, dict(full), wave_bytes, list(map(astuple, entries)))
     name = digest_of(encode(identity) + reading)
@@ -185,8 +186,7 @@ class _Attempt:
         builders = self._builders()
         try:
             for wave, entries in enumerate(plan.waves[done:], done + 1):
-                builders = self._read(entries, builders)
-                self._build.record(wave, plan.settings, self._upload(builders))
+                builders = self._wave(wave, entries, builders)
         finally:
             for builder in builders:
                 with suppress(self._ray.exceptions.RayError):
@@ -215,15 +215,16 @@ class _Attempt:
             for number in range(self._workers)
         ]
 
-    def _read(self, entries: Sequence[FileEntry], builders: list[Any]) -> list[Any]:
-        """Read a wave of files; begun anew, with new builders, where a process dies.
+    def _wave(self, wave: int, entries: Sequence[FileEntry], builders: list[Any]) -> list[Any]:
+        """Read a wave of files and upload what it changed; begun anew, with new builders, where a process dies.
 
         Returns:
             The builders that hold its documents.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                self._read_once(entries, builders)
+                counts = self._read(entries, builders)
+                parts = self._upload(builders)
             except self._ray.exceptions.RayError as error:
                 if attempt == _ATTEMPTS:
                     raise StoreError(
@@ -234,23 +235,26 @@ class _Attempt:
                     self._ray.kill(builder)
                 builders = self._builders()
             else:
+                self._build.record(wave, self._plan.settings, parts)
+                for name in ("read", "bytes", "added", "updated", "unchanged", "skipped"):
+                    setattr(self._report, name, getattr(self._report, name) + getattr(counts, name))
                 break
         return builders
 
-    def _read_once(self, entries: Sequence[FileEntry], builders: list[Any]) -> None:
+    def _read(self, entries: Sequence[FileEntry], builders: list[Any]) -> BuildReport:
+        """Read files in parallel, whose documents go to the builders; return the counts."""
         plan = self._plan
         rows = [{"entry": encode(list(astuple(entry)))} for entry in entries]
         tasks = max(self._workers * 2, -(-len(rows) // _FILES))
-        read = partial(
-            read_files,
-            builders=builders,
-            shards=plan.shards,
-            settings=dict(plan.settings),
-            options=plan.options,
-        )
+        options = {
+            "builders": builders,
+            "shards": plan.shards,
+            "settings": dict(plan.settings),
+            "options": plan.options,
+        }
         data = self._ray.data.from_items(rows, override_num_blocks=min(tasks, len(rows)))
         counts = BuildReport()
-        for row in data.map_batches(read, batch_size=_FILES, zero_copy_batch=True).iter_rows():
+        for row in data.map_batches(read_files, batch_size=_FILES, fn_kwargs=options).iter_rows():
             counts.read += int(row["files"])
             counts.bytes += int(row["bytes"])
             counts.added += int(row["added"])
@@ -258,8 +262,7 @@ class _Attempt:
             counts.unchanged += int(row["unchanged"])
             counts.skipped += [Skipped(*each) for each in decode(row["skipped"])]
             self._tell(counts)
-        for name in ("read", "bytes", "added", "updated", "unchanged", "skipped"):
-            setattr(self._report, name, getattr(self._report, name) + getattr(counts, name))
+        return counts
 
     def _tell(self, counts: BuildReport) -> None:
         """Tell how far the build is, with the wave at hand."""
