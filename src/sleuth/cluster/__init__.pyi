@@ -13,6 +13,9 @@ __all__: list[str]
 
 # Not public: for tests.
 from sleuth.cluster.shards.shard import Ask as Ask
+from sleuth.cluster.shards.shards import Answers as Answers
+from sleuth.cluster.shards.shards import LocalShards as LocalShards
+from sleuth.cluster.shards.snapshot import GatheredSnapshot as GatheredSnapshot
 from sleuth.cluster.shards.wire import decode as decode
 from sleuth.cluster.shards.wire import encode as encode
 from sleuth.cluster.shards.writing import ShardedWriter as ShardedWriter

@@ -6,14 +6,19 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
-from sleuth.cluster import ShardedEngine, ShardedWriter, shard_of
+from sleuth.cluster import Answers, GatheredSnapshot, LocalShards, ShardedEngine, ShardedWriter, shard_of
 from sleuth.errors import FormatVersionError, IndexDamagedError, IndexNotFoundError
 from sleuth.ingest import ReadOptions
+from sleuth.remote import Deadline
 
 SETTINGS = {"embedder": ""}
 
@@ -185,3 +190,47 @@ def test_the_command_line_makes_and_searches_an_index_of_shards(tmp_path: Path) 
     assert json.loads(run("status", "--json").stdout)["shards"] == 2
     assert run("delete", "a.md").returncode == 0
     assert run("search", "tide").returncode == 1
+
+
+class LastFirst:
+    """Shards of this process whose answers come in reverse order, as those of other processes may."""
+
+    def __init__(self, shards: LocalShards) -> None:
+        self._shards = shards
+        self.names, self.versions, self.generation = shards.names, shards.versions, shards.generation
+
+    def ask(
+        self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
+    ) -> Answers:
+        answers = self._shards.ask(method, arguments, deadline)
+        return Answers(dict(reversed(answers.values.items())), answers.failures)
+
+
+def test_the_order_in_which_shards_answer_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rankings, listings and counts are the same whichever shard answers first."""
+    with ShardedEngine.open(tmp_path, create=True, shards=4, settings=SETTINGS) as engine:
+        engine.add(documents(60))
+
+        def contents() -> list[Any]:
+            ranking = engine.retrieve("tide number 7", 60, explain=True)
+            page = engine.list_documents(filter="n<30", limit=40)
+            return [
+                [item.to_dict() for item in ranking],
+                page,
+                engine.facets("n", limit=60),
+                engine.count("n<9"),
+            ]
+
+        expected = contents()
+        reader = engine.store.reader
+
+        @contextmanager
+        def reversed_reader() -> Iterator[GatheredSnapshot]:
+            with reader() as snapshot:
+                gathered: Any = snapshot
+                yield replace(gathered, shards=LastFirst(gathered.shards))
+
+        monkeypatch.setattr(engine.store, "reader", reversed_reader)
+        assert contents() == expected

@@ -59,8 +59,9 @@ class GatheredSnapshot:
         return self.try_some(method, dict.fromkeys(numbers, arguments))
 
     def try_some(self, method: str, arguments: Mapping[int, Sequence[Any]]) -> Answers:
-        """Ask some shards, by number; those that do not answer are reported."""
-        return self.shards.ask(method, arguments, self.deadline)
+        """Ask some shards; those that do not answer are reported. Values are in order of number, whoever is first."""
+        answers = self.shards.ask(method, arguments, self.deadline)
+        return Answers(dict(sorted(answers.values.items())), answers.failures)
 
     def ask_all(self, method: str, *arguments: Any) -> list[Any]:
         """Return what each shard answers to the same question, by number.
