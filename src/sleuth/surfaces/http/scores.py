@@ -22,13 +22,15 @@ class ScoredHit(NamedTuple):
 def scored_hits(
     query: str, k: int, filter: Filter | None, call: Call, *, least: float = 0.0
 ) -> list[ScoredHit]:
-    """The engine's best `k` passages by `sleuth.engine.score_hits`, best first, without those below `least`.
+    """Return the engine's best `k` passages in its order, with the scores of `score_hits`, without those below `least`.
 
     The engine's own scores are scaled by the hits of one query, so that they do not compare with those of another.
+    No score is above that of a better hit: clients that sort by score keep the order.
     """
+    from itertools import accumulate
+
     from sleuth.engine import score_hits
 
     ranking = retrieve(SearchRequest(query=query, k=k, explain=True), call, k, filter=filter)
-    scores = score_hits(call.engine, query, ranking)
-    hits = [ScoredHit(item, score) for item, score in zip(ranking, scores, strict=True) if score >= least]
-    return sorted(hits, key=lambda hit: -hit.score)
+    scores = accumulate(score_hits(call.engine, query, ranking), min)
+    return [ScoredHit(item, score) for item, score in zip(ranking, scores, strict=True) if score >= least]
