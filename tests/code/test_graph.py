@@ -217,6 +217,35 @@ def test_the_map_fits_its_budget(project: Snapshot) -> None:
         repository_map(project, focus=["nowhere"])
 
 
+def test_the_map_shows_what_is_imported(storage: CodeStorage, tmp_path: Path) -> None:
+    """Uses of a built-in name and of members of unknown objects do not lift a definition of that name; imports do."""
+    callers = {
+        f"app/{name}.py": "from app.base import Model\n\n\ndef run(x):\n"
+        "    params = list(type(x).items())\n    x.value()\n    return Model(params)\n"
+        for name in ("one", "two", "three")
+    }
+    finders = (
+        "class Finder:\n    def list(self):\n        pass\n\n    def value(self):\n        pass\n\n"
+        "    def params(self):\n        pass\n"
+    )
+    base = "class Model:\n    def save(self):\n        pass\n"
+    snapshot = open_project(
+        storage, tmp_path / "app", {"app/finders.py": finders, "app/base.py": base, **callers}
+    )
+    assert repository_map(snapshot, 8) == "app/base.py:\n  class Model"
+    whole = repository_map(snapshot, 1000)
+    assert whole.index("class Model") < whole.index("def save")
+    assert "def list(self)" in whole
+
+
+def test_the_map_fills_its_budget(project: Snapshot) -> None:
+    """No definition that still fits is left out of what the budget leaves."""
+    drawn = repository_map(project, 70)
+    missing = [line for line in repository_map(project, 2000).split("\n") if line not in drawn]
+    assert missing
+    assert all(len(drawn) + len(line) + 1 > 4 * 70 for line in missing if line.startswith("  def"))
+
+
 def test_page_rank_is_a_distribution() -> None:
     """Ranks sum to 1 and equal a dense power iteration."""
     rng = np.random.default_rng(1)

@@ -30,18 +30,25 @@ class CodeFilter:
     Attributes:
         files: which files may answer, shape (n,); None for all. Each has a chunk that may.
         accepts: whether a chunk may answer, by the position of its file and its place there; None for all.
+        labels: of which a function must have one, where functions answer; empty for any.
     """
 
     files: NDArray[np.bool_] | None = None
     accepts: Callable[[int, int], bool] | None = None
+    labels: frozenset[str] = frozenset()
 
     def allows(self, file: int, place: int) -> bool:
         """Return whether this chunk of a file may answer."""
         return self.accepts is None or self.accepts(file, place)
 
 
-def read_filter(snapshot: Snapshot, given: Mapping[str, Any] | None) -> CodeFilter:
+def read_filter(
+    snapshot: Snapshot, given: Mapping[str, Any] | None, *, functions: bool = False
+) -> CodeFilter:
     """Read the filters of `CodeRetriever.retrieve`.
+
+    Args:
+        functions: whether functions answer, which have labels of their own, and not chunks.
 
     Raises:
         FilterError: an unknown key, or a value that breaks its rule; names the keys or values there are.
@@ -58,6 +65,8 @@ def read_filter(snapshot: Snapshot, given: Mapping[str, Any] | None) -> CodeFilt
     if "labels" not in given:
         return CodeFilter(files)
     labels = frozenset(_strings("labels", given["labels"]))
+    if functions:
+        return CodeFilter(files, None, labels)
 
     def accepts(file: int, place: int) -> bool:
         detail = snapshot.detail(snapshot.files[file])

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.code.graph.walker import GraphWalker
-from sleuth.code.search.context import RetrievedContext, piece_id
+from sleuth.code.search.context import RetrievedContext
 from sleuth.code.search.exact import spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
+from sleuth.code.search.functions import function_of, functions_at, rank_functions
 from sleuth.code.search.fusion import LEG_WEIGHTS, Piece, check_weights, fuse, ordered
+from sleuth.code.search.hits import context_of
+from sleuth.code.search.pieces import FunctionPiece
 from sleuth.code.search.query import Query, parts_of, read_query
 from sleuth.code.search.ranking import RankedFiles, rank_files
-from sleuth.code.snapshots.snapshot import Definition
+from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.remote import check_cancelled
 from sleuth.types import Explanation, PartReport
@@ -27,15 +31,17 @@ from sleuth.types import Explanation, PartReport
 if TYPE_CHECKING:
     from sleuth.code.parsing.chunks import CodeChunk
     from sleuth.code.search.vectors import EmbeddingProvider
-    from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo
+    from sleuth.code.snapshots.record import Repository, SnapshotInfo
     from sleuth.code.snapshots.snapshot import Snapshot
 
+P = TypeVar("P", Piece, FunctionPiece)
 STRATEGIES = ("hybrid", "vector", "keyword")
 CHUNKS_PER_FILE = 3
 _FURTHER = 0.999
+PER_FILE = {"lines": None, "function": None, "file": 1}
+"""By granularity, hits of one file at most; None for no limit."""
 _POOL = 20
 _LEAST_FILES = 10
-_NEAREST = 3_000
 
 
 @runtime_checkable
@@ -64,15 +70,6 @@ class Scored(NamedTuple):
 
     chunk: int
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Similar:
-    """Chunks and their cosine with a query, 0 at least: positions of files, places in them, scores; shapes (m,)."""
-
-    positions: NDArray[np.int64]
-    places: NDArray[np.int64]
-    scores: NDArray[np.float32]
 
 
 class CodeRetriever:
@@ -104,12 +101,14 @@ class CodeRetriever:
         expand: Sequence[str] = (),
         explain: bool = True,
         weights: Mapping[str, float] | None = None,
+        granularity: str = "lines",
+        per_file: int | None = None,
     ) -> list[RetrievedContext]:
         """The best pieces of code for a query, best first, ties by path and line.
 
         Args:
             query: a question, identifiers, code, a stack trace or a whole report.
-            repo_id: a repository's UUID; its path or URL does as well.
+            repo_id: a repository's id, path or URL.
             snapshot_id: a commit, branch, tag or content id that was indexed; the newest completed one for None.
             limit: 0 or more; a limit above what there is gives all there is.
             strategy: "hybrid", "vector" or "keyword".
@@ -118,9 +117,13 @@ class CodeRetriever:
             explain: attach how each score comes about.
             weights: of the legs "keyword" and "vector" in a hybrid search. One that is left out is the measured one,
                 which suits the default embedder.
+            granularity: what a hit is: "lines", a piece of a file; "function", a whole function or method; "file", the
+                best piece of each file.
+            per_file: hits of one file at most; where None, 1 for "file", 3 by words for "lines", and any number
+                of functions.
 
         Raises:
-            ArgumentError: a query, limit, strategy or weight that breaks its rule, or no embedder where one is needed.
+            ArgumentError: an argument that breaks its rule, or a strategy that needs an embedder.
             UnknownRepositoryError, UnknownSnapshotError: list what there is.
             FilterError: an unknown key or value.
             RetrievalError: every leg failed.
@@ -128,13 +131,15 @@ class CodeRetriever:
         """
         limit = self._check(query, limit, strategy)
         shares = check_weights(weights)
+        check_granularity(granularity, per_file, strategy)
         repository = self.storage.repository(repo_id)
         snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
-        allowed = read_filter(snapshot, filters)
+        allowed = read_filter(snapshot, filters, functions=granularity == "function")
         if not query.strip() or limit == 0:
             self.last_report = ()
             return []
-        found, self.last_report = search(
+        find = search_functions if granularity == "function" else search
+        pieces, self.last_report = find(
             snapshot,
             query,
             allowed,
@@ -142,12 +147,13 @@ class CodeRetriever:
             strategy=strategy,
             provider=self.embedding_provider,
             weights=shares,
+            per_file=per_file or PER_FILE[granularity],
         )
         walker = GraphWalker(snapshot)
         contexts = []
-        for hit in found[:limit]:
+        for piece in pieces[:limit]:
             check_cancelled()
-            contexts.append(self._context(snapshot, walker, hit, expand, explain=explain))
+            contexts.append(context_of(snapshot, walker, piece, expand, explain=explain))
         return contexts
 
     def _check(self, query: str, limit: int, strategy: str) -> int:
@@ -162,40 +168,21 @@ class CodeRetriever:
             )
         return check_count(limit, "limit")
 
-    def _context(
-        self, snapshot: Snapshot, walker: GraphWalker, hit: Piece, expand: Sequence[str], *, explain: bool
-    ) -> RetrievedContext:
-        file = snapshot.files[hit.file]
-        detail = snapshot.detail(file)
-        chunk = detail.chunks[hit.chunk]
-        symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
-        inside = chunk.kind == "part" or (
-            chunk.kind == "outline" and symbol is not None and symbol.line < chunk.start
+
+def check_granularity(granularity: str, per_file: int | None, strategy: str) -> None:
+    """Refuse what is no granularity, and functions ranked by vectors alone.
+
+    Raises:
+        ArgumentError: says what is allowed.
+    """
+    if granularity not in PER_FILE:
+        raise ArgumentError(f"granularity must be one of {', '.join(PER_FILE)}, got {granularity!r}")
+    if per_file is not None:
+        check_count(per_file, "per_file", least=1)
+    if granularity == "function" and strategy == "vector":
+        raise ArgumentError(
+            "strategy must be 'keyword' or 'hybrid' with granularity 'function', got 'vector'"
         )
-        content = snapshot.lines(file, chunk.start, chunk.end)
-        context = RetrievedContext(
-            file.path,
-            content,
-            chunk.start,
-            chunk.end,
-            min(1.0, hit.score),
-            list(symbol.labels) if symbol is not None else ["module_code"],
-            walker.parent(file, chunk.symbol, inside=inside),
-            walker.outgoing(file, chunk.start, chunk.end),
-            id=piece_id(file.path, chunk.start, chunk.end, content),
-            repo=snapshot.repository.id,
-            snapshot=snapshot.info.id,
-            language=file.language,
-            symbol=symbol.qualified if symbol is not None else "",
-            signature=symbol.signature if symbol is not None else "",
-            explanation=hit.explanation if explain else None,
-        )
-        if expand:
-            definition = _definition(snapshot, file, chunk.symbol)
-            context.related = (
-                walker.related(definition, expand) if definition is not None else {k: [] for k in expand}
-            )
-        return context
 
 
 def search(
@@ -207,55 +194,100 @@ def search(
     strategy: str,
     provider: EmbeddingProvider | None,
     weights: Mapping[str, float] = LEG_WEIGHTS,
+    per_file: int | None = None,
 ) -> tuple[list[Piece], tuple[PartReport, ...]]:
     """Find the best chunks by a strategy, best first, and say what each leg did.
 
     Args:
         pool: chunks of each leg that are fused; of one leg alone all chunks of the best `pool` files.
+        per_file: chunks of one file at most; the keyword leg gives 3 where None.
 
     Raises:
         RetrievalError: every leg failed.
         IndexDamagedError: the index on disk does not read.
     """
     reports: dict[str, PartReport] = {}
-    failure: Exception | None = None
-    vectors: Similar | None = None
+    failures: list[Exception] = []
     answers: dict[str, list[Piece]] = {}
-    if strategy != "keyword":
+    similar: list[Similar] = []
+
+    def by_meaning() -> list[Piece]:
+        similar.append(similar_chunks(snapshot, query, allowed, provider))
+        return nearest_pieces(snapshot, similar[0], pool, allowed)
+
+    def by_words() -> list[Piece]:
+        meaning = similar_files(snapshot, similar[0]) if similar else None
+        return keyword_search(snapshot, read_query(query), pool, allowed, meaning)
+
+    legs = {"vector": by_meaning, "keyword": by_words}
+    for name in legs if strategy == "hybrid" else (strategy,):
         began = time.perf_counter()
         try:
-            vectors = _similar(snapshot, query, allowed, provider)
-            answers["vector"] = _nearest(snapshot, vectors, pool, allowed)
+            answers[name] = legs[name]()
         except StoreError:
             raise  # an index that is damaged is no matter of one leg
         except Exception as error:  # noqa: BLE001 - reported; raised where no other leg answers
-            failure = error
-            reports["vector"] = _failed("vector", error, began)
+            failures.append(error)
+            reports[name] = _failed(name, error, began)
         else:
-            reports["vector"] = _answered("vector", answers["vector"], began)
-    if strategy != "vector":
-        began = time.perf_counter()
-        meaning = None if vectors is None else _by_file(snapshot, vectors)
-        try:
-            answers["keyword"] = keyword_search(snapshot, read_query(query), pool, allowed, meaning)
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - as above
-            failure = error
-            reports["keyword"] = _failed("keyword", error, began)
-        else:
-            reports["keyword"] = _answered("keyword", answers["keyword"], began)
+            reports[name] = _answered(name, answers[name], began)
     report = tuple(reports[name] for name in sorted(reports))
     if not answers:
         raise RetrievalError(
             f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in report)}",
             context={"query": query, "pool": pool, "strategy": strategy},
-        ) from failure
+        ) from failures[-1]
     if len(answers) == 1:
         pieces = next(iter(answers.values()))
     else:
         pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, weights)
-    return (pieces if strategy == "vector" else _exact_first(snapshot, query, allowed, pieces)), report
+    if strategy != "vector":
+        pieces = _exact_first(snapshot, query, allowed, pieces)
+    return _first_of_files(pieces, per_file), report
+
+
+def search_functions(
+    snapshot: Snapshot,
+    query: str,
+    allowed: CodeFilter,
+    *,
+    pool: int,
+    strategy: str,
+    provider: EmbeddingProvider | None,
+    weights: Mapping[str, float] = LEG_WEIGHTS,
+    per_file: int | None = None,
+) -> tuple[list[FunctionPiece], tuple[PartReport, ...]]:
+    """Find the best functions, best first; those that the whole query names before all others.
+
+    Args:
+        pool: functions at most.
+    """
+    began = time.perf_counter()
+    meaning = None
+    if strategy == "hybrid":
+        meaning = similar_files(snapshot, similar_chunks(snapshot, query, allowed, provider))
+    read = read_query(query)
+    ranked = rank_files(snapshot, read, allowed.files, meaning)
+    pieces = rank_functions(snapshot, read, ranked)
+    if allowed.labels:
+        pieces = [p for p in pieces if not allowed.labels.isdisjoint(function_of(snapshot, p).labels)]
+    named = functions_at(snapshot, spots_of(snapshot, query))
+    pieces.sort(key=lambda piece: named.index(piece.function) if piece.function in named else len(named))
+    pieces = _first_of_files(pieces, per_file)[:pool]
+    return pieces, (PartReport(strategy, "ok", time.perf_counter() - began, len(pieces)),)
+
+
+def _first_of_files(pieces: list[P], most: int | None) -> list[P]:
+    """Return the first `most` pieces of each file, in order; all where None."""
+    if most is None:
+        return pieces
+    counts: Counter[int] = Counter()
+    first = []
+    for piece in pieces:
+        counts[piece.file] += 1
+        if counts[piece.file] <= most:
+            first.append(piece)
+    return first
 
 
 def _exact_first(snapshot: Snapshot, query: str, allowed: CodeFilter, pieces: list[Piece]) -> list[Piece]:
@@ -277,59 +309,12 @@ def _exact_first(snapshot: Snapshot, query: str, allowed: CodeFilter, pieces: li
     return exact + [piece for piece in pieces if (piece.file, piece.chunk) not in set(spots)]
 
 
-def _similar(
-    snapshot: Snapshot, query: str, allowed: CodeFilter, provider: EmbeddingProvider | None
-) -> Similar:
-    """Cosines of the query's title and all chunks; those that may not answer have none."""
-    from sleuth.code.search.query import title_of
-    from sleuth.code.search.vectors import chunk_vectors, query_vector
-
-    if provider is None:
-        raise ArgumentError("embedding_provider must be given for vectors, got None")
-    positions, places, matrix = chunk_vectors(snapshot, provider)
-    if not len(matrix):
-        return Similar(positions, places, np.zeros(0, np.float32))
-    vector = query_vector(provider, title_of(query), matrix.shape[1])
-    scores = np.clip(matrix @ vector, 0.0, 1.0)
-    if allowed.files is not None:
-        scores = np.where(allowed.files[positions], scores, np.float32(0))
-    return Similar(positions, places, scores)
-
-
 def _failed(name: str, error: Exception, began: float) -> PartReport:
     return PartReport(name, "failed", time.perf_counter() - began, 0, f"{type(error).__name__}: {error}")
 
 
 def _answered(name: str, found: Sequence[Piece], began: float) -> PartReport:
     return PartReport(name, "ok", time.perf_counter() - began, len(found))
-
-
-def _nearest(snapshot: Snapshot, similar: Similar, pool: int, allowed: CodeFilter) -> list[Piece]:
-    """The chunks nearest in meaning."""
-    found: list[Piece] = []
-    for at in np.argsort(-similar.scores, kind="stable").tolist():
-        score = float(similar.scores[at])
-        if score <= 0 or len(found) >= pool:
-            break
-        file, chunk = int(similar.positions[at]), int(similar.places[at])
-        if allowed.allows(file, chunk):
-            why = Explanation("vector", score, "cosine of query and chunk, 0 at least")
-            found.append(Piece(file, chunk, score, why))
-    return ordered(snapshot, found)
-
-
-def _by_file(snapshot: Snapshot, similar: Similar) -> NDArray[np.float32]:
-    """The best cosine of each file among the nearest chunks, from 0 for the worst of those to 1 for the best."""
-    out = np.zeros(len(snapshot.files), np.float32)
-    if not len(similar.scores):
-        return out
-    nearest = np.argsort(-similar.scores, kind="stable")[:_NEAREST]
-    scores = similar.scores[nearest]
-    low, high = float(scores[-1]), float(scores[0])
-    if high > 0:
-        scaled = (scores - low) / (high - low) if high > low else np.ones_like(scores)
-        np.maximum.at(out, similar.positions[nearest], scaled)
-    return out
 
 
 def keyword_search(
@@ -461,7 +446,3 @@ def _explain(ranked: RankedFiles, file: int) -> Explanation:
 def _scaled(file: Explanation, share: float) -> Explanation:
     value = file.value * (0.5 + 0.5 * share)
     return Explanation("keyword", value, "file * (1/2 + 1/2 * chunk share)", {"chunk share": share}, (file,))
-
-
-def _definition(snapshot: Snapshot, file: FileRow, symbol: int) -> Definition | None:
-    return Definition(file, symbol, snapshot.detail(file).symbols[symbol]) if symbol >= 0 else None

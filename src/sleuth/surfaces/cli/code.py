@@ -115,6 +115,10 @@ ExpandOption = Annotated[
 BudgetOption = Annotated[
     int | None, typer.Option("--budget", min=0, help="Print one block for a prompt, in this many tokens.")
 ]
+GranularityOption = Annotated[
+    str, typer.Option("--granularity", help="What a hit is: lines, function or file.")
+]
+PerFileOption = Annotated[int | None, typer.Option("--per-file", min=1, help="Hits of one file at most.")]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show how each score is computed.")]
 
 
@@ -129,6 +133,8 @@ def search(
     no_tests: NoTestsOption = False,
     expand: ExpandOption = None,
     budget: BudgetOption = None,
+    granularity: GranularityOption = "lines",
+    per_file: PerFileOption = None,
     explain: ExplainOption = False,
     json: JsonOption = False,
     repo: RepoOption = None,
@@ -162,6 +168,8 @@ def search(
             strategy or "keyword",
             {key: value for key, value in options.items() if value},
             expand=expand or (),
+            granularity=granularity,
+            per_file=per_file,
         )
     if json:
         parts = [part.to_dict() for part in retriever.last_report]

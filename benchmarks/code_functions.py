@@ -1,0 +1,197 @@
+"""How well are the functions found that a fix of an issue changes? `make bench-code` prints the table.
+
+python -m benchmarks.code_functions --work FOLDER          judges; trees that are not indexed in FOLDER are indexed
+python -m benchmarks.code_functions --work FOLDER --fit    learns the weights again, and judges by other repositories
+
+Gold functions are those of `swebench_dev` whose lines the patch changes, the outermost where they are nested. Issues
+whose patch changes none are left out. Acc@k: all gold functions are among the first k.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.code_collections import DATA, Given, Task, swebench, swebench_blobs
+from sleuth.code import Snapshot
+from sleuth.code.repository import Listed, content_id
+from sleuth.code.search import FUNCTION_WEIGHTS, function_signals, outer_functions, rank_files, read_query
+from sleuth.code.snapshots import index_source
+from sleuth.engine import open_code
+
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
+KS = (1, 3, 5, 10)
+
+
+class FunctionCase(NamedTuple):
+    """One issue.
+
+    Attributes:
+        values: signals of the candidates, shape (n, signals).
+        gold: which of them are gold, shape (n,); `missing` gold functions are no candidates.
+    """
+
+    id: str
+    repository: str
+    values: NDArray[np.float32]
+    gold: NDArray[np.bool_]
+    missing: int
+
+
+def changed_lines(patch: str) -> dict[str, list[int]]:
+    """Return by path the lines before the patch that it removes, and those before which it adds within a hunk."""
+    lines: dict[str, list[int]] = defaultdict(list)
+    path, at = "", 0
+    for line in patch.splitlines():
+        if line.startswith("--- "):
+            path = line[4:].removeprefix("a/")
+        elif match := _HUNK.match(line):
+            at = int(match[1])
+        elif line.startswith("-"):
+            lines[path].append(at)
+            at += 1
+        elif line.startswith("+") and not line.startswith("+++"):
+            lines[path].append(-at)  # added before this line
+        elif not line.startswith("\\"):
+            at += 1
+    return {path: sorted(set(places)) for path, places in lines.items() if path != "/dev/null"}
+
+
+def gold_functions(snapshot: Snapshot, patch: str) -> set[tuple[int, int]]:
+    """Return the functions that a patch changes, by file and symbol."""
+    gold = set()
+    for path, places in changed_lines(patch).items():
+        if path not in snapshot.by_path:
+            continue
+        file = snapshot.by_path[path]
+        symbols = snapshot.detail(snapshot.files[file]).symbols
+        functions = [(at, symbols[at]) for at in sorted(set(outer_functions(symbols)) - {-1})]
+        for place in places:
+            for at, symbol in functions:
+                inside = (
+                    symbol.start < -place <= symbol.end if place < 0 else symbol.start <= place <= symbol.end
+                )
+                if inside:
+                    gold.add((file, at))
+    return gold
+
+
+def cases_of(work: Path, only: list[str]) -> Iterator[FunctionCase]:
+    """Yield the cases of all issues, repository by repository; trees that are not indexed in `work` are."""
+    patches = patches_of_issues()
+    for repository, tasks in swebench().items():
+        if only and repository not in only:
+            continue
+        began = time.perf_counter()
+        with open_code(work / repository.replace("/", "_"), create=True) as storage:
+            known = storage.add_repository(str(Path("/collections") / repository), "")
+            listed = [sorted(Listed(path, blob) for path, blob in tree) for _, tree in tasks]
+            done = {s.id for s in storage.snapshots(known.id) if s.status == "completed"}
+            new = [files for files in listed if content_id(files) not in done]
+            texts = swebench_blobs({file.hash for files in new for file in files}) if new else {}
+            for files in new:
+                index_source(storage, Given(Path(known.path), [(f.path, texts[f.hash]) for f in files]))
+            for (task, _), files in zip(tasks, listed, strict=True):
+                snapshot = Snapshot(storage, known, storage.snapshot(known, content_id(files)))
+                yield case_of(snapshot, repository, task, patches[task.id])
+        print(
+            f"{repository}: {len(tasks)} issues, {time.perf_counter() - began:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def patches_of_issues() -> dict[str, str]:
+    """Return the patch of each issue by its id."""
+    instances = map(json.loads, (DATA / "swebench_dev" / "instances.jsonl").read_text("utf-8").splitlines())
+    return {instance["instance_id"]: instance["patch"] for instance in instances}
+
+
+def case_of(snapshot: Snapshot, repository: str, task: Task, patch: str) -> FunctionCase:
+    """Return the candidates of an issue and which of them are gold."""
+    query = read_query(task.text)
+    found = function_signals(snapshot, query, rank_files(snapshot, query))
+    gold = gold_functions(snapshot, patch)
+    mask = np.array([tuple(function) in gold for function in found.functions], bool)
+    return FunctionCase(task.id, repository, found.values, mask, len(gold) - int(mask.sum()))
+
+
+def worst_place(case: FunctionCase, weights: NDArray[np.float32]) -> int:
+    """Return the place of the last gold function, from 0; a million where one is missing."""
+    if case.missing or not case.gold.any():
+        return 10**6
+    order = np.argsort(-(case.values @ weights), kind="stable")
+    return int(np.flatnonzero(case.gold[order]).max())
+
+
+def fit(cases: list[FunctionCase], l2: float = 1e-3) -> NDArray[np.float32]:
+    """Return weights that give gold functions the most of a softmax over the candidates."""
+    from scipy.optimize import minimize
+
+    rows = [(c.values.astype(np.float64), c.gold / c.gold.sum()) for c in cases if c.gold.any()]
+
+    def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        total, slope = l2 * float(w @ w), 2 * l2 * w
+        for values, target in rows:
+            scores = values @ w
+            high = scores.max()
+            weights = np.exp(scores - high)
+            z = weights.sum()
+            total += (np.log(z) + high - scores @ target) / len(rows)
+            slope = slope + (values.T @ (weights / z - target)) / len(rows)
+        return total, slope
+
+    solved = minimize(loss, np.ones(len(FUNCTION_WEIGHTS)), jac=True, method="L-BFGS-B")
+    return np.asarray(solved.x, np.float32)
+
+
+def show(label: str, places: list[int]) -> None:
+    """Print a row of the table."""
+    shares = [np.mean([place < k for place in places]) for k in KS]
+    print(f"| {label} | {len(places)} | " + " | ".join(f"{share:.3f}" for share in shares) + " |", flush=True)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--only", nargs="*", default=[], help="repositories")
+    parser.add_argument("--keep", type=Path, help="keep the cases in this file, or read them from it")
+    parser.add_argument("--fit", action="store_true")
+    options = parser.parse_args()
+    if options.keep and options.keep.exists():
+        cases: list[FunctionCase] = pickle.loads(options.keep.read_bytes())  # noqa: S301 - our own file
+    else:
+        cases = list(cases_of(options.work, options.only))
+        if options.keep:
+            options.keep.write_bytes(pickle.dumps(cases, 5))
+    cases = [case for case in cases if case.missing or case.gold.any()]
+    print("| weights | issues | Acc@1 | @3 | @5 | @10 |\n|---|---|---|---|---|---|")
+    current = np.array(list(FUNCTION_WEIGHTS.values()), np.float32)
+    show("as they are", [worst_place(case, current) for case in cases])
+    if options.fit:
+        learned = fit(cases)
+        print({name: round(float(w), 2) for name, w in zip(FUNCTION_WEIGHTS, learned, strict=True)})
+        show("learned", [worst_place(case, learned) for case in cases])
+        places = []
+        for repository in sorted({case.repository for case in cases}):
+            weights = fit([case for case in cases if case.repository != repository])
+            places += [worst_place(case, weights) for case in cases if case.repository == repository]
+        show("learned on the other repositories", places)
+
+
+if __name__ == "__main__":
+    main()

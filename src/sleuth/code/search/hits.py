@@ -1,0 +1,60 @@
+"""Makes hits of ranked pieces: the code with its container and what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sleuth.code.search.context import RetrievedContext, piece_id
+from sleuth.code.search.fusion import Piece
+from sleuth.code.search.pieces import FunctionPiece
+from sleuth.code.snapshots.snapshot import Definition
+
+if TYPE_CHECKING:
+    from sleuth.code.graph.walker import GraphWalker
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+
+def context_of(
+    snapshot: Snapshot,
+    walker: GraphWalker,
+    piece: Piece | FunctionPiece,
+    expand: Sequence[str],
+    *,
+    explain: bool,
+) -> RetrievedContext:
+    """Return a piece as a hit, with the relations in `expand`."""
+    file = snapshot.files[piece.file]
+    detail = snapshot.detail(file)
+    if isinstance(piece, FunctionPiece):
+        at, inside = piece.function.symbol, False
+        start, end = detail.symbols[at].start, detail.symbols[at].end
+    else:
+        chunk = detail.chunks[piece.chunk]
+        at, start, end = chunk.symbol, chunk.start, chunk.end
+        outline = chunk.kind == "outline" and at >= 0 and detail.symbols[at].line < start
+        inside = chunk.kind == "part" or outline
+    symbol = detail.symbols[at] if at >= 0 else None
+    content = snapshot.lines(file, start, end)
+    context = RetrievedContext(
+        file.path,
+        content,
+        start,
+        end,
+        min(1.0, piece.score),
+        list(symbol.labels) if symbol is not None else ["module_code"],
+        walker.parent(file, at, inside=inside),
+        walker.outgoing(file, start, end),
+        id=piece_id(file.path, start, end, content),
+        repo=snapshot.repository.id,
+        snapshot=snapshot.info.id,
+        language=file.language,
+        symbol=symbol.qualified if symbol is not None else "",
+        signature=symbol.signature if symbol is not None else "",
+        explanation=piece.explanation if explain else None,
+    )
+    if expand and symbol is not None:
+        context.related = walker.related(Definition(file, at, symbol), expand)
+    elif expand:
+        context.related = {kind: [] for kind in expand}
+    return context

@@ -1,0 +1,76 @@
+"""The vector leg of code search: what is near a query in meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.search.fusion import Piece, ordered
+from sleuth.errors import ArgumentError
+from sleuth.types import Explanation
+
+if TYPE_CHECKING:
+    from sleuth.code.search.filters import CodeFilter
+    from sleuth.code.search.vectors import EmbeddingProvider
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+_NEAREST = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Chunks and their cosine with a query, 0 at least: positions of files, places in them, scores; shapes (m,)."""
+
+    positions: NDArray[np.int64]
+    places: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+def similar_chunks(
+    snapshot: Snapshot, query: str, allowed: CodeFilter, provider: EmbeddingProvider | None
+) -> Similar:
+    """Cosines of the query's title and all chunks; those that may not answer have none."""
+    from sleuth.code.search.query import title_of
+    from sleuth.code.search.vectors import chunk_vectors, query_vector
+
+    if provider is None:
+        raise ArgumentError("embedding_provider must be given for vectors, got None")
+    positions, places, matrix = chunk_vectors(snapshot, provider)
+    if not len(matrix):
+        return Similar(positions, places, np.zeros(0, np.float32))
+    vector = query_vector(provider, title_of(query), matrix.shape[1])
+    scores = np.clip(matrix @ vector, 0.0, 1.0)
+    if allowed.files is not None:
+        scores = np.where(allowed.files[positions], scores, np.float32(0))
+    return Similar(positions, places, scores)
+
+
+def nearest_pieces(snapshot: Snapshot, similar: Similar, pool: int, allowed: CodeFilter) -> list[Piece]:
+    """The chunks nearest in meaning."""
+    found: list[Piece] = []
+    for at in np.argsort(-similar.scores, kind="stable").tolist():
+        score = float(similar.scores[at])
+        if score <= 0 or len(found) >= pool:
+            break
+        file, chunk = int(similar.positions[at]), int(similar.places[at])
+        if allowed.allows(file, chunk):
+            why = Explanation("vector", score, "cosine of query and chunk, 0 at least")
+            found.append(Piece(file, chunk, score, why))
+    return ordered(snapshot, found)
+
+
+def similar_files(snapshot: Snapshot, similar: Similar) -> NDArray[np.float32]:
+    """The best cosine of each file among the nearest chunks, from 0 for the worst of those to 1 for the best."""
+    out = np.zeros(len(snapshot.files), np.float32)
+    if not len(similar.scores):
+        return out
+    nearest = np.argsort(-similar.scores, kind="stable")[:_NEAREST]
+    scores = similar.scores[nearest]
+    low, high = float(scores[-1]), float(scores[0])
+    if high > 0:
+        scaled = (scores - low) / (high - low) if high > low else np.ones_like(scores)
+        np.maximum.at(out, similar.positions[nearest], scaled)
+    return out

@@ -1,0 +1,128 @@
+"""Functions as hits, ranked by what speaks for each."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.code_functions import changed_lines, gold_functions
+from sleuth.code import CodeRetriever, CodeStorage, index_path
+from sleuth.code.parsing import parse_source
+from sleuth.code.search import FUNCTION_WEIGHTS, outer_functions
+from sleuth.errors import ArgumentError
+from tests.code.conftest import Git
+
+SOURCE = '''"""Rate limits."""
+
+
+class TokenBucket:
+    """Limits how often something happens."""
+
+    def refill(self, seconds):
+        """Add the tokens of some seconds."""
+        def whole(n):
+            return int(n)
+
+        self.tokens += whole(seconds * self.rate)
+
+    def take(self, n):
+        self.refill(1)
+        return self.tokens >= n
+
+
+def parse_rate(text):
+    """Read tokens a second."""
+    return float(text.removesuffix("/s"))
+'''
+FILES = {"limits/bucket.py": SOURCE, "limits/other.py": SOURCE.replace("TokenBucket", "LeakyBucket")}
+
+
+@pytest.fixture
+def retriever(storage: CodeStorage, git: Git) -> tuple[CodeRetriever, str]:
+    git.commit(dict(FILES))
+    return CodeRetriever(storage, None), index_path(storage, git.root).repository
+
+
+def test_hits_are_whole_functions(retriever: tuple[CodeRetriever, str]) -> None:
+    """With the granularity "function" each hit is a function or method as a whole, and no class."""
+    code, repository = retriever
+    hits = code.retrieve("how are tokens refilled", repository, strategy="keyword", granularity="function")
+    assert {hit.symbol for hit in hits} == {
+        "TokenBucket.refill", "TokenBucket.take", "LeakyBucket.refill", "LeakyBucket.take", "parse_rate",
+    }  # fmt: skip
+    first = hits[0]
+    assert first.symbol.endswith("Bucket.refill")
+    assert (first.start_line, first.end_line) == (7, 12)
+    assert first.content == "\n".join(SOURCE.split("\n")[6:12])
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert hits[0].score == 1.0
+    assert hits[0].explanation is not None
+    assert {part.name for part in hits[0].explanation.parts} <= FUNCTION_WEIGHTS.keys()
+
+
+def test_a_name_puts_its_function_first(retriever: tuple[CodeRetriever, str]) -> None:
+    """A query that is the name of a function has it first, also as a function."""
+    code, repository = retriever
+    hits = code.retrieve("LeakyBucket.take", repository, strategy="keyword", granularity="function")
+    assert hits[0].symbol == "LeakyBucket.take"
+
+
+def test_hits_of_a_file_can_be_limited(retriever: tuple[CodeRetriever, str]) -> None:
+    """`per_file` limits hits of one file at each granularity; with "file" there is one."""
+    code, repository = retriever
+
+    def counts(**options: object) -> set[int]:
+        hits = code.retrieve("tokens", repository, strategy="keyword", **options)  # type: ignore[arg-type]
+        return set(Counter(hit.file_path for hit in hits).values())
+
+    assert counts(granularity="function") == {3}
+    assert counts(granularity="function", per_file=2) == {2}
+    assert counts(per_file=1) == counts(granularity="file") == {1}
+
+
+def test_labels_and_files_filter_functions(retriever: tuple[CodeRetriever, str]) -> None:
+    """Filters apply to functions: labels to the function itself, the others to its file."""
+    code, repository = retriever
+    hits = code.retrieve(
+        "tokens", repository, strategy="keyword", granularity="function",
+        filters={"path_prefix": "limits/other.py", "labels": "method_definition"},
+    )  # fmt: skip
+    assert {hit.symbol for hit in hits} == {"LeakyBucket.refill", "LeakyBucket.take"}
+
+
+def test_wrong_granularities_are_refused(retriever: tuple[CodeRetriever, str]) -> None:
+    """An unknown granularity, a wrong limit, and functions by vectors alone are argument errors."""
+    code, repository = retriever
+    for options, message in (
+        ({"granularity": "word"}, "granularity must be one of lines, function, file, got 'word'"),
+        ({"per_file": 0}, "per_file must be"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            code.retrieve("tokens", repository, strategy="keyword", **options)
+
+
+def test_nested_functions_belong_to_the_outer_one() -> None:
+    """A function inside a function is a part of it."""
+    symbols = parse_source(SOURCE.encode(), "python").symbols
+    names = [symbol.name for symbol in symbols]
+    outer = outer_functions(symbols)
+    assert outer[names.index("whole")] == names.index("refill")
+    assert outer[names.index("TokenBucket")] == -1
+
+
+def test_a_patch_names_the_functions_it_changes(storage: CodeStorage, git: Git) -> None:
+    """Gold functions are those whose lines a patch removes or adds within; code between them is of none."""
+    git.commit(dict(FILES))
+    report = index_path(storage, git.root)
+    repository = storage.repository(report.repository)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    patch = (
+        '--- a/limits/bucket.py\n+++ b/limits/bucket.py\n@@ -1,2 +1,2 @@\n-"""Rate limits."""\n+"""Limits."""\n \n'
+        "@@ -14,3 +14,4 @@\n     def take(self, n):\n         self.refill(1)\n+        assert n\n"
+        "         return self.tokens >= n\n"
+    )
+    assert changed_lines(patch) == {"limits/bucket.py": [-16, -2, 1]}
+    file = snapshot.by_path["limits/bucket.py"]
+    names = [symbol.name for symbol in snapshot.detail(snapshot.files[file]).symbols]
+    assert gold_functions(snapshot, patch) == {(file, names.index("take"))}
