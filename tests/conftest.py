@@ -12,7 +12,7 @@ from hypothesis import settings
 
 EXPLORING = "SLEUTH_EXPLORE" in os.environ
 settings.register_profile(
-    "sleuth", deadline=None, derandomize=not EXPLORING, max_examples=100 if EXPLORING else 40
+    "sleuth", deadline=None, derandomize=not EXPLORING, max_examples=100 if EXPLORING else 30
 )
 settings.load_profile("sleuth")
 

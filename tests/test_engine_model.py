@@ -18,7 +18,7 @@ from sleuth.text import get_analyzer
 from tests.reference.bm25 import bm25
 
 WORDS = ["refill", "token", "bucket", "limit", "cat", "dog", "naïve", "検索", "x1", "burst"]
-EXAMPLES = int(os.environ.get("SLEUTH_MODEL_RUNS", "40"))
+EXAMPLES = int(os.environ.get("SLEUTH_MODEL_RUNS", "30"))
 
 texts = st.lists(st.sampled_from(WORDS), min_size=0, max_size=12).map(" ".join)
 names = st.sampled_from([f"doc{i}" for i in range(12)])

@@ -44,7 +44,7 @@ def nested_spans(draw: st.DrawFn) -> np.ndarray[Any, np.dtype[np.int32]]:
     return np.array(rows, np.int32).reshape(-1, 4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(MATCHES, NEWLINES, nested_spans())
 def test_uses_are_placed(
     matches: list[Any],

@@ -58,7 +58,7 @@ def oracle(
     return sorted(totals.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     pools(),
     st.sampled_from(METHODS),

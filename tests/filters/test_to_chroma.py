@@ -83,7 +83,7 @@ REFERENCE = {
 }
 
 
-@settings(max_examples=400)
+@settings(max_examples=100)
 @given(filters(), rows())
 def test_the_reference_finds_the_same_rows(tree: Any, row: Any) -> None:
     """A translated filter matches a row exactly if the filter does; otherwise it is refused."""
@@ -95,7 +95,7 @@ def test_the_reference_finds_the_same_rows(tree: Any, row: Any) -> None:
     assert chroma(where, row) == matches(tree, row)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(filters(), rows(lists=False))
 def test_the_plain_form_is_exact_without_lists(tree: Any, row: Any) -> None:
     """The form for older servers matches the same rows if no row has a list."""

@@ -21,7 +21,8 @@ from sleuth.testing.serving import Reply
 from tests.waiting import latest
 
 KB, DS = "KB12345678", "DS12345678"
-DEADLINE = 2.0
+DEADLINE = 0.95
+"""Below the second after which a failed call is tried again: a slice that fails does not wait for it."""
 LATEST = latest(DEADLINE)
 BEHAVIOURS = ("answers", "429", "500", "hangs", "empty")
 STATUS = {"answers": "ok", "429": "failed", "500": "failed", "hangs": "abandoned", "empty": "ok"}

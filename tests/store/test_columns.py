@@ -53,7 +53,7 @@ def test_it_is_a_leg() -> None:
     assert leg.fingerprint == ColumnsLeg().fingerprint
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(st.lists(metadata(), max_size=70), st.lists(filters(), min_size=1, max_size=5))
 def test_columns_agree_with_the_truth_table(rows: list[Row], trees: list[Filter]) -> None:
     """For any rows and filters, the bitmap contains exactly the matching rows."""
@@ -269,7 +269,7 @@ def test_rows_are_laid_out_as_they_are(shape: tuple[int, set[int]], kinds: int) 
     assert whole.tolist() == [row % kinds + 4 if row in present else MISSING for row in range(n)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.data())
 def test_damaged_columns_do_not_crash(data: st.DataObject) -> None:
     """Damaged bytes give a result or a typed error, and no read beyond the array."""

@@ -63,7 +63,7 @@ def check_laws(document: Document, chunker: Chunker) -> list[Chunk]:
     return chunks
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts, st.sampled_from(TYPES), chunkers)
 def test_laws(text: str, kind: str, chunker: Chunker) -> None:
     """Slices, lines, coverage, order, size, overlap and progress hold for every text, type and size."""

@@ -112,6 +112,8 @@ def _widen(text: str, low: int, high: int, width: int) -> tuple[int, int]:
 
 def _beginning(text: str, start: int, low: int, least: int) -> int | None:
     """Return where a sentence or line begins between `least` and `low`, at `start` or after it if one does."""
+    if start == 0:
+        return 0
     before = None
     for match in _BEGINNINGS.finditer(text, least, low):
         at = match.end()
@@ -119,8 +121,6 @@ def _beginning(text: str, start: int, low: int, least: int) -> int | None:
             if at >= start:
                 return at
             before = at
-    if start == 0:
-        return 0
     return before
 
 
