@@ -372,17 +372,14 @@ def test_no_import_cycles_between_modules(folder: str) -> None:
 
 TWICE = {
     "Retriever": "the protocol, and the class of the vector store that its specification names",
-    "_Describe": "the failures of each client of models, in its own words",
 }
 """Class names that two modules may define, with the reason."""
 
 
 def test_a_class_name_means_one_thing() -> None:
-    """No two modules define classes with the same name, except for listed reasons and for what surfaces send."""
+    """No two modules define classes with the same name, except for listed reasons."""
     homes: dict[str, list[str]] = {}
     for path in modules():
-        if unit(path) == "surfaces":
-            continue
         for node in ast.walk(ast.parse(path.read_text("utf8"))):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(module_name(path))

@@ -161,21 +161,21 @@ def _longest_prefix(text: str, fits: Callable[[int], bool]) -> int:
     return low
 
 
-class Place(NamedTuple):
+class ChunkNumber(NamedTuple):
     """The number of a chunk in its document."""
 
     document: str
     number: int
 
 
-def place_of(item: RetrievedItem) -> Place | None:
+def place_of(item: RetrievedItem) -> ChunkNumber | None:
     """Return the document of a chunk and its place in it, from an id such as "guide.md#3"; None for other ids."""
     document, mark, place = item.id.rpartition("#")
-    return Place(document, int(place)) if mark and place.isascii() and place.isdigit() else None
+    return ChunkNumber(document, int(place)) if mark and place.isascii() and place.isdigit() else None
 
 
 def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_ContextPart]:
-    placed: list[tuple[Place, int, RetrievedItem]] = []
+    placed: list[tuple[ChunkNumber, int, RetrievedItem]] = []
     parts: list[_ContextPart] = []
     for rank, item in chosen:
         place = place_of(item)
@@ -183,9 +183,9 @@ def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_Cont
             parts.append(_ContextPart(rank, [item], item.text))
         else:
             placed.append((place, rank, item))
-    previous: Place | None = None
+    previous: ChunkNumber | None = None
     for place, rank, item in sorted(placed, key=lambda entry: entry[0]):
-        if previous is not None and place == Place(previous.document, previous.number + 1):
+        if previous is not None and place == ChunkNumber(previous.document, previous.number + 1):
             part = parts[-1]
             part.rank = min(part.rank, rank)
             part.items.append(item)

@@ -73,7 +73,7 @@ def resolve_url(base_url: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Describe:
+class _OllamaFailures:
     """Turns failures into errors that say what happened, where, and the command that mends it."""
 
     error: type[RemoteError]
@@ -134,7 +134,7 @@ class Ollama:
         self.base_url = resolve_url(base_url)
         self.timeout = checked_timeout(timeout)
         self.options = dict(options or {})
-        describe = _Describe(GenerationError, model, self.timeout)
+        describe = _OllamaFailures(GenerationError, model, self.timeout)
         self._client = JsonClient(self.base_url, self.timeout, describe, again_when_refused)
 
     def __repr__(self) -> str:
@@ -223,7 +223,7 @@ class OllamaEmbedder:
         self.batch_size = check_count(batch_size, "batch_size", least=1)
         self.normalize = normalize
         self._client = JsonClient(
-            self.base_url, self.timeout, _Describe(EmbeddingError, model, self.timeout), again_when_pure
+            self.base_url, self.timeout, _OllamaFailures(EmbeddingError, model, self.timeout), again_when_pure
         )
         self._batches: bool | None = None
 
@@ -317,7 +317,7 @@ class OllamaStatus:
 def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> OllamaStatus:
     """Return what a server says of itself. A failing server is a status, never an error."""
     url = resolve_url(base_url)
-    client = JsonClient(url, timeout, _Describe(RemoteError, "", timeout), _never, retries=0)
+    client = JsonClient(url, timeout, _OllamaFailures(RemoteError, "", timeout), _never, retries=0)
     try:
         version = client.get("/api/version")
         listed = client.get("/api/tags")

@@ -34,7 +34,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True)
-class _Describe:
+class _OpenAIFailures:
     error: type[RemoteError]
     timeout: float
     mask: Mask = field(default_factory=Mask, repr=False)
@@ -79,7 +79,7 @@ def _connect(
         key = checked_secret("api_key", api_key)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     again = again_when_pure if error is EmbeddingError else again_when_refused
-    describe = _Describe(error, timeout, Mask.of_headers(headers))
+    describe = _OpenAIFailures(error, timeout, Mask.of_headers(headers))
     return JsonClient(url, checked_timeout(timeout), describe, again, headers, send=_send)
 
 

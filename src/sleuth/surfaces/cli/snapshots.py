@@ -40,7 +40,7 @@ MOST_REFRESHED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenSnapshot:
     """An open index and the snapshot to answer from.
 
     Attributes:
@@ -60,7 +60,7 @@ def opened(
     most: int = MOST_REFRESHED,
     *,
     no_refresh: bool = False,
-) -> Iterator[Opened]:
+) -> Iterator[OpenSnapshot]:
     """Open the snapshot of a command; index it again first if few files changed.
 
     Args:
@@ -80,7 +80,7 @@ def opened(
             current = current_snapshot(storage, repository, most=most)
         if current.stale:
             _say_stale(current, repository)
-        yield Opened(storage, storage.open_snapshot(repository, current.snapshot), current.stale)
+        yield OpenSnapshot(storage, storage.open_snapshot(repository, current.snapshot), current.stale)
 
 
 def _say_stale(current: Current, repository: Repository) -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from sleuth.surfaces.http.problems import MEDIA_TYPE, Problem
+from sleuth.surfaces.http.problems import MEDIA_TYPE, ProblemDocument
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -17,7 +17,7 @@ def json_response(value: Any, status: int = 200) -> Response:
 
 
 def _problem(text: str) -> dict[str, Any]:
-    schema = {"$ref": f"#/components/schemas/{Problem.__name__}"}
+    schema = {"$ref": f"#/components/schemas/{ProblemDocument.__name__}"}
     return {"description": text, "content": {MEDIA_TYPE: {"schema": schema}}}
 
 

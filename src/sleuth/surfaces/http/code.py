@@ -14,7 +14,7 @@ from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
-from sleuth.surfaces.http.search import MOST_QUERY, Part
+from sleuth.surfaces.http.search import MOST_QUERY, LegReport
 from sleuth.surfaces.http.service import Call, CurrentCall, Service
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class CodeSearchResponse(AtSnapshot):
     """Pieces of code, best first."""
 
     hits: list[dict[str, Any]]
-    parts: list[Part]
+    parts: list[LegReport]
 
 
 @router.post("/v1/code/search", response_model=CodeSearchResponse, responses=PROBLEMS | MISSING)
@@ -187,7 +187,7 @@ async def references(
     return await _at_snapshot(call, repository, at, read)
 
 
-class Commit(BaseModel):
+class CommitEntry(BaseModel):
     """A commit that touched a file."""
 
     id: str
@@ -201,7 +201,7 @@ class HistoryResponse(AtSnapshot):
     """Commits, newest first."""
 
     path: str
-    commits: list[Commit]
+    commits: list[CommitEntry]
 
 
 @router.get("/v1/code/history", response_model=HistoryResponse, responses=PROBLEMS | MISSING)

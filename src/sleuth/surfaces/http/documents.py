@@ -191,7 +191,7 @@ async def list_documents(
     return json_response({"documents": documents, "next_cursor": page.after})
 
 
-class Passage(BaseModel):
+class StoredPassage(BaseModel):
     """A passage of a document."""
 
     id: str
@@ -203,7 +203,7 @@ class DocumentResponse(BaseModel):
     """A document's passages in order, or the passage that the id names."""
 
     id: str
-    passages: list[Passage]
+    passages: list[StoredPassage]
 
 
 @router.get("/v1/documents/{id:path}", response_model=DocumentResponse, responses=PROBLEMS | MISSING)

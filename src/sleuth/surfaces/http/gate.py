@@ -66,7 +66,7 @@ class Gate:
             call.id = sent_id.decode()
         scope["sleuth.call"] = call
         answer = _Answer(send, call.id)
-        body = _Body(receive, settings.max_upload if path in UPLOAD_PATHS else settings.max_body)
+        body = _BodyReader(receive, settings.max_upload if path in UPLOAD_PATHS else settings.max_body)
         with tracing.request_span(scope, call.id) as span:
             try:
                 async with asyncio.timeout(seconds + _SLACK):
@@ -93,7 +93,7 @@ class Gate:
                 span.finish(scope, answer.status)
                 self._record(call, scope, answer.status, time.monotonic() - started)
 
-    def _admit(self, call: Call, scope: Scope, headers: dict[bytes, bytes], body: _Body) -> None:
+    def _admit(self, call: Call, scope: Scope, headers: dict[bytes, bytes], body: _BodyReader) -> None:
         """Check what the head of a request says.
 
         Raises:
@@ -183,7 +183,7 @@ class _Answer:
         await self._send(message)
 
 
-class _Body:
+class _BodyReader:
     """Receives the body of a request, up to a size.
 
     Attributes:
@@ -214,7 +214,7 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "TooLargeError", f"the body must have at most {most:,} bytes")
 
 
-def _late(body: _Body) -> Refusal:
+def _late(body: _BodyReader) -> Refusal:
     if not body.whole:
         return Refusal(408, "SlowRequestError", "the request did not arrive before its deadline")
     return Refusal(504, "DeadlineError", "the deadline of the request passed")

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from sleuth.surfaces.http.problems import Problem
+from sleuth.surfaces.http.problems import ProblemDocument
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
             tags=app.openapi_tags,
         )
         components = document.setdefault("components", {})
-        components.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
+        components.setdefault("schemas", {})[ProblemDocument.__name__] = ProblemDocument.model_json_schema()
         if app.state.service.keys is not None:
             components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             document["security"] = [{"key": []}]

@@ -17,7 +17,7 @@ from sleuth import errors
 MEDIA_TYPE = "application/problem+json"
 
 
-class Problem(BaseModel):
+class ProblemDocument(BaseModel):
     """An error, as RFC 9457 describes it.
 
     Attributes:
@@ -141,7 +141,7 @@ def _invalid(error: RequestValidationError) -> Refusal:
 
 def problem(refusal: Refusal, request_id: str) -> Response:
     """Return the response for a refusal."""
-    document = Problem(
+    document = ProblemDocument(
         type=f"urn:sleuth:error:{refusal.code}",
         title=_TITLES.get(refusal.status_code, "Error"),
         status=refusal.status_code,

@@ -70,14 +70,14 @@ class SearchRequest(Strict):
     cursor: str | None = Field(default=None, max_length=500, description="`next_cursor` of the page before.")
 
 
-class Snippet(BaseModel):
+class Excerpt(BaseModel):
     """A window of a passage; each span is the begin and end of a match in `text`."""
 
     text: str
     spans: list[tuple[int, int]]
 
 
-class Part(BaseModel):
+class LegReport(BaseModel):
     """What one leg or source of a search did."""
 
     name: str
@@ -94,7 +94,7 @@ class Item(BaseModel):
     text: str
     metadata: dict[str, Any]
     score: float | None
-    snippet: Snippet | None = None
+    snippet: Excerpt | None = None
     explanation: dict[str, Any] | None = None
 
 
@@ -103,7 +103,7 @@ class SearchResponse(BaseModel):
 
     query: str
     items: list[Item]
-    parts: list[Part]
+    parts: list[LegReport]
     next_cursor: str | None
 
 

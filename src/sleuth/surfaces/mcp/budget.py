@@ -31,7 +31,7 @@ class Graded:
     name: Fields
 
 
-class Page(NamedTuple):
+class FittingResults(NamedTuple):
     """The results that fit.
 
     Attributes:
@@ -53,7 +53,7 @@ def tokens_of(value: Any) -> int:
     return approximate_tokens(write(value))
 
 
-def fit(graded: Sequence[Graded], room: int) -> Page:
+def fit(graded: Sequence[Graded], room: int) -> FittingResults:
     """Choose a length for each result: as many names as fit, then the best ones whole, the next as outlines.
 
     Args:
@@ -83,7 +83,7 @@ def fit(graded: Sequence[Graded], room: int) -> Page:
         else:
             value = item.name
         results.append(value)
-    return Page(results, len(graded) - number)
+    return FittingResults(results, len(graded) - number)
 
 
 def fit_text(text: str, room: int) -> int:

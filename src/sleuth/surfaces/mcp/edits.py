@@ -16,7 +16,7 @@ _SCALAR = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,\]}"/]+')
 
 
 @dataclass(slots=True)
-class _Node:
+class _Value:
     """A value of a JSON document, or an object with its members.
 
     Attributes:
@@ -26,7 +26,7 @@ class _Node:
 
     start: int
     end: int = 0
-    members: dict[str, tuple[int, _Node]] = field(default_factory=dict)
+    members: dict[str, tuple[int, _Value]] = field(default_factory=dict)
     is_object: bool = False
 
 
@@ -37,16 +37,16 @@ class _Scanner:
         self.text = text
         self.at = 0
 
-    def document(self) -> _Node:
+    def document(self) -> _Value:
         node = self.value()
         self.blank()
         if self.at != len(self.text):
             self.fail()
         return node
 
-    def value(self) -> _Node:
+    def value(self) -> _Value:
         self.blank()
-        node = _Node(self.at)
+        node = _Value(self.at)
         opening = self.text[self.at : self.at + 1]
         if opening in ("{", "["):
             node.is_object = opening == "{"
@@ -57,7 +57,7 @@ class _Scanner:
         node.end = self.at
         return node
 
-    def inside(self, node: _Node, closing: str) -> None:
+    def inside(self, node: _Value, closing: str) -> None:
         while not self.take(closing):
             if node.is_object:
                 begin = self.at

@@ -10,7 +10,7 @@ stale.files counts files that changed since they were indexed: read those from d
 did not fit into max_tokens: pass cursor back, with the same arguments, for the next ones."""
 
 
-class Schema(NamedTuple):
+class ToolSchema(NamedTuple):
     """A tool as clients see it.
 
     Attributes:
@@ -52,7 +52,7 @@ _PAGE: _Properties = {
 }
 
 TOOLS = (
-    Schema(
+    ToolSchema(
         "search",
         "Search documents and code",
         "Find passages of documents and pieces of code that answer a question, contain words or define a name. "
@@ -81,7 +81,7 @@ TOOLS = (
             **_PAGE,
         },
     ),
-    Schema(
+    ToolSchema(
         "fetch",
         "Read a passage, file or lines",
         "Read the text of a result by its id, or of a file by its path, as src/app.py or src/app.py:10-40.",
@@ -91,7 +91,7 @@ TOOLS = (
             **_PAGE,
         },
     ),
-    Schema(
+    ToolSchema(
         "definitions",
         "Go to definition",
         "Find where a class, function, method or constant is defined, with its code.",
@@ -101,7 +101,7 @@ TOOLS = (
             **_PAGE,
         },
     ),
-    Schema(
+    ToolSchema(
         "references",
         "Find all references",
         "List every use of a name in code: calls, imports, subclasses. Each with its line, its role and the "
@@ -115,7 +115,7 @@ TOOLS = (
             **_PAGE,
         },
     ),
-    Schema(
+    ToolSchema(
         "history",
         "See why code changed",
         "List the commits that touched a file, some lines of it or a definition, newest first, with their messages.",
@@ -128,7 +128,7 @@ TOOLS = (
             **_PAGE,
         },
     ),
-    Schema(
+    ToolSchema(
         "status",
         "See what is indexed",
         "Tell which folder, commits and documents are indexed, and which files changed since.",

@@ -30,7 +30,7 @@ SCHEME = "sleuth:///"
 TEMPLATE = "sleuth:///{+id}"
 
 
-class Run(Protocol):
+class Runner(Protocol):
     """Runs a function in a thread, for a request."""
 
     async def __call__(self, context: Context, function: Callable[..., T], /, *args: Any) -> T:
@@ -38,12 +38,12 @@ class Run(Protocol):
 
 
 async def run_in_thread(_: Context, function: Callable[..., T], /, *args: Any) -> T:
-    """Run a function in a thread of its own; it is left behind where the request is cancelled."""
+    """Runs a function in a thread of its own; it is left behind where the request is cancelled."""
     return await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=True)
 
 
 def build_server(
-    tools_of: Callable[[Context], Tools], *, version: str, run: Run = run_in_thread
+    tools_of: Callable[[Context], Tools], *, version: str, run: Runner = run_in_thread
 ) -> Server[Any]:
     """Return a server of the SDK.
 

@@ -3,6 +3,6 @@ from sleuth.surfaces.page.extension import page_extension as page_extension
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
-from sleuth.surfaces.page.pieces import Piece as Piece
+from sleuth.surfaces.page.pieces import LinePiece as LinePiece
 from sleuth.surfaces.page.pieces import lines_of as lines_of
 from sleuth.surfaces.page.security import HEADERS as HEADERS

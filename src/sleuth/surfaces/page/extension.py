@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.surfaces.http import Extension
 from sleuth.surfaces.page import files
-from sleuth.surfaces.page.handlers import Page
+from sleuth.surfaces.page.handlers import PageHandlers
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -23,7 +23,7 @@ def page_extension() -> Extension:
 
 
 def _install(app: FastAPI, service: Service) -> Warmer:
-    page = Page(service)
+    page = PageHandlers(service)
     routes = {
         "/": (page.results, "GET"),
         "/source": (page.source, "GET"),

@@ -15,7 +15,7 @@ from sleuth.filters import to_text
 from sleuth.surfaces.http import LOCAL, Refusal, call_of
 from sleuth.surfaces.page import files, lookup
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
-from sleuth.surfaces.page.state import State
+from sleuth.surfaces.page.state import PageState
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sleuth.surfaces.http import Call, Service
 
 
-class Page:
+class PageHandlers:
     """The handlers over one service."""
 
     def __init__(self, service: Service) -> None:
@@ -43,35 +43,35 @@ class Page:
         sources = tuple(name for name in self._offered if name.partition(":")[0] in LOCAL)
         if sources:
             has_model = self._service.settings.model is not None
-            state = State(query, sources=sources, with_answer=not has_model)
+            state = PageState(query, sources=sources, with_answer=not has_model)
             self._render("results.html", state, milliseconds=0.0, **lookup.results(call, state))
 
     async def results(self, request: Request) -> Response:
         """Answer with the question field and the results."""
-        state = State.of(request.query_params, self._offered)
+        state = PageState.of(request.query_params, self._offered)
         return await self._page(request, "results.html", state, lookup.results)
 
     async def source(self, request: Request) -> Response:
         """Answer with a document or file at the cited lines."""
         id = request.query_params.get("id", "")
-        state = State.of(request.query_params, self._offered)
+        state = PageState.of(request.query_params, self._offered)
         return await self._page(request, "source.html", state, lookup.source, id)
 
     async def symbol(self, request: Request) -> Response:
         """Answer with the definitions and the uses of a name."""
         name = request.query_params.get("name", "")
-        state = State.of(request.query_params, self._offered)
+        state = PageState.of(request.query_params, self._offered)
         return await self._page(request, "symbol.html", state, lookup.symbol, name)
 
     async def original(self, request: Request) -> Response:
         """Answer with the PDF that a document came from."""
         call = call_of(request)
         if not admit(request, call):
-            return await self._page(request, "results.html", State(), lookup.results)
+            return await self._page(request, "results.html", PageState(), lookup.results)
         path: Path | None = await call.read(lookup.original, call, request.query_params.get("id", ""))
         if path is None:
             return self._render(
-                "error.html", State(), 404, message="There is no such PDF, or it has changed."
+                "error.html", PageState(), 404, message="There is no such PDF, or it has changed."
             )
         headers = {key: value for key, value in HEADERS.items() if key != "content-security-policy"}
         return FileResponse(
@@ -85,7 +85,7 @@ class Page:
         call = call_of(request)
         if not admit(request, call):
             raise Refusal(401, "KeyMissingError", "sign in first")
-        state = State.of(request.query_params, self._offered)
+        state = PageState.of(request.query_params, self._offered)
         tree = lookup.filter_of(state)
         filter = None if tree is None else to_text(tree)
         body = AskRequest(query=state.query, filter=filter, sources=list(state.sources), stream=True)
@@ -98,7 +98,7 @@ class Page:
         keys = self._service.keys
         if keys is None or keys.find(token) is None:
             return self._render(
-                "sign_in.html", State(), 403, target=target, problem="This key is not known here."
+                "sign_in.html", PageState(), 403, target=target, problem="This key is not known here."
             )
         return signed_in(
             request, token, target if target.startswith("/") and target[1:2] not in "/\\" else "/"
@@ -112,7 +112,7 @@ class Page:
         self,
         request: Request,
         template: str,
-        state: State,
+        state: PageState,
         find: Callable[..., dict[str, Any]],
         *arguments: Any,
     ) -> Response:
@@ -120,7 +120,7 @@ class Page:
         call = call_of(request)
         if not admit(request, call):
             target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-            return self._render("sign_in.html", State(), 401, target=target, problem="")
+            return self._render("sign_in.html", PageState(), 401, target=target, problem="")
         began = time.perf_counter()
         try:
             values = await call.read(find, call, state, *arguments)
@@ -130,7 +130,7 @@ class Page:
         milliseconds = (time.perf_counter() - began) * 1000
         return self._render(template, state, values.pop("status", 200), milliseconds=milliseconds, **values)
 
-    def _render(self, template: str, state: State, status: int = 200, **values: Any) -> Response:
+    def _render(self, template: str, state: PageState, status: int = 200, **values: Any) -> Response:
         html = self._environment.get_template(template).render(
             state=state,
             offered=self._offered,

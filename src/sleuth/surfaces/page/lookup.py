@@ -11,7 +11,7 @@ from sleuth.errors import ArgumentError, CodeError
 from sleuth.filters import Compare, Filter, all_of, as_filter, matches, to_text
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.pieces import lines_of
-from sleuth.surfaces.page.state import PAGE, State
+from sleuth.surfaces.page.state import PAGE, PageState
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _NOT_FACETS = frozenset({
 """Keys with a value of its own for nearly every document."""
 
 
-def results(call: Call, state: State) -> dict[str, Any]:
+def results(call: Call, state: PageState) -> dict[str, Any]:
     """Return the hits of a question and their facets, or an overview without a question."""
     if not state.query:
         return {
@@ -59,7 +59,7 @@ def results(call: Call, state: State) -> dict[str, Any]:
     }
 
 
-def filter_of(state: State) -> Filter | None:
+def filter_of(state: PageState) -> Filter | None:
     """Return the filter in a page's address.
 
     Raises:
@@ -73,7 +73,7 @@ def _counts(call: Call) -> Mapping[str, int]:
     return {"documents": count.documents, "passages": count.passages}
 
 
-def _facets(call: Call, state: State) -> list[views.FacetGroup]:
+def _facets(call: Call, state: PageState) -> list[views.FacetGroup]:
     """Return the values of metadata among the matching documents, and which ones are selected."""
     groups: list[views.FacetGroup] = []
     shown: set[str] = set()
@@ -105,7 +105,7 @@ def _is_facet(name: str, types: tuple[str, ...]) -> bool:
     return name not in _NOT_FACETS and "object" not in types
 
 
-def _answer(call: Call, state: State) -> dict[str, Any]:
+def _answer(call: Call, state: PageState) -> dict[str, Any]:
     result = call.retriever(list(state.sources)).search(state.query, 8, filter=call.filter(filter_of(state)))
     text = result.response if result.is_ok() else (result.detail.message if result.detail else "")
     sources = [
@@ -119,7 +119,7 @@ def _answer(call: Call, state: State) -> dict[str, Any]:
     return {"text": escape_text(text), "sources": sources}
 
 
-def source(call: Call, state: State, id: str) -> dict[str, Any]:
+def source(call: Call, state: PageState, id: str) -> dict[str, Any]:
     """Return a document or file at the lines of an id.
 
     Raises:
@@ -128,7 +128,7 @@ def source(call: Call, state: State, id: str) -> dict[str, Any]:
     return {"view": _document(call, state, id) or _file(call, state, id), "id": id}
 
 
-def _document(call: Call, state: State, id: str) -> views.SourceView | None:
+def _document(call: Call, state: PageState, id: str) -> views.SourceView | None:
     cited = call.engine.get(id)
     if not cited:
         return None
@@ -161,7 +161,7 @@ def original(call: Call, id: str) -> Path | None:
     return None
 
 
-def _file(call: Call, state: State, id: str) -> views.SourceView:
+def _file(call: Call, state: PageState, id: str) -> views.SourceView:
     """Return a file of a repository that the server offers."""
     from sleuth.types import RetrievedItem
 
@@ -186,7 +186,7 @@ def _file(call: Call, state: State, id: str) -> views.SourceView:
     raise ArgumentError(f"id must be one of a result, got {id!r}")
 
 
-def symbol(call: Call, state: State, name: str) -> dict[str, Any]:
+def symbol(call: Call, state: PageState, name: str) -> dict[str, Any]:
     """Return the definitions and the uses of a name in the code that the server offers."""
     from sleuth.code import Navigator
 
@@ -220,7 +220,7 @@ def _place(root: str, entry: Mapping[str, Any], last: int) -> dict[str, Any]:
     first = entry["line"]
     id = f"{root}/{entry['file_path']}:{first}-{last}"
     return {
-        "place": views.Place(escape_text(entry["file_path"]), str(first)),
+        "place": views.Location(escape_text(entry["file_path"]), str(first)),
         "url": f"/source?{urlencode({'id': id})}#L{first}",
     }
 

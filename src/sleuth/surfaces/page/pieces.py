@@ -18,7 +18,7 @@ MOST_COLOURED = 60_000
 Span = tuple[int, int]
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """A stretch of a line.
 
     Attributes:
@@ -30,21 +30,21 @@ class Piece(NamedTuple):
     is_marked: bool
 
 
-def lines_of(text: str, spans: Sequence[Span] = (), *, language: str = "") -> list[list[Piece]]:
+def lines_of(text: str, spans: Sequence[Span] = (), *, language: str = "") -> list[list[LinePiece]]:
     """Return the lines of a text as pieces; invisible characters are shown as escapes.
 
     Args:
         spans: start and end of what is marked, ascending, without overlap.
         language: of the syntax, as Pygments names it; none where it is unknown.
     """
-    lines: list[list[Piece]] = [[]]
+    lines: list[list[LinePiece]] = [[]]
     for value, css, is_marked in _cut(_tokens(text, language), spans):
         first, *rest = value.split("\n")
         for number, part in enumerate((first, *rest)):
             if number:
                 lines.append([])
             if part:
-                lines[-1].append(Piece(escape_text(part), css, is_marked))
+                lines[-1].append(LinePiece(escape_text(part), css, is_marked))
     return lines
 
 

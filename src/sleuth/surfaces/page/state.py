@@ -18,7 +18,7 @@ MOST_QUERY = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class PageState:
     """The state of a page of results; its address holds all of it.
 
     Attributes:
@@ -35,7 +35,7 @@ class State:
     with_answer: bool = False
 
     @classmethod
-    def of(cls, parameters: QueryParams, offered: Sequence[str]) -> State:
+    def of(cls, parameters: QueryParams, offered: Sequence[str]) -> PageState:
         """Read an address; what it says wrongly is left out."""
         chosen = tuple(name for name in dict.fromkeys(parameters.getlist("in")) if name in offered)
         number = parameters.get("page", "1")
@@ -57,20 +57,20 @@ class State:
             pairs.append(("answer", "1"))
         return f"{path}?{urlencode([*pairs, *more.items()])}"
 
-    def toggled(self, text: str) -> State:
+    def toggled(self, text: str) -> PageState:
         """Return this state with a filter added, or removed if it is there."""
         rest = tuple(other for other in self.filters if other != text)
         filters = rest if text in self.filters else (*self.filters, text)
         return replace(self, filters=filters, page=1)
 
-    def at_page(self, page: int) -> State:
+    def at_page(self, page: int) -> PageState:
         """Return this state at another page of results."""
         return replace(self, page=page)
 
-    def answered(self) -> State:
+    def answered(self) -> PageState:
         """Return this state with the answer written into the page."""
         return replace(self, with_answer=True)
 
-    def of_sources(self, names: Sequence[str]) -> State:
+    def of_sources(self, names: Sequence[str]) -> PageState:
         """Return this state over other sources."""
         return replace(self, sources=tuple(names), page=1)

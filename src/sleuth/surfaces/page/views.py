@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sleuth.surfaces.page.pieces import Piece, lines_of
+from sleuth.surfaces.page.pieces import LinePiece, lines_of
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LANGUAGES = {"csharp": "csharp", "jsx": "jsx", "tsx": "tsx"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Where something stands.
 
     Attributes:
@@ -51,7 +51,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class HitView:
     """A result.
 
     Attributes:
@@ -64,11 +64,11 @@ class Hit:
     number: int
     id: str
     title: str
-    place: Place
+    place: Location
     url: str
     kind: str
     score: str
-    lines: list[list[Piece]]
+    lines: list[list[LinePiece]]
     is_code: bool = False
     first: int = 1
     more: int = 0
@@ -101,7 +101,7 @@ class SourceLine:
     """A line of a source view."""
 
     number: int
-    pieces: list[Piece]
+    pieces: list[LinePiece]
     is_cited: bool
 
 
@@ -115,23 +115,23 @@ class SourceView:
     """
 
     title: str
-    place: Place
+    place: Location
     lines: list[SourceLine]
     facts: list[tuple[str, str]] = field(default_factory=list)
     download: str = ""
 
 
-def place_of(id: str, metadata: Mapping[str, Any]) -> Place:
+def place_of(id: str, metadata: Mapping[str, Any]) -> Location:
     """Return the place of an item."""
     source = str(metadata.get("source") or id)
     path = source if "://" in source else str(metadata.get("path") or source)
     first, last = metadata.get("start_line"), metadata.get("end_line")
     lines = "" if first is None else f"{first}" if last in (None, first) else f"{first}-{last}"
     page = str(metadata["page"]) if metadata.get("page") else ""
-    return Place(escape_text(path), "" if page else lines, page)
+    return Location(escape_text(path), "" if page else lines, page)
 
 
-def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> Hit:
+def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> HitView:
     """Show a result of a search."""
     metadata = item.metadata
     is_code = metadata.get("source_type") == "code"
@@ -142,7 +142,7 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
     anchor = f"#L{metadata['start_line']}" if metadata.get("start_line") else ""
     lines, more = _shown(item, query, sources, is_code=is_code)
     source = str(metadata.get("source") or "")
-    return Hit(
+    return HitView(
         number=number,
         id=item.id,
         title=escape_text(" ".join(title.split())),
@@ -165,7 +165,7 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
 
 def _shown(
     item: RetrievedItem, query: str, sources: Answering, *, is_code: bool
-) -> tuple[list[list[Piece]], int]:
+) -> tuple[list[list[LinePiece]], int]:
     """Return the lines of its text that a hit shows, and the number of lines that it omits."""
     if not is_code:
         window = sources.snippet(query, item, width=SNIPPET)
@@ -179,7 +179,9 @@ def _shown(
     return _marked(text, query, sources, item, language(item.metadata)), max(0, len(lines) - CODE_LINES)
 
 
-def _marked(text: str, query: str, sources: Answering, item: RetrievedItem, syntax: str) -> list[list[Piece]]:
+def _marked(
+    text: str, query: str, sources: Answering, item: RetrievedItem, syntax: str
+) -> list[list[LinePiece]]:
     spans = []
     if query.strip() and text:
         window = sources.snippet(query, item.model_copy(update={"text": text}), width=len(text))
