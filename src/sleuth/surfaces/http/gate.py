@@ -140,9 +140,7 @@ class Gate:
 
     def _record(self, call: Call, scope: Scope, status: int, seconds: float) -> None:
         route = route_of(scope)
-        metrics = self.service.metrics
-        metrics.requests.labels(route, str(status)).inc()
-        metrics.seconds.labels(route).observe(seconds)
+        self.service.metrics.observe_request(route, status, seconds)
         if logger.isEnabledFor(20):
             entry = {
                 "request_id": call.id,

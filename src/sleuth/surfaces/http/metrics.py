@@ -66,11 +66,28 @@ class Metrics:
             multiprocess_mode="livemax",
         )
 
+        self._observers: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
+        self._part_observers: dict[tuple[str, str], Histogram] = {}
+
+    def observe_request(self, route: str, status: int, seconds: float) -> None:
+        """Count one request. Looking up a series takes longer than counting, so that it is done once."""
+        code = str(status)
+        observers = self._observers.get((route, code))
+        if observers is None:
+            observers = self.requests.labels(route, code), self.seconds.labels(route)
+            self._observers[route, code] = observers
+        requests, histogram = observers
+        requests.inc()
+        histogram.observe(seconds)
+
     def observe_parts(self, parts: Iterable[PartReport]) -> None:
         """Count the legs and sources of one search."""
         for part in parts:
             kind = part.name.partition(":")[0]  # ids and paths would make a series each
-            self.legs.labels(kind, part.status).observe(part.seconds)
+            histogram = self._part_observers.get((kind, part.status))
+            if histogram is None:
+                histogram = self._part_observers[kind, part.status] = self.legs.labels(kind, part.status)
+            histogram.observe(part.seconds)
 
     def render(self) -> bytes:
         """Return all counts in the format of Prometheus."""

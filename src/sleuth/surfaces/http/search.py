@@ -115,7 +115,7 @@ async def search(body: SearchRequest, call: CurrentCall) -> Response:
 
 def search_page(body: SearchRequest, call: Call) -> bytes:
     """Return one page of a ranking as JSON. A longer ranking begins with a shorter one, so a page is a part of it."""
-    stated = body.model_dump(exclude={"cursor", "k", "snippets"})
+    stated = body.model_dump(exclude={"cursor", "k", "snippets"}, exclude_defaults=True)
     first = cursors.offset_of(body.cursor, stated) if body.cursor else 0
     ranking = retrieve(body, call, first + body.k + 1)
     page = ranking[first : first + body.k]

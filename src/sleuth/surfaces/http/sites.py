@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -53,6 +54,7 @@ def host_name(host: str) -> str:
     return host.partition(":")[0].rstrip(".").lower()
 
 
+@lru_cache(maxsize=64)
 def _is_address(name: str) -> bool:
     try:
         ip_address(name)
