@@ -51,7 +51,7 @@ class GatheredEngine(Engine):
         *,
         scope: Filter | None = None,
     ) -> None:
-        """An engine over a store of many shards.
+        """Create an engine over a store of many shards.
 
         Args:
             store: what `Engine` asks of a `Store`, and gives `GatheredSnapshot`s.
@@ -100,7 +100,7 @@ class ShardedEngine(GatheredEngine):
     """
 
     def __init__(self, store: ShardedStore, *, scope: Filter | None = None) -> None:
-        """An engine over open shards; `ShardedEngine.open` is how users get one.
+        """Create an engine over open shards; users call `ShardedEngine.open`.
 
         Args:
             scope: see `Engine.open`.

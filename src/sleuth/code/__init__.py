@@ -1,4 +1,4 @@
-"""What is this code tied to? Repositories as snapshots, searched, walked and rendered."""
+"""Search over repositories: snapshots, a graph of definitions and uses, ranking and rendering."""
 
 from sleuth.lazy import exports_of
 

@@ -68,7 +68,7 @@ def embed_texts(
     threads: int = 4,
     progress: Progress | None = None,
 ) -> NDArray[np.float32]:
-    """One vector per text, shape (len(texts), dimension); (0, 0) where there are no texts.
+    """Return one vector per text, shape (len(texts), dimension); (0, 0) where there are no texts.
 
     Each distinct text is embedded once. Batches that are done stay in the cache if a later one fails, so
     that a second attempt goes on where the first one stopped. The cache is used from the calling thread

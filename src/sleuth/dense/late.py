@@ -80,7 +80,7 @@ def explain(
 
 
 def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
-    """How well each text matches the query's tokens, shape (len(texts),): 1 if it holds all of them, 0 if empty.
+    """Return how well each text matches the query's tokens, shape (len(texts),): 1 if it holds all of them, 0 if empty.
 
     The mean over the query's tokens of the greatest cosine to a token of the text, weighted by how often a token
     comes and by the length of its vector to the power of `RARITY`.

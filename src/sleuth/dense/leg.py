@@ -62,7 +62,7 @@ class DenseLeg:
         threads: int = 4,
         progress: Progress | None = None,
     ) -> None:
-        """A leg over this embedder.
+        """Create a leg over this embedder.
 
         Args:
             embedder: see `sleuth.protocols.Embedder`.

@@ -54,12 +54,12 @@ class SentenceTransformerEmbedder:
         )
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """One vector, shape (dimension,)."""
+        """Return one vector, shape (dimension,)."""
         vector: NDArray[np.float32] = self._encode([self.query_prefix + text])[0]
         return vector
 
     def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
-        """One vector per text, shape (len(texts), dimension)."""
+        """Return one vector per text, shape (len(texts), dimension)."""
         return self._encode([self.document_prefix + text for text in texts])
 
     def _encode(self, texts: list[str]) -> NDArray[np.float32]:
@@ -90,12 +90,12 @@ class Model2VecEmbedder:
         self.fingerprint = f"model2vec/{model}/{self.dimension}"
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """One vector, shape (dimension,)."""
+        """Return one vector, shape (dimension,)."""
         vector: NDArray[np.float32] = self.embed_documents([text])[0]
         return vector
 
     def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
-        """One vector per text, shape (len(texts), dimension)."""
+        """Return one vector per text, shape (len(texts), dimension)."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         return _called(self.fingerprint, self._model.encode, texts, use_multiprocessing=False)

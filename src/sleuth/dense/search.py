@@ -53,7 +53,7 @@ class DenseSearcher:
     """
 
     def __init__(self, leg: DenseLeg, segments: Sequence[SegmentView], *, ids: Ids | None = None) -> None:
-        """A searcher of these segments.
+        """Create a searcher of these segments.
 
         Args:
             leg: the leg that built them.
@@ -99,7 +99,7 @@ class DenseSearcher:
         return sum(map(len, self._segments))
 
     def embed(self, query: str) -> Vector:
-        """The vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
+        """Return the vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
         vector = self.leg.embedder.embed_query(query)
         if not isinstance(vector, np.ndarray) or vector.dtype != np.float32 or not np.isfinite(vector).all():
             vector = as_vector(vector, self.leg.embedder.fingerprint)
@@ -164,7 +164,7 @@ class DenseSearcher:
         return self._finite(found)
 
     def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
-        """How well rows match the tokens of a query (`late.match`), shape (len(keys),); None where the tokens of one
+        """Return how well rows match the tokens of a query (`late.match`), shape (len(keys),); None where one's tokens
         are not kept.
         """
         if self._tokens is None:

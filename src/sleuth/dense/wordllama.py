@@ -82,12 +82,12 @@ class WordLlamaEmbedder:
         return min(max((_UNKNOWN_SHARE - share) / (_UNKNOWN_SHARE - _KNOWN_SHARE), 0.0), 1.0)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """One vector, shape (256,)."""
+        """Return one vector, shape (256,)."""
         vocabulary, _, halves = load_model()
         return vocabulary.embed(utf8(text), halves)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One vector per text, shape (len(texts), 256). Releases the GIL for most of its work."""
+        """Return one vector per text, shape (len(texts), 256). Releases the GIL for most of its work."""
         return self._read(texts, 0).vectors
 
     def read(self, texts: Sequence[str]) -> Reading:

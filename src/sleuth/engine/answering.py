@@ -133,7 +133,7 @@ class Answering:
             unload_plugins(registry, self)
 
     def use_model(self, model: Model) -> None:
-        """Who writes answers from now on: a generator, a name such as "llama3.1" or "openai:gpt-4o-mini", or
+        """Set who writes answers from now on: a generator, a name such as "llama3.1" or "openai:gpt-4o-mini", or
         None.
 
         With None, the best sentences of the passages are quoted instead.

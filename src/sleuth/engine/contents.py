@@ -181,7 +181,7 @@ class Contents:
         return FileNames.beside(self.path)
 
     def roots(self) -> list[Root]:
-        """The files and folders that were indexed by name, with the options that are remembered for each."""
+        """Return the files and folders that were indexed by name, with the options remembered for each."""
         from sleuth.ingest import roots_in
 
         with self._store.reader() as snapshot:
@@ -319,7 +319,7 @@ class Contents:
     # --- what is there
 
     def get(self, id: str) -> list[RetrievedItem]:
-        """The passage, or all passages of the document, with this id, in order; empty where there is neither."""
+        """Return the passage, or all passages of the document, with this id, in order; empty where there is neither."""
         with self._store.reader() as snapshot:
             key = snapshot.key_of(check_text(id, "id"))
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
@@ -330,7 +330,7 @@ class Contents:
         ]
 
     def documents(self, under: str | None = None) -> list[StoredDocument]:
-        """The documents of the newest version, without their text; with `under`, those whose source is this path
+        """Return the documents of the newest version, without their text; with `under`, those whose source is this path
         or lies below it.
         """
         with self._store.reader() as snapshot:
@@ -343,7 +343,7 @@ class Contents:
     def list_documents(
         self, *, filter: FilterForm = None, after: str | None = None, limit: int = 100
     ) -> DocumentPage:
-        """One page of the documents that match a filter, by id.
+        """Return one page of the documents that match a filter, by id.
 
         Pages follow each other by id, so a document that stays in the index comes exactly once, whatever is added or
         deleted between two pages.

@@ -198,7 +198,7 @@ def try_plugins(path: Path, folder: str | Path | None = None) -> list[PluginInfo
 
 
 def index(path: Path, *, full: bool = False) -> list[Diagnosis]:
-    """Whether the indexes open, cover everything in every leg and, with `full`, hold the bytes that they were given."""
+    """Check that the indexes open, cover everything in every leg and, with `full`, hold the bytes that were written."""
     from sleuth.engine.codebase import check_code, has_code
 
     findings = documents(path, full=full)

@@ -174,7 +174,7 @@ def fill(store: Store, leg: DenseLeg, progress: Callable[[int, int], None] | Non
 
 
 def mixed_vectors(store: Store) -> Iterator[Finding]:
-    """That the vectors of an index are of several lengths, if they are."""
+    """Describe vectors of several lengths in an index; "" where all are equally long."""
     from sleuth.dense import dimension_of
     from sleuth.store import Finding
 

@@ -56,7 +56,7 @@ class Engine(Contents, Answering, AsyncTwins):
     def __init__(
         self, store: Store, embedder: Embedder | None = None, *, scope: Filter | None = None
     ) -> None:
-        """An engine over an open store; `Engine.open` is how users get one.
+        """Create an engine over an open store; users call `Engine.open`.
 
         Args:
             embedder: of an index whose settings name one.
@@ -263,7 +263,7 @@ class Engine(Contents, Answering, AsyncTwins):
         return RecordCache(self._store) if self._deferred else None
 
     def searcher(self, leg: str) -> Any:
-        """One leg of the newest version, for measurements: keys and scores, without text."""
+        """Return one leg of the newest version, for measurements: keys and scores, without text."""
         with self._store.reader() as snapshot:
             searchers = self.searchers_of(snapshot)
         check_legs([leg], searchers.legs)

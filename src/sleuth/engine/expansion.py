@@ -83,7 +83,7 @@ def _around(snapshot: IndexSnapshot, row: Row, expand: Expansion) -> list[Row]:
 
 
 def _begins_section(row: Row, before: Row, heading: str) -> bool:
-    """Whether a section begins with its first passage; else it begins in the one before, after the end of another.
+    """Return whether a section begins with its first passage; else it begins within the one before.
 
     Passages overlap only within a section, and its title stands where it begins.
     """
@@ -93,7 +93,7 @@ def _begins_section(row: Row, before: Row, heading: str) -> bool:
 
 
 def join(rows: Iterable[Row]) -> str:
-    """The text of chunks of one document in order: what overlaps once, what was blank between them as line breaks."""
+    """Join the texts of chunks of one document in order: drops overlaps, restores blank lines."""
     text, end, line = "", 0, 0
     for row in rows:
         if not text:

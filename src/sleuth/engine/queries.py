@@ -171,7 +171,7 @@ def _with_value(
 
 
 def _has_sequence(tokens: Sequence[str], phrase: Sequence[str]) -> bool:
-    """Whether the tokens of a phrase stand one after the other."""
+    """Return whether the tokens of a phrase stand one after the other."""
     size = len(phrase)
     return any(
         tokens[start] == phrase[0] and list(tokens[start : start + size]) == list(phrase)

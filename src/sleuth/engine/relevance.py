@@ -55,7 +55,7 @@ def score_hits(engine: Engine, query: str, hits: Sequence[RetrievedItem]) -> lis
 
 
 def _legs(explanation: Explanation | None) -> Iterator[tuple[str, float]]:
-    """The score that each leg gives a hit."""
+    """Return the score that each leg gives a hit."""
     if explanation is None:
         return
     if explanation.name in WEIGHTS:

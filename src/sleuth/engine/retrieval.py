@@ -57,7 +57,7 @@ class RetrieveOptions:
         return cls(**options)
 
     def changed(self) -> dict[str, Any]:
-        """Those that are not the default."""
+        """Return the options that differ from the default."""
         values = ((name, getattr(self, name), default) for name, default in _DEFAULTS.items())
         return {name: value for name, value, default in values if value is not default}
 
@@ -146,7 +146,7 @@ def looked_up(
     snapshot: IndexSnapshot,
     tree: Filter | None,
 ) -> RankedRows:
-    """All rows that have the values that a query asks for, by id, though they do not hold the words."""
+    """Return all rows with the values that a query asks for, by id, whether or not they match its words."""
     keys = searchers.lookup(conditions, tree, snapshot)
     explanation = Explanation("metadata", 0.0, "the metadata holds what the query asks for")
     return replace(ranked, keys=keys, scores=[0.0] * len(keys), explain=lambda _: explanation)
@@ -155,7 +155,7 @@ def looked_up(
 def in_common(
     engine: Engine, query: str, ranked: RankedRows, snapshot: IndexSnapshot, least: float
 ) -> RankedRows:
-    """The rows that have at least so much in common with the query, and more than nothing."""
+    """Return the rows that share at least so much with the query, and more than nothing."""
     unrelated = float(getattr(engine.embedder, "unrelated", 0.0))
     dense = ranked.hits.get("dense")
     cosines = {} if dense is None else dict(zip(dense.keys.tolist(), dense.scores.tolist(), strict=True))
@@ -189,7 +189,7 @@ def in_common(
 def _items(
     snapshot: IndexSnapshot, ranked: RankedRows, most: int, options: RetrieveOptions, scope: Filter | None
 ) -> list[RetrievedItem]:
-    """The first passages of a ranking, explained and grown as the options say."""
+    """Return the first passages of a ranking, explained and grown as the options say."""
     keys = ranked.keys[:most]
     items = read_items(snapshot, keys, ranked.scores[:most])
     if options.explain:
@@ -212,7 +212,7 @@ def check_min_score(value: float | None) -> float | None:
 
 
 def as_reranker(value: Reranker | str | None) -> Reranker | None:
-    """A reranker from what users give: one, the name of a cross-encoder, or None.
+    """Convert what users give to a reranker: a reranker, the name of a cross-encoder, or None.
 
     Raises:
         ArgumentError: none of these.

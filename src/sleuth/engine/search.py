@@ -204,7 +204,7 @@ class Searchers:
         return values
 
     def order(self, snapshot: IndexSnapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
-        """By what these keys tie: their ranks where one segment holds them all, which is at hand, and ids elsewhere."""
+        """Return the tie-break order of these keys: ranks where one segment holds them all, ids elsewhere."""
         least, greatest = keys.min(), keys.max()
         for view in self._views["lexical"]:
             if len(view) and view.keys[0] <= least and greatest <= view.keys[-1]:
@@ -253,7 +253,7 @@ class Searchers:
         leg: str,
         snapshot: IndexSnapshot,
     ) -> list[Bitmap]:
-        """The rows that fulfil conditions, of those that are allowed, over the segments of a leg."""
+        """Return the allowed rows that fulfil conditions, over the segments of a leg."""
         keys = self.fulfilling(conditions, snapshot)
         bitmaps = [pack(np.isin(view.keys, keys, assume_unique=True)) for view in self._views[leg]]
         if allowed is None:
@@ -307,7 +307,7 @@ class Pinned:
         return 0.0 if dense is None else dense.leg.token_weight
 
     def knowledge(self, query: str) -> float:
-        """How well the embedder knows the language of a query."""
+        """Return how well the embedder knows the language of a query."""
         return self.searchers.dense.leg.knowledge(query) if self.searchers.dense else 1.0
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:

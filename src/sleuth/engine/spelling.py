@@ -55,7 +55,7 @@ def _nearest(
     analyzer: Analyzer,
     scope: Filter | None,
 ) -> str:
-    """The most frequent word of the passages that differs in one place, else in two; "" without one."""
+    """Return the most frequent word of the passages that differs in one letter, else in two; "" without one."""
     if not 3 <= len(word) <= _LONGEST:
         return ""
     alphabet = next((letters for letters in _ALPHABETS if set(word) <= set(letters)), "")
@@ -74,7 +74,7 @@ def _nearest(
 
 
 def _edits(word: str, alphabet: str) -> Iterator[str]:
-    """Words that differ by one letter left out, exchanged with the next, replaced or put in."""
+    """Return the words one edit away: a letter left out, swapped with the next, replaced or added."""
     for place in range(len(word) + 1):
         head, tail = word[:place], word[place:]
         if tail:
@@ -96,7 +96,7 @@ def _as_written(
     like: str,
     scope: Filter | None,
 ) -> str:
-    """A term as a passage writes it, where that is like a word: terms of the index may be stems."""
+    """Return a term as a passage spells it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches
 
     allowed = searchers.allowed(scope, "lexical")

@@ -128,7 +128,7 @@ def _count(
     n_terms: int,
     n: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The rows that each term is in, and its long counts: of all terms that will be dense, and maybe of others.
+    """Count the rows of each term, and its long counts, for all terms that will be dense and maybe others.
 
     Postings are read of segments only that have lost rows, and of few terms of others.
     """
@@ -210,6 +210,6 @@ class _Joined:
 
 
 def _let_go(parts: Sequence[FieldPostings]) -> None:
-    """Each segment lies in one file."""
+    """Drop a reference to a segment's pages, which all lie in one file."""
     for part in parts:
         let_go(part.arrays["lengths"])

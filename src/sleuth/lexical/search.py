@@ -78,7 +78,7 @@ class LexicalSearcher:
         previous: LexicalSearcher | None = None,
         corpus: Corpus | None = None,
     ) -> None:
-        """A searcher of these segments.
+        """Create a searcher of these segments.
 
         Args:
             leg: the leg that built them.
@@ -271,7 +271,7 @@ class LexicalSearcher:
         return weighed
 
     def _count(self, query: str | Terms) -> Iterable[tuple[str, Mapping[str, float]]]:
-        """By field, how often each token counts."""
+        """Count each token by field."""
         if isinstance(query, str):
             by_analyzer = {analyzer: _tally(analyzer.tokens(query)) for analyzer in self._distinct}
             return [(name, by_analyzer[analyzer]) for name, analyzer in self._analyzers.items()]

@@ -251,7 +251,7 @@ IndianaJones = RetrievalManager
 
 
 def _own(value: Any) -> Any:
-    """A copy of dicts, lists and sets in dicts and lists, so that hooks may change it; other values as they are."""
+    """Copy dicts, lists and sets within dicts and lists, so that hooks may change them; other values are kept."""
     if type(value) is dict:
         return {key: _own(part) for key, part in value.items()}
     if type(value) is list:

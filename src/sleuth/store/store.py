@@ -62,7 +62,7 @@ class Store:
     """
 
     def __init__(self, path: Path, *, writable: bool, immutable: bool = False) -> None:
-        """For `open`."""
+        """Create a store; users call `open`."""
         self.path = path
         self.writable = writable
         self.settings: Mapping[str, Any] = {}
@@ -247,7 +247,7 @@ class Store:
     # --- in the background
 
     def _merge_once(self) -> bool:
-        """One merge, or the last steps after merges; whether there may be more to do."""
+        """Run one merge, or the last steps after merges; returns whether there may be more to do."""
         for name in list(self._views.legs):
             merged = self._merge_leg(name)
             if merged:

@@ -128,7 +128,7 @@ class BedrockServer(LocalServer):
         )
 
     def refusal(self, request: Request) -> Reply:
-        """The service's own throttling error."""
+        """Return the service's own throttling error."""
         return error_reply(None, "ThrottlingException", "Too many requests")
 
     def answer(self, request: Request) -> Reply | None:

@@ -95,7 +95,7 @@ class LocalServer(ABC):
         self._interval, self._free_at = 1 / per_second, 0.0
 
     def refusal(self, request: Request) -> Reply:
-        """The reply to a request above the rate, without `Retry-After`."""
+        """Return the reply to a request above the rate, without `Retry-After`."""
         return Reply(429, b'{"error": {"message": "too many requests"}}')
 
     def receive(self, request: Request) -> Reply | None:

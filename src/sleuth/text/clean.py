@@ -44,7 +44,7 @@ def escape_json(text: str) -> str:
 
 
 def is_invisible(char: str) -> bool:
-    """Whether a character draws nothing by itself; joiners do not count, nor does what is assigned to nothing."""
+    """Return whether a character draws nothing by itself; joiners and unassigned ones do not count."""
     return unicodedata.category(char) in _CATEGORIES and char not in _JOINERS
 
 

@@ -41,7 +41,7 @@ class RayEngine(GatheredEngine):
     """
 
     def __init__(self, store: RayStore, embedder: Embedder | None, *, scope: Filter | None = None) -> None:
-        """An engine over searchers; `serve_from_ray` is how users get one.
+        """Create an engine over searchers; users call `serve_from_ray`.
 
         Args:
             embedder: embeds queries.

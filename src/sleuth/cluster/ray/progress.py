@@ -23,7 +23,7 @@ class Build:
     """
 
     def __init__(self, objects: ObjectFolder, name: str) -> None:
-        """The build with this name, which need not have begun."""
+        """Name a build, which need not have begun."""
         self._objects = objects
         self._folder = f"{BUILDS}/{name}"
 

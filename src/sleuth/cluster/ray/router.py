@@ -295,7 +295,7 @@ class Router:
         return [replica for group in self._groups for replica in group.replicas]
 
     def status(self) -> dict[str, Any]:
-        """Which searchers are up, and counts; plain values."""
+        """Return which searchers are up, and counts, as plain values."""
         return {
             "searchers": [
                 {"name": replica.name, "up": replica.is_up, "shards": [self.names[n] for n in group.numbers]}

@@ -60,7 +60,7 @@ class RayStore:
     """
 
     def __init__(self, router: Router, source: Address, objects: ObjectFolder, manifest: Manifest) -> None:
-        """A store at a version, which the searchers load.
+        """Create a store at a version, which the searchers load.
 
         Raises:
             SleuthError: they cannot.
@@ -86,7 +86,7 @@ class RayStore:
 
     @contextmanager
     def reader(self) -> Iterator[GatheredSnapshot]:
-        """The current version of all shards, which stays open for the length of a block."""
+        """Yield the current version of all shards, which stays open for the length of a block."""
         with self._lock:
             manifest = self._manifest
             self._users[manifest.number] += 1

@@ -76,7 +76,7 @@ class GatheredSearchers:
         self._key_names: dict[Filter | None, frozenset[str]] = {}
 
     def show(self, snapshot: GatheredSnapshot) -> bool:
-        """Whether these are the searchers of a snapshot, with the statistics of all its shards."""
+        """Return whether these are the searchers of a snapshot, with the statistics of all its shards."""
         few = sum(map(len, self.corpus.frequencies.values())) < _MOST_TOKENS
         return self._versions == snapshot.shards.versions and not self._failures and few
 
@@ -94,7 +94,7 @@ class GatheredSearchers:
         deadline: Deadline | None = None,
         conditions: tuple[QueryCondition, ...] = (),
     ) -> RankedRows:
-        """The best `k` rows of all shards that match the filter; see `Searchers.search`."""
+        """Return the best `k` rows of all shards that match the filter; see `Searchers.search`."""
         return rank(
             GatheredVersion(self, replace(snapshot, deadline=deadline)),
             query,
@@ -116,7 +116,7 @@ class GatheredSearchers:
         snapshot: GatheredSnapshot,
         exact: bool = False,
     ) -> Hits:
-        """The best `k` rows of all shards by the cosine with a vector."""
+        """Return the best `k` rows of all shards by the cosine with a vector."""
         request = PoolRequest(k, tree, False, True, exact)
         hits, failures = self.gather({"dense": vector}, request, snapshot)
         if failures:
@@ -162,7 +162,7 @@ class GatheredSearchers:
     def select(
         self, snapshot: GatheredSnapshot, tree: Filter | None, *, query: str | None = None
     ) -> GatheredSelection:
-        """The rows of all shards that match a filter and hold a word of the query, to be counted."""
+        """Return the rows of all shards that match a filter and hold a word of the query, to be counted."""
         return GatheredSelection(snapshot, tree, query)
 
     def metadata_keys(self, snapshot: GatheredSnapshot, tree: Filter | None) -> list[MetadataKey]:
@@ -170,7 +170,7 @@ class GatheredSearchers:
         return self.select(snapshot, tree).metadata_keys()
 
     def key_names(self, snapshot: GatheredSnapshot, scope: Filter | None) -> frozenset[str]:
-        """The metadata keys of what a filter lets through."""
+        """Return the metadata keys of the rows that a filter allows."""
         names = self._key_names.get(scope)
         if names is None:
             answers = snapshot.try_all("key_names", scope)
@@ -180,7 +180,7 @@ class GatheredSearchers:
         return names
 
     def knowledge(self, query: str) -> float:
-        """How well the embedder knows the language of a query."""
+        """Return how well the embedder knows the language of a query."""
         return self._dense.leg.knowledge(query) if self._dense is not None else 1.0
 
     @property
@@ -325,11 +325,11 @@ class GatheredVersion:
         return self.searchers.token_weight
 
     def knowledge(self, query: str) -> float:
-        """How well the embedder knows the language of a query."""
+        """Return how well the embedder knows the language of a query."""
         return self.searchers.knowledge(query)
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
-        """The best rows of each leg over all shards, which are asked for all legs at once."""
+        """Return the best rows of each leg over all shards, asked for all legs at once."""
         asked: dict[str, Asked] = {}
         parts: dict[str, PartReport] = {}
         started = time.perf_counter()
@@ -351,11 +351,11 @@ class GatheredVersion:
         return Pools(asked, hits, [*(parts[leg] for leg in legs), *failures])
 
     def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
-        """The tie-break order of these keys."""
+        """Return the tie-break order of these keys."""
         return self.snapshot.order(keys.tolist())
 
     def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How well rows match the tokens of the query."""
+        """Return how well rows match the tokens of the query."""
         return self.snapshot.match(query, keys)
 
     def explain(self, leg: str, asked: Asked, key: int) -> Explanation:
@@ -372,7 +372,7 @@ class GatheredOfNewest:
         self._making = Lock()
 
     def of(self, snapshot: GatheredSnapshot) -> GatheredSearchers:
-        """The searchers of a snapshot."""
+        """Return the searchers of a snapshot."""
         searchers = self._searchers
         if searchers is None or not searchers.show(snapshot):
             with self._making:

@@ -34,7 +34,7 @@ class GatheredSelection:
     query: str | None
 
     def _ask(self, question: str, *arguments: Any) -> list[Any]:
-        """What each shard answers about its own selection, by number."""
+        """Return each shard's answer about its own selection, by number."""
         return self.snapshot.ask_all("selected", self.tree, self.query, question, *arguments)
 
     def count(self) -> Count:
@@ -49,7 +49,7 @@ class GatheredSelection:
         )
 
     def facets(self, key: str, limit: int) -> list[Facet]:
-        """The values of a metadata key, the most frequent first, equal ones by value."""
+        """Return the values of a metadata key, the most frequent first, equal ones by value."""
         totals: Counter[tuple[type, Scalar]] = Counter()  # True and 1 are two values
         for facets_of_shard in self._ask("facets", key, _ALL):
             for facet in facets_of_shard:
@@ -59,7 +59,7 @@ class GatheredSelection:
         return facets[:limit]
 
     def metadata_keys(self) -> list[MetadataKey]:
-        """The metadata keys of what is selected, by name."""
+        """Return the metadata keys of the selection, by name."""
         merged: dict[str, MetadataKey] = {}
         for keys in self._ask("metadata_keys"):
             for key in keys:

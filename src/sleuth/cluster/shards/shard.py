@@ -152,7 +152,7 @@ class ShardIndex:
 
     @contextmanager
     def reader(self) -> Iterator[LocalShard]:
-        """The newest version, unchanging for the length of a block."""
+        """Yield the newest version, unchanging for the length of a block."""
         with self.engine.store.reader() as snapshot:
             yield LocalShard(self, snapshot)
 

@@ -86,32 +86,32 @@ class GatheredSnapshot:
     # --- rows by key
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
-        """For each key (document id, n): the order by which ties break."""
+        """Return the tie-break rank of each key (document id, n)."""
         return self._gathered("order", list(map(int, keys)))
 
     def ids(self, keys: Iterable[int]) -> list[str]:
-        """The chunk ids of these keys, in this order."""
+        """Return the chunk ids of these keys, in this order."""
         return [f"{document_id}#{n}" for document_id, n in self.order(keys)]
 
     def rows(self, keys: Iterable[int]) -> list[Row]:
-        """The chunks with these keys, in this order."""
+        """Return the chunks with these keys, in this order."""
         numbers = list(map(int, keys))
         rows = self._gathered("rows", numbers)
         return [row._replace(key=key) for key, row in zip(numbers, rows, strict=True)]
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
-        """The same as hits with these scores."""
+        """Return the chunks as hits with these scores."""
         return [
             RetrievedItem(id=row.id, text=row.text, metadata=dict(row.metadata), score=score)
             for row, score in zip(self.rows(keys), scores, strict=True)
         ]
 
     def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How well rows match the tokens of a query, shape (len(keys),)."""
+        """Return how well rows match the tokens of a query, shape (len(keys),)."""
         return np.array(self._gathered("match", keys.tolist(), query), np.float64)
 
     def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
-        """The chunk and up to `before` and `after` chunks around it, of the same document, in order."""
+        """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""
         number = key >> KEY_BITS
         return _global(number, self._ask(number, "neighbours", key & LOCAL, before, after))
 
@@ -121,13 +121,13 @@ class GatheredSnapshot:
         return shard_of(document_id, len(self.shards.names))
 
     def key_of(self, chunk_id: str) -> int | None:
-        """The key of the chunk `document_id#n`; None where there is none."""
+        """Return the key of the chunk `document_id#n`; None where there is none."""
         number = self._shard_of(chunk_id.rpartition("#")[0])
         key: int | None = self._ask(number, "key_of", chunk_id)
         return None if key is None else number << KEY_BITS | key
 
     def chunks_of(self, document_id: str) -> list[Row]:
-        """All chunks of a document, in order; empty where there is no such document."""
+        """Return all chunks of a document, in order; empty where there is no such document."""
         number = self._shard_of(document_id)
         return _global(number, self._ask(number, "chunks_of", document_id))
 
@@ -137,17 +137,17 @@ class GatheredSnapshot:
         return chain.from_iterable(self._ask(number, "documents", under) for number in numbers)
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
-        """All chunks of a document as they were put."""
+        """Return all chunks of a document as they were put."""
         values: list[Chunk] = self._ask(self._shard_of(document_id), "chunk_values", document_id)
         return values
 
     def document(self, document_id: str) -> StoredDocument | None:
-        """A document without its text; None where there is none."""
+        """Return a document without its text; None where there is none."""
         document: StoredDocument | None = self._ask(self._shard_of(document_id), "document", document_id)
         return document
 
     def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
-        """The documents with these keys, in this order."""
+        """Return the documents with these keys, in this order."""
         return self._gathered("documents_at", list(map(int, keys)))
 
     def by_id(self, after: str = "") -> Iterator[tuple[int, str]]:
@@ -162,15 +162,15 @@ class GatheredSnapshot:
             last = _id_of(page[-1])
 
     def notes(self) -> dict[str, str]:
-        """What `Writer.note` was told, by name."""
+        """Return what `Writer.note` recorded, by name."""
         return {name: value for notes in self.ask_all("notes") for name, value in notes.items()}
 
     def counts(self) -> Counts:
-        """How many documents and chunks."""
+        """Count documents and chunks."""
         return Counts(*map(sum, zip(*self.ask_all("counts"), strict=True)))
 
     def uncovered(self, leg: str) -> int:
-        """How many chunks no segment of this leg holds."""
+        """Count the chunks that no segment of this leg holds."""
         return sum(self.ask_all("uncovered", leg))
 
 

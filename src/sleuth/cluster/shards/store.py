@@ -26,7 +26,7 @@ class ShardedStore:
     """
 
     def __init__(self, path: Path, engines: Sequence[Engine], names: Sequence[str]) -> None:
-        """A store over open engines, which it closes."""
+        """Create a store over open engines, which it closes."""
         self.path = path
         self.engines = tuple(engines)
         self.names = tuple(names)
@@ -41,7 +41,7 @@ class ShardedStore:
 
     @contextmanager
     def reader(self) -> Iterator[GatheredSnapshot]:
-        """The newest version of each shard, unchanging for the length of a block. Never waits for a writer."""
+        """Yield the newest version of each shard, unchanging for the length of a block. Never waits for a writer."""
         with ExitStack() as stack:
             shards = [stack.enter_context(index.reader()) for index in self._indexes]
             yield GatheredSnapshot(LocalShards(shards, self.names))
@@ -56,7 +56,7 @@ class ShardedStore:
             writer.commit()
 
     def status(self) -> Status:
-        """The sums over all shards."""
+        """Sum the status of all shards."""
         parts = [engine.store.status() for engine in self.engines]
         return Status(
             path=str(self.path),

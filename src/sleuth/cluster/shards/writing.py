@@ -41,7 +41,7 @@ class ShardedWriter:
     """
 
     def __init__(self, writers: Sequence[Writer]) -> None:
-        """A writer over those of the shards, by number."""
+        """Create a writer over the writers of the shards, by number."""
         self._writers = writers
         self._states: dict[str, _FileState] = {}
 
@@ -55,7 +55,7 @@ class ShardedWriter:
         return shard_of(document_id, len(self._writers))
 
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
-        """What is stored of these documents, by id; absent where unknown."""
+        """Return what is stored of these documents, by id, without unknown ones."""
         known: dict[str, Known] = {}
         for number, names in self._by_shard(ids).items():
             known |= self._writers[number].known(names)

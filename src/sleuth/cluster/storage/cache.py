@@ -46,7 +46,7 @@ class Cache:
     """
 
     def __init__(self, folder: Path | None = None, limit: int | None = None) -> None:
-        """The cache in a folder: where None, $SLEUTH_CACHE or the user's own, of $SLEUTH_CACHE_BYTES."""
+        """Open the cache in a folder; None means $SLEUTH_CACHE or the user's own, of $SLEUTH_CACHE_BYTES."""
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         self.folder = folder or Path(os.environ.get(FOLDER_VARIABLE) or home / "sleuth" / "published")
         self.limit = _limit() if limit is None else limit
@@ -54,7 +54,7 @@ class Cache:
 
     @contextmanager
     def view(self, manifest: Manifest, objects: ObjectFolder) -> Iterator[Path]:
-        """The folder of a version, whole, which stays while the block lasts.
+        """Yield the folder of a version, whole, which stays while the block lasts.
 
         Raises:
             StoreError: the version does not fit the cache, or an object cannot be fetched.

@@ -38,7 +38,7 @@ class ObjectFolder:
     """
 
     def __init__(self, url: str) -> None:
-        """The folder at a URL; a folder of this machine is made when something is put there.
+        """Open the folder at a URL; a local folder is created when something is put there.
 
         Raises:
             MissingPackageError: obstore is not installed.

@@ -1,4 +1,4 @@
-"""What type has this variable? Read from annotations and from what it is assigned, within one function or class.
+"""Infers the type of a variable from annotations and assignments within one function or class.
 
 A reading of the text, not of the tree: it serves for all languages with types before or after the name, and says
 nothing where it finds nothing.
@@ -23,7 +23,7 @@ _WRAPPERS = re.compile(
 
 
 def type_of(snapshot: Snapshot, file: FileRow, symbol: int, name: str) -> str:
-    """The type that a variable, or a member written `self.name`, has inside a definition; "" where unknown."""
+    """Return the type of a variable, or of a member written `self.name`, inside a definition; "" where unknown."""
     symbols = snapshot.detail(file).symbols
     member_match = re.match(r"(?:self|this|\$this)(?:\.|->)(\w+)$", name)
     if member_match is None:
@@ -84,7 +84,7 @@ def _in_text(text: str, name: str, language: str) -> str:
 
 
 def _named_type(annotation: str) -> str:
-    """The first class that an annotation names: `Foo | None` and `Optional[Foo]` are Foo; of `list[Foo]` nothing."""
+    """Return the first class of an annotation: `Foo` for `Foo | None` and `Optional[Foo]`, "" for `list[Foo]`."""
     for part in annotation.strip().strip("\"'&* ").removeprefix("mut ").split("|"):
         match = re.match(r"\s*[\"']?((?:[A-Za-z_]\w*(?:\.|::))*[A-Za-z_]\w*)\s*([\[<])?", part)
         if match is None:

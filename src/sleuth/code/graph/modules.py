@@ -1,4 +1,4 @@
-"""Which files of a snapshot does an import mean?"""
+"""Finds the files of a snapshot that an import means."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def files_of(  # noqa: PLR0911 - one way per language
 
 
 def nearest(snapshot: Snapshot, file: FileRow, found: Sequence[int]) -> list[int]:
-    """Those that share the longest path with a file: of two modules of one name, the one next door is meant."""
+    """Return the candidates that share the longest path with a file: the module next door is meant."""
     if len(found) < 2:
         return list(found)
     shared = [_shared(snapshot.files[i].path, file.path) for i in found]
@@ -68,7 +68,7 @@ def nearest(snapshot: Snapshot, file: FileRow, found: Sequence[int]) -> list[int
 
 
 def _shared(a: str, b: str) -> int:
-    """How many characters two paths begin with in common."""
+    """Return the length of the common beginning of two paths, in characters."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 

@@ -1,4 +1,4 @@
-"""What does an agent need to move around in code? Files, folders, definitions, uses and consequences."""
+"""Navigation for agents: folders, definitions, references, callers and the impact of a change."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Navigator:
         return self._snapshot.lines(file, start_line, end_line or file.lines)
 
     def list_directory(self, path: str = "") -> list[dict[str, Any]]:
-        """What is right in a folder: folders first, each with its number of files, then files.
+        """Return the entries of a folder: folders first, each with its number of files, then files.
 
         Raises:
             ArgumentError: no such folder.
@@ -94,7 +94,7 @@ class Navigator:
         return listed + sorted(files, key=lambda f: str(f["name"]))
 
     def find_definition(self, name: str) -> list[dict[str, Any]]:
-        """Where a name, or a dotted name whose last steps match, is defined; code before tests."""
+        """Return where a name, or a dotted name whose last steps match, is defined; code before tests."""
         found = sorted(
             self._snapshot.definitions(name),
             key=lambda d: (d.file.category != "code", d.file.path, d.symbol.line),
@@ -111,7 +111,7 @@ class Navigator:
         ]
 
     def find_references(self, name: str) -> list[dict[str, Any]]:
-        """Every use of a name, with its role and, where it is known, the definition that is meant, by path and line.
+        """Return every use of a name, with its role and the definition that is meant, where known, by path and line.
 
         A name with dots counts only uses that mean that definition.
         """
@@ -171,7 +171,7 @@ class Navigator:
         return sorted(found, key=lambda c: (c["file_path"], c["line"]))
 
     def impact(self, name: str, hops: int = 2) -> list[Touched]:
-        """What a change of this definition may touch: what uses it, what uses that, and so on; nearest first.
+        """Return what a change of this definition may affect: its users, their users, and so on; nearest first.
 
         Args:
             hops: how far to go, 1 or more.

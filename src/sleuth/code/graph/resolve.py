@@ -1,4 +1,4 @@
-"""Which definition does a name mean? By scope, import and class, with how sure that is.
+"""Resolves a reference to its definition, by scope, import and class, with a confidence.
 
     0.95  defined in the scope around the use, or a member of the class around it
     0.9   brought in by an import that names it, or a member of a class or module that is known by name or annotation
@@ -73,7 +73,7 @@ class Resolver:
         self._types = lru_cache(maxsize=50_000)(partial(type_of, snapshot))
 
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
-        """What a reference in a file means; None where that is not known."""
+        """Return the definition that a reference means; None where it is unknown."""
         key = (file.key, reference)
         found = self._known.get(key, self)
         if not isinstance(found, Resolver):
@@ -94,7 +94,7 @@ class Resolver:
         return found
 
     def _under_way(self) -> set[tuple[int, Reference]]:
-        """What this thread is resolving."""
+        """Return the references that this thread is resolving."""
         found: set[tuple[int, Reference]] | None = getattr(self._local, "under_way", None)
         if found is None:
             found = self._local.under_way = set()
@@ -118,7 +118,7 @@ class Resolver:
         return self._only(file, found, 0.35)
 
     def _is_foreign(self, file: FileRow, head: str) -> bool:
-        """Whether a qualifier begins with a name that is imported from outside the repository."""
+        """Return whether a qualifier begins with a name that is imported from outside the repository."""
         first = re.split(r"\W", head, maxsplit=1)[0]
         return any(
             first in (item.alias, item.module.partition(".")[0] if not item.name else "")
@@ -142,7 +142,7 @@ class Resolver:
         )
 
     def _in_scope(self, file: FileRow, reference: Reference) -> Resolved | None:
-        """A definition in the scopes around the use, innermost first."""
+        """Return a definition in the scopes around the use, innermost first."""
         symbols = self._snapshot.detail(file).symbols
         here = self._by_place(file).get(reference.name)
         scope = reference.symbol
@@ -175,7 +175,7 @@ class Resolver:
         return found
 
     def _brought_in(self, file: FileRow, name: str) -> Resolved | None:
-        """What the imports of a file bring in under a name."""
+        """Return what the imports of a file bind to a name."""
         imports = self._snapshot.detail(file).imports
         for item in imports:
             if item.alias == name and (targets := self._targets(file, item)):
@@ -188,7 +188,7 @@ class Resolver:
         return None
 
     def _nearby(self, file: FileRow, reference: Reference) -> Resolved | None:
-        """What the language lets files of a folder, or members of a class, see without an import."""
+        """Return what the language makes visible without an import: files of one folder, members of one class."""
         if file.language in _SHARED_FOLDER:
             folder = file.path.rpartition("/")[0]
             for found in self._by_name(reference.name):
@@ -228,7 +228,7 @@ class Resolver:
         return None
 
     def _member(self, owner: Definition, name: str, depth: int, *, own: bool = True) -> Resolved | None:
-        """A member of a class, or of its bases."""
+        """Return a member of a class, or of its bases."""
         if own:
             wanted = f"{owner.symbol.qualified}.{name}"
             detail = self._snapshot.detail(owner.file)
@@ -258,7 +258,7 @@ class Resolver:
         return None
 
     def _owner(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
-        """A member of the class or module that the qualifier names."""
+        """Return a member of the class or module that the qualifier names."""
         steps = [s for s in re.split(r"\.|::|->|\\", re.sub(r"\(.*\)$|^new ", "", head)) if s]
         if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
             return None
@@ -290,7 +290,7 @@ class Resolver:
         return None if found_member is None else Resolved(found_member.definition, min(0.9, typed.confidence))
 
     def _class_of(self, file: FileRow, reference: Reference, name: str) -> Resolved | None:
-        """The class of a variable, or of a member of the object around."""
+        """Return the class of a variable, or of a member of the enclosing object."""
         if reference.symbol < 0:
             return None
         written = self._types(file, reference.symbol, name)
@@ -301,7 +301,7 @@ class Resolver:
         return found if found is not None and found.definition.symbol.kind in CONTAINERS else None
 
     def _imported(self, file: FileRow, item: Import, depth: int = 3) -> list[Definition]:
-        """What an import means: a definition, or through a re-export the one behind it."""
+        """Return the definition that an import means, following re-exports."""
         positions, name = files_of(self._snapshot, file, item)
         if name in ("", "*"):
             return []
@@ -340,6 +340,6 @@ class Resolver:
 
 
 def _speak_alike(one: FileRow, other: FileRow) -> bool:
-    """Whether one file can use what the other defines, by their languages."""
+    """Return whether code of one file's language can use what the other defines."""
     a, b = one.language, other.language
     return a == b or _FAMILIES.get(a, a) == _FAMILIES.get(b, b)

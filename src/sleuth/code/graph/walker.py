@@ -1,4 +1,4 @@
-"""What surrounds a piece of code? Its container, what it uses, who uses it, and what stands beside it."""
+"""Walks the graph around a piece of code: container, callees, callers and siblings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class GraphWalker:
         self._snapshot = snapshot
 
     def parent(self, file: FileRow, symbol: int, *, inside: bool) -> dict[str, Any] | None:
-        """The container of a definition, or where `inside` the definition itself: what a part of it stands in."""
+        """Return the container of a definition; with `inside`, the definition itself."""
         symbols = self._snapshot.detail(file).symbols
         at = symbol if inside else (symbols[symbol].parent if symbol >= 0 else -1)
         if at < 0:
@@ -79,7 +79,7 @@ class GraphWalker:
         return [described for described in used.values() if described is not None]
 
     def _function_around(self, file: FileRow, reference: Reference) -> int:
-        """The outermost function or method that a reference is in, by its place among the symbols; -1 outside."""
+        """Return the outermost function or method around a reference, by its place among the symbols; -1 outside."""
         symbols = self._snapshot.detail(file).symbols
         at, outermost = reference.symbol, -1
         while at >= 0:
@@ -113,7 +113,7 @@ class GraphWalker:
         return out
 
     def related(self, definition: Definition, kinds: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-        """What stands around a definition, by kind of relation.
+        """Return what surrounds a definition, by kind of relation.
 
         Args:
             kinds: among `EXPANSIONS`.
@@ -217,25 +217,25 @@ class GraphWalker:
 
 
 def same(a: Definition, b: Definition) -> bool:
-    """Whether two definitions are one."""
+    """Return whether two definitions are the same."""
     return a.file.key == b.file.key and a.index == b.index
 
 
 def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:
-    """A definition for people and JSON; the file's top where there is none."""
+    """Return a definition for people and JSON; the top of the file where there is none."""
     if symbol is None:
         return {"name": "", "type": "module", "file_path": file.path, "line": 1}
     return {"name": symbol.qualified, "type": symbol.kind, "file_path": file.path, "line": symbol.line}
 
 
 def _root(name: str) -> str:
-    """The first part of a name that is written with dots or other signs."""
+    """Return the first part of a name that is written with dots or other signs."""
     match = _ROOT.search(name)
     return match[0] if match else name
 
 
 def _is_elsewhere(described: dict[str, Any], file: FileRow, first: int, last: int, is_own: bool) -> bool:
-    """Whether a used name is a definition of another place.
+    """Return whether a used name is defined in another place.
 
     Args:
         is_own: whether the function that uses it binds a name that is spelled like it.
@@ -248,7 +248,7 @@ def _is_elsewhere(described: dict[str, Any], file: FileRow, first: int, last: in
 
 
 def full_name(reference: Reference) -> str:
-    """A used name as it is written, such as `stripe.charge`; the last part alone where what precedes it is long."""
+    """Return a used name as it is written, such as `stripe.charge`; only its last part where the qualifier is long."""
     if reference.role == "import":
         return (
             reference.name

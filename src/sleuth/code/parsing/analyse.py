@@ -192,7 +192,7 @@ def _looks_like_cpp(source: bytes) -> bool:
 
 
 def is_minified(text: str) -> bool:
-    """Whether lines are longer than people write them."""
+    """Return whether lines are longer than people write."""
     if len(text) < 2_000:
         return False
     if len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN:

@@ -210,8 +210,8 @@ def _nest(definitions: list[ParsedDefinition]) -> None:
 
 
 def _stands_beside(definition: ParsedDefinition, other: ParsedDefinition) -> bool:
-    """Whether it does not stand in what is around it: a type's name does not contain the type, nor a name of a
-    declaration its other names.
+    """Return whether a definition is beside another: the name of a type does not contain the type, and one name of a
+    declaration does not contain its other names.
     """
     if other.end <= definition.start:
         return True
@@ -258,7 +258,7 @@ def _first_line(lines: LineIndex, start: int, comment: bytes, taken: int) -> int
 
 
 def _is_comment(text: bytes, comment: bytes) -> bool:
-    """Whether a line is a comment, an attribute or a decorator."""
+    """Return whether a line is a comment, an attribute or a decorator."""
     if text.startswith((b"#!", b"#include")):
         return False
     return text.startswith((b"///", b"#[", b"@")) or (bool(comment) and text.startswith(comment))

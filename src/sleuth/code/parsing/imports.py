@@ -26,7 +26,7 @@ _JAVA_NAMES = re.compile(r"import (?:static )?[\w.]+\.(\w+|\*);\n")
 
 
 def imported_names(statements: list[bytes], language: str) -> list[str]:
-    """What statements bring in, or from where: of each name of `imports_of` the name, or the module without one."""
+    """Return what statements import, or from where: of each of `imports_of` the name, or the module without one."""
     if language == "java":
         names = _JAVA_NAMES.findall(b"\n".join([*statements, b""]).decode("utf-8", "replace"))
         if len(names) == len(statements):
@@ -36,13 +36,13 @@ def imported_names(statements: list[bytes], language: str) -> list[str]:
 
 
 def imports_of(text: str, language: str) -> list[Import]:
-    """The names that one import statement brings in."""
+    """Return the names that one import statement binds."""
     read = _READERS.get(language)
     return [] if read is None else list(read(text))
 
 
 def _aliases(text: str, word: str) -> Iterator[tuple[str, str]]:
-    """`a, b as c` as (a, a), (b, c)."""
+    """Parse `a, b as c` into (a, a), (b, c)."""
     for part in text.split(","):
         match part.split():
             case [name, *_, before, alias] if before == word:

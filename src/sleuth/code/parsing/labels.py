@@ -79,14 +79,14 @@ def category_of(path: str, language: str | None, head: bytes = b"") -> str:
 
 
 def is_vendored(path: str) -> bool:
-    """Whether a part of the path says that this is somebody else's code."""
+    """Return whether a part of the path marks third-party code."""
     return not _VENDOR_DIRS.isdisjoint(path.lower().split("/")[:-1])
 
 
 def labels_of(  # noqa: PLR0917 - facts of one definition
     kind: str, name: str, language: str, path: str, head: bytes, outer: Container | None, signature: str
 ) -> tuple[str, ...]:
-    """The labels of a definition: its node kind first, then what it is for.
+    """Return the labels of a definition: its node kind first, then its purpose.
 
     Args:
         head: the bytes from its first decorator to its name.
@@ -118,7 +118,7 @@ def labels_of(  # noqa: PLR0917 - facts of one definition
 def is_public(  # noqa: PLR0911 - one custom per language
     name: str, language: str, head: bytes, outer: Container | None
 ) -> bool:
-    """Whether other modules may use it, by the customs of the language."""
+    """Return whether other modules may use a definition, by the conventions of the language."""
     if outer is not None and outer.kind in ("function", "method"):
         return False
     if language == "python":

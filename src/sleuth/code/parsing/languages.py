@@ -114,17 +114,17 @@ _ALIASES = {
 
 
 def language_of(path: str) -> Language | None:
-    """The language of a file by its name; None where the name says nothing."""
+    """Return the language of a file by its name; None for an unknown name."""
     return _BY_KIND.get(kind_of_name(path))
 
 
 def language_of_first_line(head: bytes) -> Language | None:
-    """The language that a `#!` line names; None where there is no such line."""
+    """Return the language that a `#!` line names; None where there is no such line."""
     return _BY_KIND.get(kind_of_first_line(head))
 
 
 def languages_named(name: str) -> list[str]:
-    """The languages that a filter value means: "python", "py" and ".py" alike.
+    """Return the languages that a filter value means: "python", "py" and ".py" alike.
 
     Raises:
         ArgumentError: no language has this name or extension; lists the names.

@@ -46,7 +46,7 @@ def seconds_for(size: int) -> float:
 
 
 def is_suspicious(source: bytes, compressed: bytes) -> bool:
-    """Whether a source may make a parser take much time or memory, told by repetition and unclosed brackets.
+    """Return whether parsing a source may take much time or memory, judged by repetition and unclosed brackets.
 
     Parsers recover slowly from one error again and again; from errors of several kinds in turn they recover quickly.
     """

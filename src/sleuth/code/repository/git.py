@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
 
 def root_of(path: Path) -> Path | None:
-    """The top of the worktree that `path` is in, or the bare repository itself; None outside git.
+    """Return the top of the worktree that `path` is in, or the bare repository itself; None outside git.
 
     Raises:
         CodeError: git cannot be run, and this is a repository; or git does not trust its owner (`safe.directory`); or
@@ -92,7 +92,7 @@ def names_of(root: Path, commit: str) -> Iterator[Callable[[], list[str]]]:
 
 
 def origin_of(root: Path) -> str:
-    """The URL of the remote `origin` without its secrets; "" where there is none."""
+    """Return the URL of the remote `origin` without its secrets; "" where there is none."""
     try:
         url = run(root, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except CodeError:
@@ -101,7 +101,7 @@ def origin_of(root: Path) -> str:
 
 
 def files_of(root: Path, commit: str) -> list[Entry]:
-    """All files of a commit, in git's order."""
+    """List all files of a commit, in git's order."""
     entries = []
     for record in text_of(run(root, "ls-tree", "-r", "-z", "--full-tree", commit)).split("\0")[:-1]:
         head, _, path = record.partition("\t")
@@ -127,7 +127,7 @@ class Index:
     odd: dict[str, bytes]
 
     def bytes_of(self, path: str) -> bytes:
-        """A tracked path as git spells it."""
+        """Return the bytes of a tracked path in git."""
         return self.odd.get(path) or path.encode()
 
 
@@ -156,7 +156,7 @@ def worktree(
     *,
     without: Path | None = None,
 ) -> Worktree:
-    """What git tracks in a worktree or would add, and which of it is not as the index says.
+    """List what git tracks in a worktree or would add, and which of it differs from the index.
 
     Args:
         before: what was found earlier: it is taken as it is where git has not written since.
@@ -210,7 +210,7 @@ def _read_index(records: bytes, stamp: Stamp | None) -> Index:
 
 
 def _untracked(process: subprocess.Popen[bytes], root: Path, index: Index) -> Iterable[bytes]:
-    """The untracked files that git lists; found without git where its rules keep it busy: many `**/` do, for ever."""
+    """List untracked files by git, or by our own walk where git's rules take too long, as many `**/` do."""
     try:
         return finish(process, root, "ls-files", seconds=_RULES_SECONDS).split(b"\0")[:-1]
     except SlowGitError:
@@ -261,7 +261,7 @@ def _written(path: Path) -> tuple[int, ...]:
 
 
 def ignored(root: Path, paths: Iterable[bytes]) -> set[bytes]:
-    """Which of these untracked paths git leaves out."""
+    """Return those of these untracked paths that git ignores."""
     paths = list(paths)
     asked = b"".join([path + b"\0" for path in paths])
     with start(root, "check-ignore", "-z", "--stdin", stdin=subprocess.PIPE) as process:
@@ -276,7 +276,7 @@ def ignored(root: Path, paths: Iterable[bytes]) -> set[bytes]:
 
 
 def tracks(root: Path, path: str) -> bool:
-    """Whether git tracks a path of a worktree, or something below it.
+    """Return whether git tracks a path of a worktree, or something below it.
 
     Raises:
         CodeError: git cannot be run here, or refuses.
@@ -285,7 +285,7 @@ def tracks(root: Path, path: str) -> bool:
 
 
 def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
-    """The commit, the paths whose content in the worktree may be other than in the index, and all paths told of."""
+    """Return the commit, the paths whose content may differ from the index, and all paths mentioned."""
     head = ""
     changed: set[bytes] = set()
     touched: set[bytes] = set()
@@ -303,12 +303,12 @@ def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
 
 
 def any_differs(root: Path, paths: Iterable[str]) -> bool:
-    """Whether one of these paths is not as in the commit that is checked out; untracked ones are not looked at."""
+    """Return whether one of these tracked paths differs from the commit that is checked out."""
     options = ("--literal-pathspecs", "-c", "core.preloadIndex=false", *filters_off(root))
     with start(root, *options, "status", "--porcelain", "-z", *_TRACKED_ONLY, "--", *paths) as process:
         return bool(finish(process, root, "status"))
 
 
 def text_of(path: bytes) -> str:
-    r"""A path as text; bytes that are not UTF-8 are written as \xNN."""
+    r"""Return a path as text; bytes that are not UTF-8 are written as \xNN."""
     return path.decode("utf-8", "backslashreplace")

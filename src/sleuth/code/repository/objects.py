@@ -1,4 +1,4 @@
-"""What do git's objects hold? One run of git answers for as many as are asked for."""
+"""Reads git objects, many in one run of git."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Objects:
         self._process = None
 
     def commit(self, revision: str) -> str:
-        """The commit that a branch, tag, or abbreviated id names.
+        """Return the commit that a branch, tag, or abbreviated id names.
 
         Raises:
             UnknownSnapshotError: none does; says how to list them.
@@ -67,7 +67,7 @@ class Objects:
         return (content for _, _, content in self._answers(names, most))
 
     def differences(self, before: str, after: str) -> list[Entry]:
-        """The files that two commits do not have alike, as the second has them; mode `GONE` where it has none.
+        """Return the files that differ between two commits, as in the second; mode `GONE` where it lacks one.
 
         Raises:
             CodeError: git does not have all of their folders.
@@ -91,7 +91,7 @@ class Objects:
         return list(found.values())
 
     def _answers(self, names: Iterable[str], most: int | None = None) -> Iterator[tuple[str, str, bytes]]:
-        """The id, the kind and the content of each."""
+        """Yield the id, kind and content of each object."""
         asked = iter(names)
         while group := list(islice(asked, _AT_ONCE)):
             asking, answers = self._pipes()
@@ -130,7 +130,7 @@ class Objects:
 
 
 def commit_named(path: str, name: str) -> str | None:
-    """The commit that git knows by a name such as `HEAD~3`; None where git knows none."""
+    """Return the commit that git knows by a name such as `HEAD~3`; None where git knows none."""
     try:
         return Objects(Path(path)).commit(name) if Path(path).is_dir() else None
     except CodeError:

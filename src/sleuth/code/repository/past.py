@@ -44,7 +44,7 @@ class Recall:
     committed: list[Listed] = field(default_factory=list)
 
     def keys_of(self, listed: Sequence[Listed], known: Mapping[Pair, int]) -> list[int | None]:
-        """The key of each file version, None for those that are not known."""
+        """Return the key of each file version; None for unknown ones."""
         if self.keyed is not known:
             self.keyed, self.keys = known, {}
         keys = list(map(self.keys.get, listed))

@@ -46,7 +46,7 @@ class Source(Protocol):
         ...
 
     def listing(self, past: Past | None = None) -> Listing:
-        """What it is, and its files; what is known of them from before need not be read."""
+        """Return the version and its files, without reading files that are known already."""
         ...
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
@@ -55,7 +55,7 @@ class Source(Protocol):
 
 
 def source_at(path: str | Path, revision: str | None = None) -> Source:
-    """The source that a path, and a revision where one is given, mean.
+    """Return the source at a path, or at a revision of it.
 
     Raises:
         ArgumentError: no such folder, or a revision outside git.
@@ -94,7 +94,7 @@ class CommitSource:
         return git.origin_of(self.root)
 
     def listing(self, past: Past | None = None) -> Listing:
-        """The files of the commit; only what differs from the commit that was listed last is asked for."""
+        """List the files of the commit; asks git only for the difference to the commit that was listed last."""
         recall = past.recall if past is not None else Recall()
         with git.names_of(self.root, self._commit) as names:
             before: list[Listed] = []
@@ -130,7 +130,7 @@ class DiskSource(ABC):
 
     @abstractmethod
     def listing(self, past: Past | None = None) -> Listing:
-        """What it is, and its files; what is known of them from before need not be read."""
+        """Return the version and its files, without reading files that are known already."""
 
     def listing_after(self, changed: Iterable[str | Path], past: Past) -> Listing | None:
         """`listing`, where no file but those of `changed` differs from the last one; None where that cannot be told.
@@ -182,7 +182,7 @@ class DiskSource(ABC):
         return _Changes(old, new)
 
     def _name(self, path: str | Path, past: Past) -> str | None:
-        """The name in listings of an absolute path; None outside the root, and in the index."""
+        """Return the name in listings of an absolute path; None outside the root and inside the index."""
         inside = Path(path)
         hidden = self._hidden(past)
         if not inside.is_relative_to(self.root) or (hidden and inside.is_relative_to(hidden)):
@@ -190,17 +190,17 @@ class DiskSource(ABC):
         return inside.relative_to(self.root).as_posix()
 
     def _hidden(self, past: Past) -> Path | None:
-        """The index, where it lies below the root."""
+        """Return the index's path, where it lies below the root."""
         below = past.without is not None and self.root in past.without.parents
         return past.without if below else None
 
     @abstractmethod
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
-        """Which paths of files that were not there are listed; None where that cannot be told."""
+        """Return which of these new paths are listed; None where that is unknown."""
 
     @abstractmethod
     def _version_after(self, files: list[Listed], names: set[str], recall: Recall) -> Version | None:
-        """What the files are now, of which `names` may have changed; None where that cannot be told."""
+        """Return the version of the files, of which `names` may have changed; None where that is unknown."""
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order; each can be read once.
@@ -264,7 +264,7 @@ class _Looked(NamedTuple):
 
 
 def _content(path: bytes, size: int) -> bytes:
-    """What a file holds, probably `size` bytes: in one read."""
+    """Return the content of a file of probably `size` bytes, in one read."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         content = os.read(fd, size + 1)
@@ -289,7 +289,7 @@ class WorktreeSource(DiskSource):
         return git.origin_of(self.root)
 
     def listing(self, past: Past | None = None) -> Listing:
-        """The files of the worktree; named by the commit where it is clean."""
+        """List the files of the worktree, named by the commit where it is clean."""
         past = past or Past()
         recall = past.recall
         first = _Looked([], {})
@@ -331,7 +331,7 @@ class WorktreeSource(DiskSource):
     def _by_our_rules(
         self, tree: git.Worktree, hidden: Path | None
     ) -> tuple[frozenset[bytes], IgnoredPaths | None]:
-        """What is changed or untracked, and which tracked files to leave out.
+        """Return what is changed or untracked, and which tracked files to leave out.
 
         Where there is no `.sleuthignore`, that is what git says, and none.
         """
@@ -398,7 +398,7 @@ class FolderSource(DiskSource):
     """A plain folder, without hidden files, installed packages and what its ignore files leave out."""
 
     def listing(self, past: Past | None = None) -> Listing:
-        """The files below the folder."""
+        """Return the files below the folder."""
         past = past or Past()
         hidden = self._hidden(past)
         without = hidden and str(hidden.relative_to(self.root))
@@ -430,7 +430,7 @@ def _is_passed_over(name: str) -> bool:
 
 
 def object_id(content: bytes) -> str:
-    """What git calls a blob of this content."""
+    """Return git's id of a blob with this content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 

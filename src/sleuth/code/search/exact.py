@@ -96,7 +96,7 @@ def definitions_named(snapshot: Snapshot, steps: list[str]) -> list[Definition]:
 
 
 def _stands_in(path: str, steps: list[str]) -> bool:
-    """Whether the module, its package or its folder ends with these steps."""
+    """Return whether the module, its package or its folder ends with these steps."""
     if not steps:
         return True
     module = module_steps(path)

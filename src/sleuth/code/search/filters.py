@@ -100,7 +100,7 @@ def read_tree(snapshot: Snapshot, tree: Filter | None) -> CodeFilter:
 def _with_chunks(
     snapshot: Snapshot, files: NDArray[np.bool_] | None, accepts: Callable[[int, int], bool]
 ) -> NDArray[np.bool_]:
-    """Which of these files have a chunk that may answer, shape (n,)."""
+    """Return which of these files have a chunk that may answer, shape (n,)."""
     return np.fromiter(
         (
             (files is None or bool(files[i])) and any(accepts(i, place) for place in range(row.chunks))

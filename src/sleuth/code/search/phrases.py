@@ -1,4 +1,4 @@
-"""Do the words of a query's title stand together in a file, as they do in the title?
+"""Scores files by adjacent words of a query's title that are adjacent in the file too.
 
 "Broken pipe" in a message, a comment, or a name such as `broken_pipe` or `BrokenPipe` says more than both words apart.
 An index of pairs would be as large as the rest; so the few files that are best without them are read.
@@ -33,7 +33,7 @@ def pairs_of(words: Sequence[str | None]) -> tuple[Pair, ...]:
 
 
 def phrase_scores(pairs: Sequence[Pair], texts: Sequence[bytes]) -> list[float]:
-    """The share of the pairs that each text holds, in [0, 1]; a pair counts more the rarer it is among these texts.
+    """Return the share of the pairs in each text, in [0, 1]; a pair counts more the rarer it is among these texts.
 
     Args:
         texts: UTF-8; the first 300,000 bytes of each count.
@@ -54,5 +54,5 @@ def _pattern(first: str, second: str) -> re.Pattern[bytes]:
 
 
 def _root(stem: str) -> str:
-    """A stem without the vowel that stemming writes for another: "retri" is "retry" in a text."""
+    """Return a stem without its last vowel, which stemming may have changed: "retri" stands for "retry"."""
     return stem.rstrip("iy") if len(stem) > 3 else stem

@@ -1,4 +1,4 @@
-"""What kind of question is this, and what does it name?
+"""Parses a query: its title, its prose, and the names, paths and stack frames in it.
 
 A query may be a few words, an identifier, a piece of code, a stack trace or a long report. One reading serves all: its
 title, its prose, and the things it names by path, module, frame or identifier.
@@ -107,14 +107,14 @@ def read_query(text: str) -> Query:
 
 
 def title_of(text: str) -> str:
-    """The first line, or its first sentence."""
+    """Return the first line, or its first sentence."""
     first = text.strip().split("\n", 1)[0].strip()
     end = _SENTENCE.search(first)
     return (first[: end.start()] if end else first)[:_MAX_TITLE]
 
 
 def prose_of(text: str) -> str:
-    """The text without blocks of code, transcripts and traces."""
+    """Return the text without blocks of code, transcripts and traces."""
     lines = _FENCE.sub(" ", text).split("\n")
     return "\n".join(line for line in lines if not line.startswith(("    ", "\t", ">>>", "In [", "...")))
 
@@ -136,12 +136,12 @@ def frames_of(text: str) -> list[Frame]:
 
 
 def parts_of(name: str) -> list[str]:
-    """The steps of a dotted name."""
+    """Split a dotted name into its steps."""
     return [part for part in _STEPS.split(name) if part]
 
 
 def looks_like_identifier(word: str) -> bool:
-    """Whether people write such a word in code only: an underscore or a capital inside."""
+    """Return whether people write such a word only in code: an underscore or a capital inside."""
     return "_" in word.strip("_") or bool(re.search(r"[a-z][A-Z]", word))
 
 
@@ -157,7 +157,7 @@ def _names_something(name: str, text: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """Its words in lower case, identifiers in parts."""
+    """Return the words in lower case, identifiers split into parts."""
     return [part.lower() for word in _WORD.findall(text) for part in _PART.findall(word)]
 
 

@@ -1,4 +1,4 @@
-"""In what order do files and chunks answer? Signals, weighed.
+"""Ranks files by a weighted sum of signals, and chunks within files.
 
 The weights were learned by `benchmarks/code_quality.py --fit` over all its collections together, each counting the same
 (the table is in docs/code.md): a softmax over the candidates of a query, the weights 0 and more.
@@ -94,7 +94,7 @@ def rank_files(
 
 
 def folder_coherence(snapshot: Snapshot, scores: Scores, found: NDArray[np.bool_]) -> Scores:
-    """How good the other files of a file's folder are: the cubes of their scores, over the root of their number."""
+    """Score a file by the others of its folder: the sum of the cubes of their scores over the root of their number."""
     peak = float(scores.max())
     if peak <= 0:
         return np.zeros_like(scores)

@@ -82,7 +82,7 @@ def repository_map(
     query: str = "",
     count: Callable[[str], int] = count_tokens,
 ) -> str:
-    """The most important definitions, by file, in at most `budget` tokens.
+    """Return the most important definitions, by file, in at most `budget` tokens.
 
     Args:
         focus: paths of files or folders that matter most to the caller.
@@ -106,7 +106,7 @@ def repository_map(
 
 
 def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: str = "") -> list[Weighed]:
-    """The definitions of a snapshot, heaviest first."""
+    """Return the definitions of a snapshot, most important first."""
     n = len(snapshot.files)
     if not n:
         return []

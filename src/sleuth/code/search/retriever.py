@@ -53,15 +53,15 @@ class GraphStorage(Protocol):
     """
 
     def repository(self, name: str) -> Repository:
-        """The repository of an id, path or URL."""
+        """Return the repository of an id, path or URL."""
         ...
 
     def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
-        """The completed snapshot of a name, or the newest."""
+        """Return the completed snapshot of a name, or the newest."""
         ...
 
     def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
-        """What can be read at that snapshot."""
+        """Return what can be read at that snapshot."""
         ...
 
 
@@ -80,7 +80,7 @@ class CodeRetriever:
     """
 
     def __init__(self, storage: GraphStorage, embedding_provider: EmbeddingProvider | None) -> None:
-        """A retriever over a storage.
+        """Create a retriever over a storage.
 
         Args:
             embedding_provider: text to vectors; None where only the strategy "keyword" is used.
@@ -104,7 +104,7 @@ class CodeRetriever:
         granularity: str = "lines",
         per_file: int | None = None,
     ) -> list[RetrievedContext]:
-        """The best pieces of code for a query, best first, ties by path and line.
+        """Return the best pieces of code for a query, best first, ties by path and line.
 
         Args:
             query: a question, identifiers, code, a stack trace or a whole report.
@@ -380,7 +380,7 @@ def _chunks_of(
     chunks: list[Scored],
     allowed: CodeFilter,
 ) -> list[Piece]:
-    """The chunks of a file that match, best first; the first has the file's score, the others their share of it."""
+    """Return the chunks of a file that match, best first: the first with the file's score, others with a share."""
     detail = snapshot.detail(snapshot.files[file])
     asked = {part for name in query.plain_names for part in parts_of(name)}
     scored: dict[int, float] = dict(chunks[:50])

@@ -1,4 +1,4 @@
-"""What speaks for a file? Each signal has one reason, and a scale on which its best file is 1.
+"""Signals that a file answers a query, each scaled so that the best file has 1.
 
 title, prose    the words of that part of the query, over whole files (BM25)
 chunks          the three best chunks, weighing 1, 1/2, 1/3: many weak passages do not beat a good one (BM25)
@@ -174,7 +174,7 @@ def best_rows(
 
 
 def best_of(positions: NDArray[np.int64], scores: NDArray[np.float32], n: int) -> Scores:
-    """The best chunks of each file, summed with falling shares.
+    """Sum the best chunks of each file with falling shares.
 
     Args:
         positions, scores: of chunks, best first, shape (m,).
@@ -219,7 +219,7 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
 
 
 def _credit(out: Scores, found: Sequence[int], most: int) -> None:
-    """One point among these files, unless there are too many to mean any."""
+    """Give one point to each of these files, unless there are too many."""
     if 0 < len(found) <= most:
         out[list(found)] += 1.0 / len(found)
 

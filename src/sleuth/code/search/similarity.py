@@ -49,7 +49,7 @@ def similar_chunks(
 
 
 def nearest_pieces(snapshot: Snapshot, similar: Similar, pool: int, allowed: CodeFilter) -> list[Piece]:
-    """The chunks nearest in meaning."""
+    """Return the chunks nearest in meaning."""
     found: list[Piece] = []
     for at in np.argsort(-similar.scores, kind="stable").tolist():
         score = float(similar.scores[at])
@@ -63,7 +63,7 @@ def nearest_pieces(snapshot: Snapshot, similar: Similar, pool: int, allowed: Cod
 
 
 def similar_files(snapshot: Snapshot, similar: Similar) -> NDArray[np.float32]:
-    """The best cosine of each file among the nearest chunks, from 0 for the worst of those to 1 for the best."""
+    """Return the best cosine of each file among the nearest chunks, from 0 for the worst of those to 1 for the best."""
     out = np.zeros(len(snapshot.files), np.float32)
     if not len(similar.scores):
         return out

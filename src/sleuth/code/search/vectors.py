@@ -1,4 +1,4 @@
-"""What does each chunk mean, as a vector? Embedded once per file version and embedder, and kept."""
+"""Embeds chunks, once per file version and embedder."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class EmbeddingProvider(Protocol):
     """Text to vectors, as `sleuth.protocols.Embedder`; a provider without a fingerprint is known by its class."""
 
     def embed_query(self, text: str) -> Sequence[float] | NDArray[np.floating[Any]]:
-        """One vector."""
+        """Return one vector."""
         ...
 
     def embed_documents(
         self, texts: list[str]
     ) -> Sequence[Sequence[float]] | NDArray[np.floating[Any]] | Sequence[NDArray[np.floating[Any]]]:
-        """One vector per text, in order."""
+        """Return one vector per text, in order."""
         ...
 
 
 def fingerprint(provider: EmbeddingProvider) -> str:
-    """What tells vectors of one provider from those of another."""
+    """Return the id of a provider's vectors, which differs between providers whose vectors differ."""
     given = getattr(provider, "fingerprint", None) or getattr(provider, "model", None)
     return str(given or f"{type(provider).__module__}.{type(provider).__qualname__}")
 
@@ -96,7 +96,7 @@ def _embed(
 
 
 def texts_of(snapshot: Snapshot, row: FileRow) -> list[str]:
-    """What is embedded of each chunk: its place and name, then the code."""
+    """Return the text to embed of each chunk: its place and name, then the code."""
     detail = snapshot.detail(row)
     out = []
     for chunk in detail.chunks:
@@ -107,7 +107,7 @@ def texts_of(snapshot: Snapshot, row: FileRow) -> list[str]:
 
 
 def query_vector(provider: EmbeddingProvider, query: str, dimension: int) -> NDArray[np.float32]:
-    """The unit vector of a query, shape (dimension,).
+    """Return the unit vector of a query, shape (dimension,).
 
     Raises:
         EmbeddingError: the provider gave another length than it gave for the chunks, or numbers that are not finite.

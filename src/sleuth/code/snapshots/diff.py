@@ -1,4 +1,4 @@
-"""What changed between two snapshots?"""
+"""Compares two snapshots."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
 
 
 def _differ(old: FileRow, new: FileRow) -> bool:
-    """Whether they are known to: a link of a worktree is not read, that of a commit is."""
+    """Return whether two versions are known to differ: a link is read in a commit and not in a worktree."""
     told = old.skip != new.skip or _is_unread(old) == _is_unread(new)
     return told and old.hash != new.hash
 

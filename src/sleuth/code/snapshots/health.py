@@ -292,7 +292,7 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
 def _files_of(
     connection: Connection, leg: WordLeg, storage: CodeStorage, rows: NDArray[np.int64]
 ) -> list[FileRow]:
-    """The file versions whose rows of a leg are among these keys, ascending."""
+    """Return the file versions whose rows of a leg are among these keys, ascending."""
     listed = connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files ORDER BY key")
     members = set(rows.tolist())
     if leg is storage.words.files:

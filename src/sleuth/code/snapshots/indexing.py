@@ -218,7 +218,7 @@ def _analysed(
 def _batches(
     source: Source, pending: Sequence[tuple[Listed, str]], most: int
 ) -> Iterator[tuple[list[str], list[tuple[str, bytes]]]]:
-    """What a worker is given at once: so many bytes, and at most so many files."""
+    """Yield batches for workers: bounded in bytes and in files."""
     hashes: list[str] = []
     files: list[tuple[str, bytes]] = []
     size = 0

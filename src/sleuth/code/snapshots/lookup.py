@@ -1,4 +1,4 @@
-"""Which repository, and which snapshot of it, does a name mean?"""
+"""Finds the repository and the snapshot that a name means."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def repository_named(name: str, known: Sequence[Repository], place: str) -> Repository:
-    """The repository of that id, path or URL.
+    """Return the repository of that id, path or URL.
 
     Args:
         place: the index that knows them, for the error.
@@ -40,7 +40,7 @@ def repository_named(name: str, known: Sequence[Repository], place: str) -> Repo
 
 
 def _resolved(name: str) -> str | None:
-    """The path that a name means, or None for a URL and for what no path can be."""
+    """Return the path that a name means, or None for a URL and for what no path can be."""
     if "://" in name:
         return None
     try:
@@ -50,7 +50,7 @@ def _resolved(name: str) -> str | None:
 
 
 def snapshot_named(name: str | None, repository: Repository, known: Sequence[SnapshotInfo]) -> SnapshotInfo:
-    """The completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
+    """Return the completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
 
     Args:
         known: the snapshots of the repository, newest first.

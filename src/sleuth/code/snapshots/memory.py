@@ -32,7 +32,7 @@ class Memory:
         self._recalls: dict[str, Recall] = {}
 
     def known(self, connection: sqlite3.Connection, repository: str) -> Mapping[Pair, int]:
-        """The key of every file version of a repository."""
+        """Return the key of every file version of a repository."""
         stamp = _stamp(connection)
         keys = self._known.get(repository)
         if keys is None or keys.stamp != stamp:
@@ -49,7 +49,7 @@ class Memory:
             keys.by_pair.update(zip(pairs, range(first, first + len(pairs)), strict=True))
 
     def recall(self, repository: str) -> Recall:
-        """What the last run saw of a repository."""
+        """Return what the last run saw of a repository."""
         return self._recalls.setdefault(repository, Recall())
 
     def forget(self) -> None:
@@ -64,7 +64,7 @@ def _stamp(connection: sqlite3.Connection) -> _Stamp:
 
 
 def read_times(connection: sqlite3.Connection, repository: str) -> Times:
-    """As the last listing of the worktree saw them."""
+    """Return the times of files as the last listing of the worktree saw them."""
     rows = connection.execute(
         "SELECT path, size, changed, hash FROM times WHERE repository = ?", (repository,)
     )

@@ -75,18 +75,18 @@ class Modules:
 
 
 def _names(steps: list[str], name: str) -> bool:
-    """Whether a name is the last of the steps; a step may hold dots itself."""
+    """Return whether a name is the last of the steps; a step may contain dots."""
     most = min(len(steps), 8, name.count(".") + 1)
     return any(".".join(steps[-size:]) == name for size in range(most, 0, -1))
 
 
 def module_steps(path: str) -> list[str]:
-    """The parts of a path that name a module: no extension, and none for the file that stands for its folder."""
+    """Return the parts of a path that name a module: no extension, and none for the file that stands for its folder."""
     *folders, name = path.split("/")
     stem = name.rpartition(".")[0] or name
     return folders if stem in ("__init__", "index", "mod") and folders else [*folders, stem]
 
 
 def is_below(path: str, prefix: str) -> bool:
-    """Whether a path is `prefix` or below it: "src/api" holds "src/api/x.py" and not "src/api_v2/x.py"."""
+    """Return whether a path is `prefix` or below it: "src/api" contains "src/api/x.py" and not "src/api_v2/x.py"."""
     return not prefix or prefix in (".", path) or path.startswith(f"{prefix}/")

@@ -30,7 +30,7 @@ class FileVersions(Protocol):
     shelf: Shelf
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """A connection for a few statements."""
+        """Return a connection for a few statements."""
         ...
 
     def members(self, repository: str, id: str) -> NDArray[np.int64]:
@@ -42,11 +42,11 @@ class FileVersions(Protocol):
         ...
 
     def detail(self, key: int) -> bytes:
-        """What parsing found in a file version, packed."""
+        """Return the packed results of parsing a file version."""
         ...
 
     def content(self, hash: str) -> bytes:
-        """A file's text as UTF-8."""
+        """Return a file's text as UTF-8."""
         ...
 
     def vectors(self, fingerprint: str, keys: Sequence[int]) -> dict[int, NDArray[np.float16]]:

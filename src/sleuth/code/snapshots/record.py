@@ -127,7 +127,7 @@ SNAPSHOT_COLUMNS = "id, repository, base, names, status, started, finished, file
 
 
 def snapshot_info(row: tuple[Any, ...]) -> SnapshotInfo:
-    """A row of `SNAPSHOT_COLUMNS`."""
+    """Build a SnapshotInfo from a row of `SNAPSHOT_COLUMNS`."""
     id, repository, base, names, status, started, finished, count, error = row
     return SnapshotInfo(id, repository, base, tuple(names.split()), status, started, finished, count, error)
 
@@ -169,7 +169,7 @@ NOTHING = np.zeros(0, np.int64)
 
 
 def unpacked(packed: bytes, what: str, most: int = MOST_CONTENT) -> bytes:
-    """What was compressed.
+    """Decompress.
 
     Args:
         most: bytes that it can have been.
@@ -188,7 +188,7 @@ def unpacked(packed: bytes, what: str, most: int = MOST_CONTENT) -> bytes:
 
 
 def damaged(what: str) -> IndexDamagedError:
-    """The error for a part of the database that is not as it was written."""
+    """Return the error for a damaged part of the database."""
     return IndexDamagedError(f"{what} is not as it was written: run `sleuth doctor --repair`")
 
 
@@ -198,7 +198,7 @@ def pack_vectors(vectors: NDArray[np.float16]) -> bytes:
 
 
 def read_vectors(packed: bytes) -> NDArray[np.float16]:
-    """The inverse of `pack_vectors`.
+    """Invert `pack_vectors`.
 
     Raises:
         ValueError: the bytes are of no rows of one width.
@@ -213,7 +213,7 @@ def vectors_checksum(file: int, fingerprint: str, packed: bytes) -> int:
 
 
 def checked_detail(row: FileRow, repository: str, checksum: int, detail: bytes) -> bytes:
-    """What parsing found in a file version, which kernels may read.
+    """Return the results of parsing a file version, checked so that kernels may read them.
 
     Raises:
         IndexDamagedError: the row is not as it was written.

@@ -86,7 +86,7 @@ class Shelf:
         self._guard = threading.Lock()
 
     def batch(self) -> Batch:
-        """Where files are gathered until they are written."""
+        """Return a batch that gathers files until they are written."""
         return Batch(self._words)
 
     def write(self, connection: Connection, batch: Batch, key: int, chunk: int) -> list[Built]:
@@ -106,7 +106,7 @@ class Shelf:
             return self.publish(connection, [files(), other.result()])
 
     def build(self, leg: WordLeg, keys: NDArray[np.int64], words: WordBuilder) -> Built:
-        """A segment of the rows `keys`, ascending, that no manifest names yet."""
+        """Build a segment of the rows `keys`, ascending, that no manifest names yet."""
         first, last = int(keys[0]), int(keys[-1])
         encoded = segments.encode(leg.name, leg.fingerprint, first, last, keys, None, words.finish())
         return keep(encoded, self._folder, SMALL)
@@ -120,7 +120,7 @@ class Shelf:
         return built
 
     def views(self, connection: Connection, leg: WordLeg, live: NDArray[np.int64]) -> list[SegmentView]:
-        """The segments of a leg, with the rows `live` (keys, ascending) and no others; empty segments left out.
+        """Return the segments of a leg restricted to the rows `live` (keys, ascending), without empty segments.
 
         Raises:
             IndexDamagedError: a segment is missing, damaged or made by other settings; says how to mend it.
@@ -190,7 +190,7 @@ class Shelf:
         *,
         whole: bool,
     ) -> merging.Merged | None:
-        """The next merge of a leg, made but not in the manifest; None where all is well.
+        """Make the next merge of a leg, not yet in the manifest; None where none is due.
 
         Args:
             live: gives the keys of rows that a file version has.
@@ -216,13 +216,13 @@ class Shelf:
         )
 
     def settle(self, merged: merging.Merged) -> None:
-        """The merge is committed: its inputs go."""
+        """Remove the inputs of a merge that is committed."""
         merging.settle(merged, self._folder)
         self.forget([entry.name for entry in merged.inputs])
 
 
 def _view(opened: segments.Opened, live: NDArray[np.int64]) -> SegmentView:
-    """A segment of which the rows `live` (keys, ascending) exist."""
+    """Return a view of a segment restricted to the rows `live` (keys, ascending)."""
     at = np.searchsorted(live, opened.keys)
     here = np.zeros(len(opened.keys), bool)
     inside = at < len(live)

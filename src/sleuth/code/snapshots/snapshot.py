@@ -172,11 +172,11 @@ class Snapshot:
         return [pack(np.isin(view.keys, wanted)) for view in views]
 
     def select(self, wanted: Callable[[FileRow], bool]) -> NDArray[np.bool_]:
-        """Which files a condition holds for, shape (n,)."""
+        """Return which files fulfil a condition, shape (n,)."""
         return np.fromiter((wanted(row) for row in self.files), bool, len(self.files))
 
     def detail(self, file: FileRow) -> Detail:
-        """What parsing found in a file."""
+        """Return the results of parsing a file."""
         with self._guard:
             found = self._details.get(file.key)
         if found is None:
@@ -190,7 +190,7 @@ class Snapshot:
         return found
 
     def source(self, file: FileRow) -> bytes:
-        """A file's text as UTF-8."""
+        """Return a file's text as UTF-8."""
         with self._guard:
             found = self._contents.get(file.hash)
         if found is None:
@@ -202,7 +202,7 @@ class Snapshot:
         return found
 
     def lines(self, file: FileRow, first: int, last: int) -> str:
-        """The text of lines `first` to `last`, without the newline after the last."""
+        """Return the text of lines `first` to `last`, without the newline after the last."""
         source = self.source(file)
         index = LineIndex(source)
         last = min(last, len(index))
@@ -211,7 +211,7 @@ class Snapshot:
         return source[index.start(first) : index.stop(last)].decode("utf-8", "surrogatepass")
 
     def file(self, path: str) -> FileRow:
-        """The file at a path.
+        """Return the file at a path.
 
         Raises:
             ArgumentError: none there; names some that are near.
@@ -240,7 +240,7 @@ class Snapshot:
         return sorted(self.positions_of_files(hits.keys).tolist())
 
     def definitions(self, name: str) -> list[Definition]:
-        """All definitions of a name, or of a dotted name whose last steps match, in order of path and line."""
+        """Return all definitions of a name, or of a dotted name whose last steps match, in order of path and line."""
         last = name.rpartition(".")[2]
         found = []
         for i in self.files_with("defines", last):

@@ -84,7 +84,7 @@ class CodeStorage:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection for a few statements; a run reads what it has written.
+        """Yield a connection for a few statements; a run reads what it has written.
 
         Raises:
             StoreError: the database is damaged, or cannot be read now.
@@ -97,13 +97,13 @@ class CodeStorage:
                 yield connection
 
     def _writer(self) -> Connection | None:
-        """The connection of this thread's run."""
+        """Return the connection of this thread's run."""
         run = self._run
         return run.connection if run is not None and run.thread == threading.get_ident() else None
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[Connection]:
-        """All or nothing; inside another transaction, a part of it.
+        """Commit all or nothing; nested, it is part of the outer transaction.
 
         Args:
             durable: whether to wait until the disk has it; a note that may be lost with the power need not.
@@ -140,7 +140,7 @@ class CodeStorage:
 
     @contextmanager
     def writing(self, timeout: float = 10.0) -> Iterator[None]:
-        """The right to index, over all processes.
+        """Hold the right to index, over all processes.
 
         Raises:
             IndexLockedError: another run holds it; names it.
@@ -172,13 +172,13 @@ class CodeStorage:
     # repositories and snapshots
 
     def repositories(self) -> list[Repository]:
-        """All repositories, in order of path."""
+        """Return all repositories, in order of path."""
         with self.reading() as connection:
             rows = connection.execute("SELECT id, path, url FROM repositories ORDER BY path").fetchall()
         return [Repository(*row) for row in rows]
 
     def repository(self, name: str) -> Repository:
-        """The repository of that id, path or URL.
+        """Return the repository of that id, path or URL.
 
         Raises:
             ArgumentError, UnknownRepositoryError: as `repository_named`.
@@ -186,7 +186,7 @@ class CodeStorage:
         return repository_named(name, self.repositories(), str(self.path))
 
     def repository_at(self, path: str) -> Repository | None:
-        """The repository at that path, where it is known."""
+        """Return the repository at that path; None for an unknown one."""
         with self.reading() as connection:
             row = connection.execute(
                 "SELECT id, path, url FROM repositories WHERE path = ?", (path,)
@@ -194,7 +194,7 @@ class CodeStorage:
         return Repository(*row) if row else None
 
     def add_repository(self, path: str, url: str) -> Repository:
-        """The repository at that path, made known where it is not."""
+        """Return the repository at that path, adding it where it is unknown."""
         if known := self.repository_at(path):
             return known
         repository = Repository(str(uuid.uuid4()), path, url)
@@ -205,7 +205,7 @@ class CodeStorage:
         return repository
 
     def snapshots(self, repository: str) -> list[SnapshotInfo]:
-        """All snapshots of a repository, newest first."""
+        """Return all snapshots of a repository, newest first."""
         with self.reading() as connection:
             rows = connection.execute(
                 f"SELECT {record.SNAPSHOT_COLUMNS} FROM snapshots WHERE repository = ? ORDER BY serial DESC",
@@ -214,7 +214,7 @@ class CodeStorage:
         return [record.snapshot_info(row) for row in rows]
 
     def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
-        """The completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
+        """Return the completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
 
         Raises:
             ArgumentError, UnknownSnapshotError: as `snapshot_named`.
@@ -222,7 +222,7 @@ class CodeStorage:
         return snapshot_named(name, repository, self.snapshots(repository.id))
 
     def begin(self, repository: str, id: str, base: str, names: Sequence[str]) -> None:
-        """A snapshot is being indexed. One that is completed stays so until `complete`."""
+        """Record that a snapshot is being indexed. A completed one stays complete until `complete`."""
         with self.transaction(durable=False) as connection:
             connection.execute(
                 "INSERT INTO snapshots(id, repository, base, names, status, started, finished, files, members, error, "
@@ -232,7 +232,7 @@ class CodeStorage:
             )
 
     def complete(self, repository: str, id: str, names: Sequence[str], members: NDArray[np.int64]) -> None:
-        """The snapshot's file versions are all here: it answers from now on. Completing again makes it the newest."""
+        """Mark a snapshot as complete, so that it answers from now on. Completing again makes it the newest."""
         packed = record.pack_members(members)
         checksum = record.members_checksum(repository, id, packed)
         with self.transaction() as connection:
@@ -256,7 +256,7 @@ class CodeStorage:
                     )
 
     def skipped(self, repository: str, keys: Iterable[int]) -> list[tuple[str, str]]:
-        """Paths and reasons of those of these file versions that are not searched, in order of path."""
+        """Return paths and reasons of the file versions that are not searched, in order of path."""
         with self.reading() as connection:
             rows = connection.execute(
                 "SELECT key, path, skip FROM files WHERE repository = ? AND skip != '' ORDER BY path",
@@ -266,7 +266,7 @@ class CodeStorage:
         return [(path, skip) for key, path, skip in rows if key in members]
 
     def fail(self, repository: str, id: str, error: str) -> None:
-        """The run broke off. Where that cannot be noted, as on a full disk, the next run does."""
+        """Record that a run failed. Where that is impossible, as on a full disk, the next run records it."""
         with suppress(StoreError), self.transaction() as connection:
             connection.execute(
                 "UPDATE snapshots SET status = 'failed', error = ? "
@@ -286,7 +286,7 @@ class CodeStorage:
             )
 
     def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
-        """What can be read at a snapshot; the last few that were asked for stay open.
+        """Open a snapshot for reading; the last few stay open.
 
         Raises:
             IndexDamagedError: a part of it is not as it was written.
@@ -347,7 +347,7 @@ class CodeStorage:
         return files
 
     def detail(self, key: int) -> bytes:
-        """What parsing found in a file version, packed.
+        """Return the packed results of parsing a file version.
 
         Raises:
             CodeError: it is gone.
@@ -363,7 +363,7 @@ class CodeStorage:
         return record.checked_detail(FileRow._make(columns), repository, checksum, detail)
 
     def content(self, hash: str) -> bytes:
-        """A file's text as UTF-8.
+        """Return a file's text as UTF-8.
 
         Raises:
             IndexDamagedError: it is not as it was written, or not there.

@@ -1,4 +1,4 @@
-"""How does code search reach the words, without knowing the lexical family?
+"""The protocols by which code search uses the lexical family without importing it.
 
 `Words` is the seam: two legs over the same rows of a snapshot, one row per file and one row per chunk. The engine gives
 an implementation; statistics are taken over the rows that a snapshot holds.
@@ -43,7 +43,7 @@ class WordSearcher(Protocol):
         *,
         allowed: Sequence[Bitmap | None] | None = None,
     ) -> Hits:
-        """The best `k` rows for terms weighed already, by field."""
+        """Return the best `k` rows for weighted terms by field."""
         ...
 
 
@@ -55,7 +55,7 @@ class WordBuilder(Protocol):
         ...
 
     def finish(self) -> SegmentData:
-        """The segment."""
+        """Return the segment."""
         ...
 
 
@@ -63,11 +63,11 @@ class WordLeg(Leg, Protocol):
     """A leg whose segments can be searched, and made bit by bit."""
 
     def builder(self) -> WordBuilder:
-        """A fresh builder."""
+        """Create a builder."""
         ...
 
     def searcher(self, segments: Sequence[SegmentView]) -> WordSearcher:
-        """A searcher of these rows; safe to share between threads."""
+        """Create a searcher of these rows, safe to share between threads."""
         ...
 
 

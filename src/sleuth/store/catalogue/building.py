@@ -44,7 +44,7 @@ class Built:
         manifest.publish(connection, self.encoded, inline=self.held is None)
 
     def release(self) -> None:
-        """The manifest names it now, or nobody will."""
+        """Give the file up: the manifest names it now, or never will."""
         if self.held:
             self.held.release()
 

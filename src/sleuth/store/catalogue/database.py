@@ -36,7 +36,7 @@ class Database:
     """
 
     def __init__(self, path: Path, names: Names, *, writable: bool, immutable: bool) -> None:
-        """A database that is there.
+        """Open an existing database.
 
         Args:
             immutable: read it as a file that nobody changes, as on a read-only disk.
@@ -188,7 +188,7 @@ class Database:
         self.writers.close()
 
     def after_fork(self) -> None:
-        """In a child: the parent's locks are not this process's."""
+        """Run in a forked child: replace the parent's locks."""
         for lock in self._locks:
             lock.forget()
         self._locks = []

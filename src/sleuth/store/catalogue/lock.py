@@ -29,7 +29,7 @@ class WriterLock:
     """The right to write into one index folder; `acquire` gives it, `release` gives it back."""
 
     def __init__(self, path: Path) -> None:
-        """A lock on the file `path`, which ends in .lock; its queue is the file beside it that ends in .queue."""
+        """Create a lock on the file `path`, which ends in .lock; its queue is the file beside it ending in .queue."""
         self._path = path
         self._fd = -1
 
@@ -66,7 +66,7 @@ class WriterLock:
         _let_go(fd)
 
     def forget(self) -> None:
-        """In a forked child: drop what was inherited without letting go of the parent's lock."""
+        """Run in a forked child: drop what was inherited without releasing the parent's lock."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -158,7 +158,7 @@ def read_holder(path: Path) -> dict[str, Any] | None:
 
 
 def _myself() -> dict[str, Any]:
-    """Who this is, without the arguments of its command line, which may hold a key."""
+    """Describe this process without the arguments of its command line, which may hold a key."""
     program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
     return {
         "pid": os.getpid(),

@@ -205,7 +205,7 @@ def purge_tombstones(connection: Connection, folder: Path, first: int, last: int
 def _held_by(
     connection: Connection, folder: Path, entry: SegmentEntry, keys: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Which keys a segment holds; all of its range where it cannot be read, so that nothing is forgotten too early."""
+    """Return the keys of a segment; its whole range where it is unreadable, so that nothing is dropped too early."""
     try:
         return np.isin(keys, open_segment(connection, folder, entry).keys, assume_unique=True)
     except (SegmentMissingError, IndexDamagedError):
@@ -285,7 +285,7 @@ class Views:
         return False
 
     def after_fork(self) -> None:
-        """In a child: another thread of the parent may have held the lock."""
+        """Run in a forked child: replace a lock that another thread of the parent may have held."""
         self._lock = threading.RLock()
 
     def at(self, connection: Connection, generation: int) -> Loaded:

@@ -149,7 +149,7 @@ def publish(connection: Connection, merged: Merged) -> None:
 
 
 def settle(merged: Merged, folder: Path) -> None:
-    """The commit stands: remove the files of the inputs. Who has mapped them keeps them."""
+    """Remove the input files of a committed merge. Readers that mapped them keep them."""
     if merged.built:
         merged.built.release()
     for entry in merged.inputs:
@@ -199,7 +199,7 @@ class Merges:
         return applied
 
     def put_back(self, merged: Sequence[Merged]) -> None:
-        """The transaction was rolled back: a later one may publish these."""
+        """Keep merges of a transaction that was rolled back, for a later one."""
         self._ready.extend(merged)
 
     def forget(self, merged: Sequence[Merged]) -> None:
@@ -210,7 +210,7 @@ class Merges:
             item.settled.set()
 
     def done(self, merged: Sequence[Merged], path: Path) -> None:
-        """The commit stands."""
+        """Record that the commit succeeded."""
         for item in merged:
             settle(item, path / "segments")
 
@@ -248,7 +248,7 @@ class Merges:
             thread.join()
 
     def after_fork(self) -> None:
-        """In a child: the thread, and what it held, belong to the parent."""
+        """Run in a forked child: forget the parent's thread and its merges."""
         self._lock, self._thread, self._again = threading.Lock(), None, False
         self._ready = deque()
 

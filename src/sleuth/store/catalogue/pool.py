@@ -57,7 +57,7 @@ class ConnectionPool:
             self._open.wait()
 
     def _make(self) -> Connection:
-        """A new connection. A fork waits for it: SQLite's own locks, taken meanwhile, would stay taken in the child."""
+        """Open a connection. A fork waits for it: SQLite's own locks would stay locked in the child."""
         making = object()
         while True:
             self._busy[making] = threading.get_ident()

@@ -90,7 +90,7 @@ class Opened:
 
 
 def new_name(leg: str, first: int, last: int) -> str:
-    """A name that was never used: a rebuilt segment never takes the place of bytes that somebody may have mapped."""
+    """Return an unused name: a rebuilt segment never replaces bytes that a reader may have mapped."""
     safe = "".join(c if c.isalnum() else "_" for c in leg)
     return f"{safe}-{first}-{last}-{os.urandom(6).hex()}"
 
@@ -135,7 +135,7 @@ def encode(  # noqa: PLR0917 - the header, in order
 
 
 def decode(name: str, buffer: bytes | mmap.mmap, checksum: int, *, most_rows: int = 0) -> Opened:
-    """A segment's arrays as read-only views of its bytes; the header is verified, the arrays are not (see `verify`).
+    """Return a segment's arrays as read-only views of its bytes. Verifies the header, not the arrays (see `verify`).
 
     A file can come from anybody, with checksums that fit: what the header says is checked before it sizes anything.
 
@@ -201,7 +201,7 @@ def _checksum(array: NDArray[Any], pause: Callable[[int], object] = lambda _: No
 
 
 def _pack_keys(keys: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """Nothing for keys without a gap; their distance from the first one, in as few bytes as it takes, otherwise."""
+    """Pack keys: nothing where they have no gap, otherwise their distances from the first in the fewest bytes."""
     if not len(keys) or int(keys[-1]) - int(keys[0]) == len(keys) - 1:
         return {}
     distance = keys - keys[0]
@@ -236,7 +236,7 @@ def _describe(name: str, array: NDArray[Any]) -> dict[str, Any]:
 
 
 def _lay_out(head: dict[str, Any], described: Sequence[dict[str, Any]]) -> tuple[bytes, list[int], int]:
-    """The header, the offset of each array and the size of all. Offsets in the header count from its aligned end."""
+    """Return the header, the offset of each array and the total size. Offsets count from the header's aligned end."""
     offsets, position = [], 0
     for entry in described:
         entry["offset"] = position = _align(position)

@@ -63,7 +63,7 @@ class Watch:
             thread.join()
 
     def after_fork(self) -> None:
-        """In a child: the thread belongs to the parent."""
+        """Run in a forked child: forget the parent's thread."""
         self._lock, self._thread, self._seen = threading.Lock(), None, None
 
     def _run(self, names: Sequence[str]) -> None:

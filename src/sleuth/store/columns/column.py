@@ -82,7 +82,7 @@ class Floats:
         return len(self.values)
 
     def below(self, value: float) -> int:
-        """How many are less than `value`, which may be an integer that no float equals: the comparison is exact."""
+        """Count the values less than `value`, which may be an integer that no float equals: the comparison is exact."""
         near = float(value)
         return int(np.searchsorted(self.values, near, "left" if near >= value else "right"))
 

@@ -75,7 +75,7 @@ def naming_damage(view: SegmentView, key: str) -> Iterator[None]:
 
 
 def column_of(segment: SegmentData, key: str) -> Column | None:
-    """The column of a key; None where no row has the key. Raises ValueError where the leg cannot have made it."""
+    """Return the column of a key; None where no row has the key. Raises ValueError for foreign arrays."""
     facts = segment.meta["keys"].get(key)
     if facts is None:
         return None

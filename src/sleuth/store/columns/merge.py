@@ -130,7 +130,7 @@ class _Merged:
 
 
 def _merge_lists(used: Sequence[_Used], mappings: list[NDArray[np.uint32]], first: int) -> Lists:
-    """The distinct lists, whose codes begin at `first`, in the new codes of their elements; completes `mappings`."""
+    """Return the distinct lists, whose codes begin at `first`, in new codes of their elements; completes `mappings`."""
     owners, elements, counts = [], [], [0]
     for one, mapping in zip(used, mappings, strict=True):
         codes, owner, element = one.lists()

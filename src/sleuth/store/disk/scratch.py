@@ -95,7 +95,7 @@ def _spilled(content: BytesIO, folder: Path) -> BinaryIO:
 
 
 def bytes_of(array: NDArray[Any]) -> memoryview:
-    """An array's bytes, without a copy where it is contiguous; works for dtypes that have no buffer, as datetimes."""
+    """Return an array's bytes, uncopied where it is contiguous; also for dtypes without a buffer, as datetimes."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
 
 

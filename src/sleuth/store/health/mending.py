@@ -45,7 +45,7 @@ class Problem:
 
 
 def problems(connection: Connection, views: Views) -> list[Problem]:
-    """What the attached legs lack, as the connection's transaction sees it; looks at headers and sizes only."""
+    """Find what the attached legs lack, as the connection's transaction sees it; reads headers and sizes only."""
     found = []
     for name, leg in views.legs.items():
         reasons: dict[str, str] = {}

@@ -11,7 +11,7 @@ from sleuth.store.legs.leg import Hits
 
 
 def no_hits() -> Hits:
-    """Nothing found."""
+    """Return an empty ranking."""
     return Hits(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int32))
 
 
@@ -47,7 +47,7 @@ def _by_id(
     ids: Callable[[NDArray[np.int64]], Sequence[str]],
     after: int,
 ) -> NDArray[np.int64]:
-    """The order in which stretches of equal score that hold more than one segment, and end after a place, go by id."""
+    """Return the order that sorts ties by id, in runs of equal score over several segments that end after a place."""
     order = np.arange(len(keys))
     starts = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1])))
     ends = np.append(starts[1:], len(order))

@@ -187,7 +187,7 @@ class IndexSnapshot:
         return _in_order(numbers, rows)
 
     def _gather(self, columns: str, keys: list[int]) -> Iterator[tuple[list[Any], bytes]]:
-        """What the columns say of the rows with these keys: the values of the first, and the second as it is."""
+        """Return metadata of the rows with these keys: the values of the first column, and the second column."""
         try:
             gathered = list(select_in(self._connection, columns, _JOINED, "c.key", keys))
         except sqlite3.DataError:  # more than SQLite holds in one value
@@ -207,7 +207,7 @@ class IndexSnapshot:
         return [f"{document_id}#{n}" for document_id, n in self.order(keys)]
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
-        """For each key (document id, n): the order by which ties break."""
+        """Return the tie-break rank of each key (document id, n)."""
         numbers = list(map(int, keys))
         names = {
             key: (document_id, n)

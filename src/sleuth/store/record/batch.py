@@ -372,7 +372,7 @@ def _own_metadata(metadata: Mapping[str, Any] | Json | None, source: str | None,
 
 
 def digests_of(hashes: Sequence[str]) -> list[bytes]:
-    """As `digest_of`, for many."""
+    """Return `digest_of` for many."""
     try:
         return list(map(bytes.fromhex, hashes))
     except (ValueError, TypeError):

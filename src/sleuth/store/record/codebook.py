@@ -183,7 +183,7 @@ class Codebooks:
             _write_copy(connection, number, content)
 
     def keep(self) -> None:
-        """The transaction that added books was committed."""
+        """Keep the books that a committed transaction added."""
         self._learned = {}
 
     def forget(self) -> None:

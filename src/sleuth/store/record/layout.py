@@ -312,7 +312,7 @@ def check_text(text: str, argument: str) -> str:
 
 
 def check_texts(texts: Sequence[str], argument: str) -> Sequence[str]:
-    """As `check_text`, for many: ASCII, which most are, is seen at once."""
+    """Apply `check_text` to many; recognises ASCII, the common case, at once."""
     if not all(map(str.isascii, texts)):
         for text in texts:
             check_text(text, argument)

@@ -79,7 +79,7 @@ def _texts(batch: DocumentBatch, owners: Sequence[int]) -> dict[str, Sequence[st
 
 
 def _field(batch: DocumentBatch, name: str, default: T) -> list[str | T]:
-    """One of the other searchable texts of each chunk."""
+    """Return one of the other searchable texts of each chunk."""
     fields = batch.fields.filled(len(batch.texts))
     return [default if each is None else each.values.get(name, default) for each in fields]
 

@@ -156,7 +156,7 @@ class PendingDocuments:
         return Flight(batch, first, last, self._legs, coder, path / "segments", self._thread)
 
     def _landed(self) -> Flight | None:
-        """The batch that was on its way, ready to be written. An interruption while waiting leaves it on its way."""
+        """Wait for the batch under way and return it, ready to be written. Interrupted, it stays under way."""
         if self._flight:
             self._flight.wait()
         flight, self._flight = self._flight, None

@@ -224,7 +224,7 @@ class Writer:
         return version
 
     def change_manifest(self, change: Callable[[Connection], list[Built]]) -> None:
-        """For the store itself: commit a change of segments that changes no row.
+        """Commit a change of segments that changes no row. Only the store calls this.
 
         Args:
             change: edits the manifest in the open transaction; returns what it published.
@@ -240,6 +240,6 @@ class Writer:
         self._absent = set()
 
     def end(self) -> None:
-        """For the store itself: forget what was not committed, and refuse to go on."""
+        """Discard what was not committed, and refuse further calls. Only the store calls this."""
         self._transaction.end()
         self._pending.end()

@@ -199,7 +199,7 @@ def source_from_here(engine: Answering, source: str, items: Sequence[RetrievedIt
 
 
 def print_sources(engine: Answering, result: SearchResult, show_context: bool) -> None:
-    """What the answer cites, numbered, below it."""
+    """Print the sources that the answer cites, numbered, below it."""
     sources = result.extra.get("sources", [])
     numbers = {citation["number"] for citation in result.extra.get("citations", [])}
     items = {item.id: item for item in result.items or ()}

@@ -47,7 +47,7 @@ _MANY_CHANGES = 1_000
 
 
 def changes_below(path: Path, root: Path) -> Iterator[list[str] | None]:
-    """What changed below a folder, once per burst that is not of git's own files, of the index or of other tools alone.
+    """Yield the changes below a folder, one per burst, without those of git's files, of the index or of other tools.
 
     None stands for anything: the first time, since files may have changed before the watch began, and where there are
     so many that some may have been lost.

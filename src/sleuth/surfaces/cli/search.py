@@ -144,7 +144,7 @@ def print_ranking(engine: Answering, query: str, ranking: Ranking) -> None:
 
 
 def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, Any]:
-    """An item with its snippet and the absolute path of its file, fit for JSON."""
+    """Return an item with its snippet and the absolute path of its file, fit for JSON."""
     snippet = engine.snippet(query, item)
     file = file_of(engine, item.metadata)
     own = {"file": file} if file else {}

@@ -189,7 +189,7 @@ def _opened(index: Path | None, *, create: bool) -> Engine:
 def _served_from_ray(
     index: Path | None, address: str | None, searchers: int, replicas: int, follow: float | None
 ) -> AbstractContextManager[Engine]:
-    """An engine over a published index, on Ray, for the length of a block."""
+    """Return an engine over a published index, on Ray, for the length of a block."""
     from sleuth.cluster.ray import RouterOptions, serve_from_ray
     from sleuth.engine import address_of
 

@@ -56,7 +56,7 @@ class JsonRoute(APIRoute):
 
 
 def direct_routes(routers: Iterable[APIRouter]) -> dict[tuple[str, str], JsonRoute]:
-    """The routes by method and path that can answer without FastAPI: those with a handler for it and a fixed path."""
+    """Return the routes by method and path that FastAPI need not answer: a fixed path and a handler of their own."""
     return {
         (method, route.path): route
         for router in routers
@@ -67,7 +67,7 @@ def direct_routes(routers: Iterable[APIRouter]) -> dict[tuple[str, str], JsonRou
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The whole body of a request.
+    """Return the whole body of a request.
 
     Raises:
         ConnectionAbortedError: the client left before its end.

@@ -256,7 +256,7 @@ class Tools:
         }
 
     def _below(self, paths: Sequence[str] | None) -> Filter | None:
-        """A filter for files and folders, absolute or relative to the root."""
+        """Return a filter for files and folders, absolute or relative to the root."""
         from sleuth.filters import Compare, any_of, field
 
         if paths is None:
