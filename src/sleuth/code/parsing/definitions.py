@@ -96,7 +96,7 @@ def definitions_of(
     for pattern, match in matches:
         definition = _definition(pattern, match, lines)
         by_node[definition.own].append(definition)
-    chosen = [definition for group in by_node.values() for definition in _unique(group)]
+    chosen = [d for group in by_node.values() for d in (group if len(group) == 1 else _unique(group))]
     around = _wrappers(wrappers)
     for definition in chosen:
         _extend(definition, around, lines)
@@ -117,9 +117,7 @@ def _definition(pattern: Pattern, match: Match, lines: LineIndex) -> ParsedDefin
     end = own.end
     if pattern.to_the_end:
         body, end = own.end, lines.size
-    return ParsedDefinition(
-        pattern.subject.partition(".")[2], node, own, Span.of(name), scope, body, own.start, end
-    )
+    return ParsedDefinition(pattern.kind, node, own, Span.of(name), scope, body, own.start, end)
 
 
 def _declared(declarator: Node) -> Node:
@@ -244,6 +242,8 @@ def _first_line(lines: LineIndex, start: int, comment: bytes, taken: int) -> int
         return line
     while first > taken + 1 and line - first < _MOST_COMMENT_LINES:
         text = lines.text(first - 1)
+        if not text:
+            break
         if comment == b"//" and text.endswith(b"*/"):
             opened = lines.source.rfind(b"/*", 0, lines.stop(first - 1))
             opens = lines.line(opened) if opened >= 0 else 0

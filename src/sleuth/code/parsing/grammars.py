@@ -49,10 +49,13 @@ class Pattern:
 
     Attributes:
         subject: the capture that says what it finds, such as `definition.class` or `import`.
+        group: its first word; `kind` is the rest, "" where there is none.
         to_the_end: whether what follows a definition stands in it.
     """
 
     subject: str
+    group: str
+    kind: str
     to_the_end: bool
 
 
@@ -132,4 +135,6 @@ def _pattern(query: tree_sitter.Query, number: int, text: str) -> Pattern:
     subjects = [capture for capture in captures if capture in _SUBJECTS]
     if len(subjects) != 1:
         raise CodeError(f"a pattern must have one of the captures {_SUBJECTS}, got {source.decode()!r}")
-    return Pattern(subjects[0], query.pattern_settings(number).get("reaches") == "end of file")
+    group, _, kind = subjects[0].partition(".")
+    to_the_end = query.pattern_settings(number).get("reaches") == "end of file"
+    return Pattern(subjects[0], group, kind, to_the_end)

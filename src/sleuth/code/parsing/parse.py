@@ -106,9 +106,9 @@ def _matches(tree: Tree, grammar: Grammar) -> list[tuple[int, Match]]:
 def _by_subject(
     matches: Sequence[tuple[int, Match]], grammar: Grammar
 ) -> dict[str, list[tuple[Pattern, Match]]]:
-    """Return the matches by the first word of their pattern's subject, in order of the patterns."""
+    """Return the matches by the group of their pattern, in order of the patterns."""
     groups: dict[str, list[tuple[Pattern, Match]]] = defaultdict(list)
     for number, match in sorted(matches, key=itemgetter(0)):
         pattern = grammar.patterns[number]
-        groups[pattern.subject.partition(".")[0]].append((pattern, match))
+        groups[pattern.group].append((pattern, match))
     return groups
