@@ -10,6 +10,7 @@ from sleuth.files.ignore import Rules as Rules
 from sleuth.files.ignore import above as above
 from sleuth.files.kinds import BY_EXTENSION as BY_EXTENSION
 from sleuth.files.kinds import CODE as CODE
+from sleuth.files.kinds import MARKDOWN as MARKDOWN
 from sleuth.files.kinds import ROWS as ROWS
 from sleuth.files.kinds import kind_of_first_line as kind_of_first_line
 from sleuth.files.kinds import kind_of_name as kind_of_name

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from typing import Final
 
-EXTENSIONS: Final = {
+_DOCUMENTS: Final = {
     "text": "txt text log asc",
     "markdown": "md markdown mdown mkd mdx",
     "rst": "rst rest",
+    "asciidoc": "adoc asciidoc",
     "html": "html htm xhtml",
     "pdf": "pdf",
+    "docx": "docx docm",
+    "pptx": "pptx pptm ppsx",
+    "xlsx": "xlsx xlsm xlsb xls",
+    "odt": "odt ott",
+    "ods": "ods",
+    "odp": "odp",
+    "epub": "epub",
+    "rtf": "rtf",
+    "xml": "xml xsd xsl xslt csproj",
+    "svg": "svg",
+}
+"""Extensions of documents."""
+
+_ROWS: Final = {
     "csv": "csv",
     "tsv": "tsv tab",
     "json": "json",
     "jsonl": "jsonl ndjson",
     "parquet": "parquet",
-    "docx": "docx",
-    "asciidoc": "adoc asciidoc",
+}
+"""Extensions of files that hold rows, each a document."""
+
+_CODE: Final = {
     "assembly": "s asm",
     "c": "c h",
     "clojure": "clj cljs cljc edn",
@@ -75,10 +92,12 @@ EXTENSIONS: Final = {
     "vhdl": "vhd vhdl",
     "vim": "vim",
     "vue": "vue",
-    "xml": "xml xsd xsl xslt svg csproj",
     "yaml": "yaml yml",
     "zig": "zig",
 }
+"""Extensions of source code and of files that programs read."""
+
+EXTENSIONS: Final = _DOCUMENTS | _ROWS | _CODE
 """Extensions of each kind, lower case."""
 
 FILENAMES: Final = {
@@ -100,11 +119,14 @@ BY_EXTENSION: Final = {
 BY_NAME: Final = {name: kind for kind, names in FILENAMES.items() for name in names.split()}
 """Kind by whole name, lower case."""
 
-ROWS: Final = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
+ROWS: Final = frozenset(_ROWS)
 """Kinds whose files hold rows, each a document."""
 
-CODE: Final = frozenset(EXTENSIONS) - ROWS - {"text", "markdown", "rst", "asciidoc", "html", "pdf", "docx"}
+CODE: Final = frozenset(_CODE)
 """Kinds whose text is cut as source code: at top-level definitions and blank lines."""
+
+MARKDOWN: Final = frozenset(_DOCUMENTS) - {"text", "rst", "pdf", "svg"}
+"""Kinds whose text is Markdown: as it is in the file, or as loaders write it."""
 
 _INTERPRETERS: Final = (
     (b"python", "python"),

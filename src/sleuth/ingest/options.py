@@ -38,8 +38,8 @@ class ReadOptions:
         gitignore: honour `.gitignore`. `.sleuthignore` is always honoured.
         max_bytes: larger files are skipped, with the reason; CSV, TSV and JSONL files are never too large.
         max_row_bytes: larger rows are skipped, with the reason.
-        max_unpacked_bytes: limit of an archive (docx) unpacked, and of the text of a PDF, HTML or Word file.
-        max_seconds: CPU time to read a PDF, HTML or Word file; a file that takes longer is skipped.
+        max_unpacked_bytes: limit of an archive (also docx and the like) unpacked, and of the text of an extracted file.
+        max_seconds: CPU time to read a file that a process reads; a file that takes longer is skipped.
         max_memory_bytes: address space of each process that reads such files; a file that needs more is skipped.
         text_fields: fields of a row (CSV, TSV, JSON, JSONL) that make its text, in this order; all if empty.
             A path through nested objects is written with dots: "author.name".
@@ -50,7 +50,7 @@ class ReadOptions:
         metadata: added to the metadata of every document; replaces equal keys.
         language: of documents whose metadata names none: a code of ISO 639 such as "de", or "auto" to detect it from
             the text. It is kept as metadata `language` and chooses the analyzer.
-        workers: processes that extract PDF, HTML and Word files in parallel; 0 means one per core, at most 8.
+        workers: processes that extract PDF, HTML, office and book files in parallel; 0 means one per core, at most 8.
     """
 
     include: Sequence[str] = ()

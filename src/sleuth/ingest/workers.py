@@ -1,4 +1,4 @@
-"""Reads files in order, while threads read ahead PDF, HTML and Word files through extraction processes."""
+"""Reads files in order, while threads read ahead PDF, HTML, office and book files through extraction processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.ingest.extraction.processes import Extractors
-from sleuth.ingest.loaders.registry import EXTRACTED, is_built_in, kind_of, load
+from sleuth.ingest.extraction.worker import KINDS
+from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, Skipped
 from sleuth.ingest.walking import failure
@@ -44,7 +45,7 @@ def read_file(
 
 
 class Readers:
-    """Reads files in order; several PDF, HTML and Word files in parallel.
+    """Reads files in order; several PDF, HTML, office and book files in parallel.
 
     The number of threads does not change the records.
     """
@@ -63,7 +64,7 @@ class Readers:
     def begin(self, entry: FileEntry) -> Future[list[FileRecord]] | None:
         """Start to read a file; None if it is read when its turn comes."""
         kind = kind_of(entry.source)
-        if self.count < 2 or kind not in EXTRACTED or not is_built_in(kind):
+        if self.count < 2 or kind not in KINDS or not is_built_in(kind):
             return None
         if self.threads is None:
             self.threads = ThreadPoolExecutor(self.count, thread_name_prefix="sleuth-reader")

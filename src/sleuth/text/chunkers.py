@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from sleuth.errors import ArgumentError
-from sleuth.files import CODE
+from sleuth.files import CODE, MARKDOWN
 from sleuth.text import borders
 from sleuth.text.borders import EMPTY, Outline, count_tokens, skip_blanks
 from sleuth.types import Chunk, Document
@@ -22,10 +22,7 @@ from sleuth.types import Chunk, Document
 __all__ = ["Chunker", "count_tokens"]
 
 _SCANNERS: Final[dict[str, Callable[[str], Outline]]] = {
-    "markdown": borders.scan_markdown,
-    "html": borders.scan_markdown,
-    "docx": borders.scan_markdown,
-    "notebook": borders.scan_markdown,
+    **dict.fromkeys(MARKDOWN, borders.scan_markdown),
     "rst": borders.scan_rest,
 }
 
@@ -37,8 +34,8 @@ class Chunker:
     """Cuts documents into chunks.
 
     A token is a run of up to 8 visible characters, or one Chinese, Japanese or Korean sign: see `count_tokens`.
-    `metadata["type"]` says how to read a text: "markdown", "html" and "docx" (both written as Markdown by the
-    loaders), "rst", a member of `sleuth.files.kinds.CODE`; anything else is plain text, where form feeds divide pages.
+    `metadata["type"]` says how to read a text: a member of `sleuth.files.kinds.MARKDOWN`, "rst", or a member of
+    `sleuth.files.kinds.CODE`; anything else is plain text, where form feeds divide pages.
 
     Laws: every visible character is in a chunk; starts and ends ascend strictly; each chunk holds something that no
     chunk before it holds; at most `limit` tokens, and at most `overlap` of them shared with the chunk before; equal

@@ -1,12 +1,13 @@
-"""Extracts text from Word documents, titled by their first heading of level 1. Nothing is unpacked to disk."""
+"""Extracts text from Word documents, titled by their first heading of level 1."""
 
 from __future__ import annotations
 
-import zipfile
 from io import BytesIO
 
 from sleuth.ingest.extraction.html import html_to_markdown
 from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
+from sleuth.ingest.extraction.tables import name_columns
+from sleuth.ingest.extraction.zips import opened_zip
 
 
 def extract_docx(data: bytes, limit: int) -> Extracted:
@@ -18,7 +19,8 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
     """
     import mammoth
 
-    _check_archive(data, limit)
+    with opened_zip(data, limit, "docx"):
+        pass
     try:
         image = mammoth.images.img_element(_no_image)
         html = mammoth.convert_to_html(BytesIO(data), convert_image=image).value
@@ -29,18 +31,8 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
     title, text = html_to_markdown(html)
     if not text:
         raise ExtractionError("no text in it")
-    return Extracted(within(text, limit), title)
+    return Extracted(within(name_columns(text), limit), title)
 
 
 def _no_image(image: object) -> dict[str, str]:
     return {"src": ""}
-
-
-def _check_archive(data: bytes, limit: int) -> None:
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            unpacked = sum(item.file_size for item in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
-        raise ExtractionError(f"not readable as docx: {error}") from error
-    if unpacked > limit:
-        raise ExtractionError(f"unpacks to {unpacked:,} bytes, over the limit of {limit:,}", limit=True)

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
+from sleuth.ingest.extraction.tables import name_columns
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -52,7 +53,7 @@ def extract_html(data: bytes, limit: int) -> Extracted:
     title, body = html_to_markdown(html)
     if not body:
         raise ExtractionError("no text in this page")
-    return Extracted(within(body, limit), title)
+    return Extracted(within(name_columns(body), limit), title)
 
 
 def is_nested_too_deeply(html: str) -> bool:
@@ -161,6 +162,7 @@ class _Writer:
 
     def _open(self, tag: str) -> None:
         if tag in ("td", "th"):
+            self.space = False  # the mark brings its own
             self._inline(" | " if self.cells else "| ")
             self.cells += 1
             return

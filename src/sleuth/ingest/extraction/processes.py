@@ -14,7 +14,7 @@ class Extractors:
         memory: bytes that each process may take.
 
     Attributes:
-        processes: take PDF, Word and HTML files apart.
+        processes: take PDF, HTML, office and book files apart.
         readers: read large files of text and rows; see `sleuth.ingest.loaders.large`.
     """
 
@@ -28,7 +28,7 @@ class Extractors:
         """Extract the text of a file.
 
         Args:
-            kind: "pdf", "docx" or "html"; data of "html" is UTF-8.
+            kind: a member of `worker.KINDS`; data of "html" is UTF-8.
             data: all of the file.
             limit: most bytes of an unpacked archive, and most characters of text.
 

@@ -7,11 +7,28 @@ skipped.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any, Final
 
 from sleuth.files import serve
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
+
+_READERS: Final = {
+    "pdf": "pdf:extract_pdf",
+    "html": "html:extract_html",
+    "docx": "docx:extract_docx",
+    "pptx": "pptx:extract_pptx",
+    "xlsx": "spreadsheet:extract_spreadsheet",
+    "ods": "spreadsheet:extract_spreadsheet",
+    "odt": "opendocument:extract_opendocument",
+    "odp": "opendocument:extract_opendocument",
+    "epub": "epub:extract_epub",
+    "rtf": "rtf:extract_rtf",
+    "xml": "xml:extract_xml",
+}
+"""Function by kind; each is imported for the first file of its kind."""
+KINDS: Final = frozenset(_READERS)
 
 
 def extract(kind: str, data: bytes, limit: int) -> Extracted:
@@ -20,18 +37,12 @@ def extract(kind: str, data: bytes, limit: int) -> Extracted:
     Raises:
         ExtractionError: no text; the message says why.
     """
+    module, _, name = _READERS[kind].partition(":")
+    reader: Callable[[bytes, int], Extracted] = getattr(
+        import_module(f"sleuth.ingest.extraction.{module}"), name
+    )
     try:
-        if kind == "pdf":
-            from sleuth.ingest.extraction.pdf import extract_pdf
-
-            return extract_pdf(data, limit)
-        if kind == "docx":
-            from sleuth.ingest.extraction.docx import extract_docx
-
-            return extract_docx(data, limit)
-        from sleuth.ingest.extraction.html import extract_html
-
-        return extract_html(data, limit)
+        return reader(data, limit)
     except RecursionError:
         raise ExtractionError("nested too deeply", limit=True) from None
 

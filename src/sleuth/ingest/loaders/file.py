@@ -47,10 +47,10 @@ class FileBytes:
         return text, ({} if encoding == "utf-8" else {"encoding": encoding})
 
     def extract(self, kind: str, data: bytes, limit: int) -> Extracted:
-        """Extract a PDF, Word or HTML file, in another process unless it is a small page.
+        """Extract the text of a file, in another process unless it is a small page.
 
         Args:
-            kind: "pdf", "docx" or "html"; data of "html" is UTF-8.
+            kind: a member of `extraction.worker.KINDS`; data of "html" is UTF-8.
             data: all of the file.
             limit: most bytes of an unpacked archive, and most characters of text.
 

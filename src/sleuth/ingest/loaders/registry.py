@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Final, TypeAlias
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.files import kind_of_first_line, kind_of_name
 from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest.extraction.worker import KINDS
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.large import LARGE, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
@@ -24,23 +25,20 @@ Loader: TypeAlias = Callable[[FileBytes, ReadOptions], Iterable[Document | Skipp
 Raises LoadError if the file cannot be read, MissingPackageError if a package is missing. A row that cannot be read is
 yielded as `Skipped`."""
 
-_BUILT_IN: Final = {
+_LOADERS: Final = {
     "text": "plain:load_text",
     "markdown": "plain:load_markdown",
     "rst": "plain:load_rest",
     "asciidoc": "plain:load_text",
     "code": "plain:load_code",
     "html": "extracted:load_html",
-    "pdf": "extracted:load_pdf",
     "csv": "rows:load_csv",
     "tsv": "rows:load_csv",
     "json": "rows:load_json",
     "jsonl": "rows:load_jsonl",
     "parquet": "parquet:load_parquet",
-    "docx": "extracted:load_docx",
 }
-EXTRACTED: Final = frozenset({"pdf", "html", "docx"})
-"""Kinds that extraction processes take apart."""
+_BUILT_IN: Final = {**dict.fromkeys(KINDS, "extracted:load_extracted"), **_LOADERS}
 _HEAD_BYTES: Final = 8 << 10
 _plugins: dict[str, Loader] = {}
 _plugin_extensions: dict[str, str] = {}
@@ -87,12 +85,30 @@ def _sniffed(head: bytes) -> str:
             return kind
     if head.startswith(b"%PDF-"):
         return "pdf"
-    if head.startswith(b"PK\x03\x04") and b"word/" in head:
-        return "docx"
+    if head.startswith(b"PK\x03\x04"):
+        return _zipped(head)
+    if head.startswith(b"{\\rtf"):
+        return "rtf"
     start = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "html"
     return kind_of_first_line(start) or "text"
+
+
+_ZIPPED: Final = (
+    (b"word/", "docx"),
+    (b"ppt/", "pptx"),
+    (b"xl/", "xlsx"),
+    (b"application/epub+zip", "epub"),
+    (b"opendocument.text", "odt"),
+    (b"opendocument.spreadsheet", "ods"),
+    (b"opendocument.presentation", "odp"),
+)
+"""What the first members of documents that are zip archives are named or say, with their kinds."""
+
+
+def _zipped(head: bytes) -> str:
+    return next((kind for mark, kind in _ZIPPED if mark in head), "text")
 
 
 def _loader(kind: str) -> Loader:
@@ -122,7 +138,7 @@ def load(
         stream.seek(0)
         file = FileBytes(entry, stream, head, kind_of(entry.source, head), extractors or own)
         common = _common(entry, file.kind)
-        is_large = entry.size > LARGE and is_built_in(file.kind) and file.kind not in EXTRACTED
+        is_large = entry.size > LARGE and is_built_in(file.kind) and file.kind not in KINDS
         for item in load_large(file, options) if is_large else _loader(file.kind)(file, options):
             if isinstance(item, Document):
                 item.metadata = {**common, **item.metadata, **options.metadata}

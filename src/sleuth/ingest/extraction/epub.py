@@ -1,0 +1,99 @@
+"""Extracts text from EPUB books: their chapters in reading order."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from sleuth.ingest.extraction.html import html_to_markdown, is_nested_too_deeply
+from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
+from sleuth.ingest.extraction.tables import name_columns
+from sleuth.ingest.extraction.xml import parse
+from sleuth.ingest.extraction.zips import opened_zip
+
+
+@dataclass(slots=True)
+class _Package:
+    """What the package document of a book states.
+
+    Attributes:
+        facts: title and creator.
+        files: path by id of an item, without the table of contents.
+        spine: ids of the chapters, in reading order.
+    """
+
+    facts: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    spine: list[str] = field(default_factory=list)
+
+
+def extract_epub(data: bytes, limit: int) -> Extracted:
+    """Extract all chapters as Markdown, titled by the book's title.
+
+    Args:
+        data: the file.
+        limit: most bytes of the unpacked archive, and most characters of text.
+    """
+    with opened_zip(data, limit, "EPUB") as archive:
+        place = _package_path(archive.read("META-INF/container.xml"))
+        package = _package(archive.read(place))
+        folder = posixpath.dirname(place)
+        chapters = []
+        length = 0
+        for id in dict.fromkeys(package.spine):
+            if id not in package.files:
+                continue
+            path = posixpath.normpath(posixpath.join(folder, unquote(package.files[id])))
+            page = archive.read(path).decode("utf-8", "replace")
+            if is_nested_too_deeply(page):
+                raise ExtractionError("elements nested too deeply", limit=True)
+            _, text = html_to_markdown(page)
+            chapters.append(within(name_columns(text), limit - length))
+            length += len(chapters[-1])
+    text = "\n\n".join(filter(None, chapters))
+    if not text:
+        raise ExtractionError("no text in its chapters")
+    author = package.facts.get("creator", "").strip()
+    metadata: dict[str, Any] = {"author": author} if author else {}
+    return Extracted(text, package.facts.get("title", "").strip(), metadata)
+
+
+def _package_path(container: bytes) -> str:
+    paths: list[str] = []
+
+    def start(name: str, attributes: Mapping[str, str]) -> None:
+        if name == "rootfile" and "full-path" in attributes:
+            paths.append(attributes["full-path"])
+
+    parse(container, start, lambda name: None, lambda text: None, "EPUB")
+    if not paths:
+        raise ExtractionError("not readable as EPUB: no package document is named")
+    return paths[0]
+
+
+def _package(data: bytes) -> _Package:
+    package = _Package()
+    open_fact = ""
+
+    def start(name: str, attributes: Mapping[str, str]) -> None:
+        nonlocal open_fact
+        if name == "item" and "nav" not in attributes.get("properties", "").split():
+            package.files[attributes.get("id", "")] = attributes.get("href", "")
+        elif name == "itemref":
+            package.spine.append(attributes.get("idref", ""))
+        elif name in ("title", "creator") and name not in package.facts:
+            open_fact = name
+
+    def end(_: str) -> None:
+        nonlocal open_fact
+        open_fact = ""
+
+    def text(text: str) -> None:
+        if open_fact:
+            package.facts[open_fact] = package.facts.get(open_fact, "") + text
+
+    parse(data, start, end, text, "EPUB")
+    return package

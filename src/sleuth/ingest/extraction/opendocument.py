@@ -1,0 +1,110 @@
+"""Extracts text from OpenDocument texts and presentations, titled by the title in their metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any, Final
+
+from sleuth.ingest.extraction.html import html_to_markdown
+from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
+from sleuth.ingest.extraction.tables import name_columns
+from sleuth.ingest.extraction.xml import parse
+from sleuth.ingest.extraction.zips import opened_zip
+
+_ELEMENTS: Final = {
+    "p": "p",
+    "list": "ul",
+    "list-item": "li",
+    "table": "table",
+    "table-row": "tr",
+    "table-cell": "td",
+    "note-body": "blockquote",
+}
+"""Elements of HTML for those of OpenDocument."""
+_LEFT_OUT: Final = frozenset({"annotation", "tracked-changes", "note-citation", "scripts", "forms"})
+_MOST_BLANKS: Final = 100
+
+
+def extract_opendocument(data: bytes, limit: int) -> Extracted:
+    """Extract the document as Markdown; slides of presentations are sections.
+
+    Args:
+        data: the file.
+        limit: most bytes of the unpacked archive, and most characters of text.
+    """
+    with opened_zip(data, limit, "OpenDocument") as archive:
+        content = archive.read("content.xml")
+        about = archive.read("meta.xml") if "meta.xml" in archive.namelist() else b""
+    body = _Body()
+    parse(content, body.start, body.end, body.text, "OpenDocument")
+    heading, text = html_to_markdown(f"<body>{''.join(body.parts)}</body>")
+    if not text:
+        raise ExtractionError("no text in it")
+    title, metadata = _about(about)
+    return Extracted(within(name_columns(text), limit), title or heading, metadata)
+
+
+class _Body:
+    """Writes the body of a document as HTML."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.slides = 0
+        self.skipping = 0  # depth inside an element that is left out
+        self.inside = 0  # depth inside the body
+        self.headings: list[str] = []
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "body":
+            self.inside += 1
+        if self.skipping or name in _LEFT_OUT:
+            self.skipping += 1
+        elif name == "h":
+            level = attributes.get("text:outline-level", "1")
+            self.headings.append(f"h{min(int(level), 6)}" if level.isdecimal() else "h1")
+            self.parts.append(f"<{self.headings[-1]}>")
+        elif name == "page":
+            self.slides += 1
+            self.parts.append(f"<h1>Slide {self.slides}: {escape(attributes.get('draw:name', ''))}</h1>")
+        elif name in _ELEMENTS:
+            self.parts.append(f"<{_ELEMENTS[name]}>")
+        elif name == "notes":
+            self.parts.append("<p>Notes:</p>")
+        elif name == "line-break":
+            self.parts.append("<br>")
+        elif name in ("tab", "s"):
+            count = attributes.get("text:c", "1")
+            self.parts.append(" " * (min(int(count), _MOST_BLANKS) if count.isdecimal() else 1))
+
+    def end(self, name: str) -> None:
+        if self.skipping:
+            self.skipping -= 1
+        elif name == "h" and self.headings:
+            self.parts.append(f"</{self.headings.pop()}>")
+        elif name in _ELEMENTS:
+            self.parts.append(f"</{_ELEMENTS[name]}>")
+
+    def text(self, text: str) -> None:
+        if self.inside and not self.skipping:
+            self.parts.append(escape(text))
+
+
+def _about(meta: bytes) -> tuple[str, dict[str, Any]]:
+    """Return the title and other facts that `meta.xml` states."""
+    facts: dict[str, str] = {}
+    path: list[str] = []
+
+    def start(name: str, _: Mapping[str, str]) -> None:
+        path.append(name)
+
+    def end(_: str) -> None:
+        path.pop()
+
+    def text(text: str) -> None:
+        facts[path[-1]] = facts.get(path[-1], "") + text
+
+    if meta:
+        parse(meta, start, end, text, "OpenDocument")
+    author = facts.get("creator", facts.get("initial-creator", "")).strip()
+    return facts.get("title", "").strip(), {"author": author} if author else {}

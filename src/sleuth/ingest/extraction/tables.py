@@ -1,0 +1,53 @@
+"""Writes long tables so that each row says its columns: a row then stands alone in a passage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_LONG: Final = 1_200
+"""Characters of a table that surely fits a passage together with its header."""
+_MOST_COLUMNS: Final = 100
+"""Columns of a row at most that are named: each row repeats all names."""
+_table = re.compile(r"^\|[^\n]*(?:\n\|[^\n]*)+", re.MULTILINE)
+_fence = re.compile(r"^```\n.*?^```$", re.MULTILINE | re.DOTALL)
+_rule = re.compile(r"\|(?: ?:?-+:? ?\|)+")
+
+
+def name_columns(markdown: str) -> str:
+    """Return Markdown in which the rows of tables over 1,200 characters name their columns.
+
+    The first row of a table is its header. A table whose rows have other numbers of cells stays as it is.
+    """
+    if "\n|" not in markdown and not markdown.startswith("|"):
+        return markdown
+    parts: list[str] = []
+    end = 0
+    for fence in _fence.finditer(markdown):
+        parts += (_table.sub(_named, markdown[end : fence.start()]), fence[0])
+        end = fence.end()
+    parts.append(_table.sub(_named, markdown[end:]))
+    return "".join(parts)
+
+
+def named_row(names: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a row as `| name: cell | name: cell |`, without its empty cells."""
+    pairs = [f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell]
+    return f"| {' | '.join(pairs)} |" if pairs else ""
+
+
+def _named(table: re.Match[str]) -> str:
+    text = table[0]
+    if len(text) <= _LONG:
+        return text
+    first, *lines = text.split("\n")
+    names = _cells(first)
+    rows = [_cells(line) for line in lines if not _rule.fullmatch(line)]
+    if not 1 < len(names) <= _MOST_COLUMNS or any(len(row) != len(names) for row in rows):
+        return text
+    return "\n".join([first, *filter(None, (named_row(names, row) for row in rows))])
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split(" | ")]

@@ -1,0 +1,156 @@
+"""Reads XML without entities of its own and without anything outside it; extracts text from XML files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+from xml.parsers import expat
+
+from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
+
+_DEPTH: Final = 1_000
+_blanks = re.compile(r"\s+")
+_gaps = re.compile(r"\n{3,}")
+_TITLES: Final = frozenset({"title", "head", "caption", "subtitle", "article-title", "heading"})
+_FLOWING: Final = frozenset({
+    "a", "abbr", "acronym", "b", "bold", "classname", "cite", "code", "command", "date", "email", "emphasis", "em",
+    "ext-link", "filename", "firstterm", "function", "guilabel", "hi", "i", "italic", "keycap", "link", "literal",
+    "name", "option", "parameter", "phrase", "quote", "ref", "replaceable", "see", "span", "strong", "sub", "sup",
+    "term", "type", "ulink", "userinput", "varname", "xref",
+})  # fmt: skip
+"""Elements that are part of the sentence around them, as DocBook, TEI, JATS and documentation comments name them."""
+_BLOCKS: Final = frozenset({"p", "para", "simpara", "ab", "l", "listitem", "summary", "text", "abstract"})
+"""Elements whose name says nothing that a reader looks for."""
+_PROSE: Final = _BLOCKS | _TITLES
+_SECTIONS: Final = frozenset(
+    {"section", "sect1", "sect2", "sect3", "sect4", "sec", "div", "chapter", "appendix"}
+)
+_TITLE_LENGTH: Final = 300
+
+
+def parse(
+    data: bytes,
+    start: Callable[[str, Mapping[str, str]], None],
+    end: Callable[[str], None],
+    text: Callable[[str], None],
+    kind: str = "XML",
+) -> None:
+    """Call `start`, `end` and `text` for the elements of a file; names are without namespace and prefix.
+
+    A file that declares entities is refused. Nothing outside the file is read.
+
+    Raises:
+        ExtractionError: it is damaged, declares entities or is nested too deeply.
+    """
+    depth = 0
+
+    def opened(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEPTH:
+            raise ExtractionError("nested too deeply", limit=True)
+        start(name.rpartition(":")[2], attributes)
+
+    def closed(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        end(name.rpartition(":")[2])
+
+    def declared(*_: object) -> None:
+        raise ExtractionError("declares entities, which are not read")
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = opened
+    parser.EndElementHandler = closed
+    parser.CharacterDataHandler = text
+    parser.EntityDeclHandler = declared
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    try:
+        parser.Parse(data, True)  # its last part
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        raise ExtractionError(f"not readable as {kind}: {error}") from error
+
+
+def extract_xml(data: bytes, limit: int) -> Extracted:
+    """Extract the text of all elements as Markdown, titled by the first title.
+
+    Elements of prose are paragraphs, titles are headings. An element that holds text alone is a line `name: text`;
+    the values of attributes are part of the line.
+
+    Args:
+        data: the file.
+        limit: most characters of text.
+    """
+    writer = _Writer()
+    parse(data, writer.start, writer.end, writer.text)
+    text = writer.written()
+    if not text:
+        raise ExtractionError("no text in it")
+    return Extracted(within(text, limit), writer.title)
+
+
+class _Writer:
+    """Writes elements as lines and paragraphs."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.words: list[str] = []  # of the open line
+        self.mark = ""  # what the open line begins with
+        self.sections = 0  # open ones
+        self.prose = 0  # open elements of prose
+        self.title = ""
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self.sections += name in _SECTIONS
+        flowing = self.prose and name in _FLOWING
+        self.prose += name in _PROSE
+        if flowing:
+            return
+        self._end_line()
+        self.mark = "" if name in _PROSE else f"{name}: "
+        values = [
+            f"{key.rpartition(':')[2]}={value}" for key, value in attributes.items() if _is_said(key, value)
+        ]
+        if values:
+            self.words.append(" ".join(values) + " ")
+
+    def end(self, name: str) -> None:
+        self.sections -= name in _SECTIONS
+        self.prose -= name in _PROSE
+        if name in _TITLES:
+            self._end_title()
+        elif not (self.prose and name in _FLOWING):
+            self._end_line()
+            if name in _BLOCKS:
+                self.lines.append("")
+
+    def text(self, text: str) -> None:
+        self.words.append(text)
+
+    def _end_title(self) -> None:
+        title = _blanks.sub(" ", "".join(self.words)).strip()[:_TITLE_LENGTH]
+        if title:
+            self.title = self.title or title
+            self.lines += ["", f"{'#' * min(self.sections + 1, 6)} {title}", ""]
+        self.words, self.mark = [], ""
+
+    def _end_line(self) -> None:
+        line = _blanks.sub(" ", "".join(self.words)).strip()
+        if line:
+            self.lines.append(f"{self.mark}{line}")
+        self.words, self.mark = [], ""
+
+    def written(self) -> str:
+        self._end_line()
+        return _gaps.sub("\n\n", "\n".join(self.lines)).strip("\n")
+
+
+def _is_said(key: str, value: str) -> bool:
+    """Return whether a person may look for the value of an attribute."""
+    return (
+        not key.startswith(("xmlns", "xsi:", "xml:"))
+        and key not in ("id", "style", "class")
+        and bool(value.strip())
+    )

@@ -1,0 +1,191 @@
+"""Office documents that other programs wrote: headings, lists, tables, notes and properties."""
+
+from __future__ import annotations
+
+import zipfile
+from datetime import date
+from io import BytesIO
+from pathlib import Path
+
+import docx
+import openpyxl
+import pptx
+import pytest
+from odf import draw, opendocument, table, text
+from pptx.util import Inches
+
+from sleuth.ingest.extraction.tables import name_columns
+from sleuth.text import Chunker
+from tests.ingest.extraction.reading import only, reason
+
+
+def test_a_word_document(tmp_path: Path) -> None:
+    """Headings, lists and a table of a document of python-docx are Markdown; rows of long tables name their columns."""
+    document = docx.Document()
+    document.add_heading("Handbook", 1)
+    document.add_paragraph("Milk is ordered on Mondays.")
+    document.add_paragraph("first point", style="List Bullet")
+    rows = document.add_table(1, 2)
+    rows.rows[0].cells[0].text, rows.rows[0].cells[1].text = "Person", "Task"
+    for number in range(60):
+        cells = rows.add_row().cells
+        cells[0].text, cells[1].text = f"Person {number}", f"washes the cups of room {number}"
+    document.save(str(tmp_path / "a.docx"))
+    content = only(tmp_path / "a.docx")
+    assert content.metadata["title"] == "Handbook"
+    assert content.page_content.startswith("# Handbook\n\nMilk is ordered on Mondays.\n\n- first point")
+    assert "| Person: Person 59 | Task: washes the cups of room 59 |" in content.page_content
+    for chunk in Chunker(100, 0).split(content)[2:]:
+        assert "Task: washes" in chunk.text
+
+
+def test_a_presentation(tmp_path: Path) -> None:
+    """Slides of python-pptx are sections with their points, tables, groups and notes."""
+    presentation = pptx.Presentation()
+    first = presentation.slides.add_slide(presentation.slide_layouts[1])
+    first.shapes.title.text = "Roadmap"
+    first.placeholders[1].text = "Ship in May"
+    point = first.placeholders[1].text_frame.add_paragraph()
+    point.text, point.level = "only if tests pass", 1
+    first.notes_slide.notes_text_frame.text = "Mention the budget."
+    second = presentation.slides.add_slide(presentation.slide_layouts[6])
+    cells = second.shapes.add_table(2, 2, Inches(1), Inches(1), Inches(4), Inches(1)).table
+    for row, values in enumerate((("Quarter", "Sales"), ("Q1", "12"))):
+        for column, value in enumerate(values):
+            cells.cell(row, column).text = value
+    group = second.shapes.add_group_shape()
+    group.shapes.add_textbox(0, 0, Inches(1), Inches(1)).text_frame.text = "inside a group"
+    presentation.core_properties.author = "Ada"
+    presentation.save(str(tmp_path / "a.pptx"))
+    content = only(tmp_path / "a.pptx")
+    assert content.page_content == (
+        "# Slide 1: Roadmap\n\nShip in May\n- only if tests pass\n\nNotes: Mention the budget.\n\n"
+        "# Slide 2\n\n| Quarter | Sales |\n| Q1 | 12 |\n\ninside a group"
+    )
+    assert (content.metadata["title"], content.metadata["author"]) == ("Roadmap", "Ada")
+    assert content.metadata["slides"] == 2
+
+
+def test_a_workbook(tmp_path: Path) -> None:
+    """Each row of a sheet of openpyxl names its columns; a remark above the header stays a line of its own."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Staff"
+    for row in (
+        ["Staff of 2024"],
+        [],
+        ["Name", "Since", "Room"],
+        ["Ann Lee", date(2020, 1, 2), 12],
+        ["Bob", None, 7.5],
+    ):
+        sheet.append(row)
+    book.create_sheet("Empty")
+    book.save(tmp_path / "a.xlsx")
+    content = only(tmp_path / "a.xlsx")
+    assert content.page_content == (
+        "# Staff\n\n| Staff of 2024 |\n| Name | Since | Room |\n"
+        "| Name: Ann Lee | Since: 2020-01-02 | Room: 12 |\n| Name: Bob | Room: 7.5 |"
+    )
+    assert content.metadata["sheets"] == 2
+    assert {chunk.fields["heading"] for chunk in Chunker().split(content)} == {"Staff"}
+
+
+def odf_table(rows: list[list[str]], name: str = "Prices") -> table.Table:
+    built = table.Table(name=name)
+    for row in rows:
+        line = table.TableRow()
+        for cell in row:
+            place = table.TableCell(valuetype="string")
+            place.addElement(text.P(text=cell))
+            line.addElement(place)
+        built.addElement(line)
+    return built
+
+
+def test_an_opendocument_text(tmp_path: Path) -> None:
+    """Headings, lists, tables and blanks of a text of odfpy are Markdown; markup signs in it are text."""
+    document = opendocument.OpenDocumentText()
+    document.text.addElement(text.H(outlinelevel=2, text="Storage"))
+    paragraph = text.P(text="Keep <cold>")
+    paragraph.addElement(text.S(c=2))
+    paragraph.addText("& dry")
+    document.text.addElement(paragraph)
+    items = text.List()
+    item = text.ListItem()
+    item.addElement(text.P(text="apples"))
+    items.addElement(item)
+    document.text.addElement(items)
+    document.text.addElement(odf_table([["Fruit", "Price"], ["apple", "2"]]))
+    document.save(str(tmp_path / "a.odt"))
+    content = only(tmp_path / "a.odt")
+    assert content.page_content == (
+        "## Storage\n\nKeep <cold> & dry\n\n- apples\n\n| Fruit | Price |\n| apple | 2 |"
+    )
+    assert content.metadata["type"] == "odt"
+
+
+def test_an_opendocument_spreadsheet(tmp_path: Path) -> None:
+    """Rows of a spreadsheet of odfpy name their columns."""
+    book = opendocument.OpenDocumentSpreadsheet()
+    book.spreadsheet.addElement(odf_table([["Fruit", "Price"], ["apple", "two"]]))
+    book.save(str(tmp_path / "a.ods"))
+    assert only(tmp_path / "a.ods").page_content == (
+        "# Prices\n\n| Fruit | Price |\n| Fruit: apple | Price: two |"
+    )
+
+
+def test_an_opendocument_presentation(tmp_path: Path) -> None:
+    """Slides of a presentation of odfpy are sections."""
+    show = opendocument.OpenDocumentPresentation()
+    page = draw.Page(name="Opening", masterpagename="standard")
+    frame = draw.Frame(width="10cm", height="2cm")
+    box = draw.TextBox()
+    box.addElement(text.P(text="Welcome to the harbour"))
+    frame.addElement(box)
+    page.addElement(frame)
+    show.presentation.addElement(page)
+    show.save(str(tmp_path / "a.odp"))
+    assert only(tmp_path / "a.odp").page_content == "# Slide 1: Opening\n\nWelcome to the harbour"
+
+
+def test_rtf(tmp_path: Path) -> None:
+    """RTF becomes text; its title is the document's."""
+    source = r"{\rtf1\ansi{\info{\title The \'dcbung}}\b Warm up\b0\par Stretch both arms.\par}"
+    content = only(tmp_path / "a.rtf", source)
+    assert content.page_content == "Warm up\nStretch both arms."
+    assert content.metadata["title"] == "The Übung"
+    assert reason(tmp_path / "b.rtf", "words").startswith("not readable as RTF")
+
+
+@pytest.mark.parametrize("extension", ["pptx", "xlsx", "xls", "ods", "odt", "odp", "epub"])
+def test_damaged_files(tmp_path: Path, extension: str) -> None:
+    """Truncated archives, other archives and other bytes are skipped with a reason."""
+    other = BytesIO()
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("word/other.xml", "<x/>")
+    for number, data in enumerate((b"PK\x03\x04", b"no archive", other.getvalue())):
+        assert reason(tmp_path / f"{number}.{extension}", data).startswith("not readable as")
+
+
+def test_office_documents_without_extension(tmp_path: Path) -> None:
+    """A document without an extension is recognised by its first bytes."""
+    book = openpyxl.Workbook()
+    book.active.append(["one", "two"])
+    book.save(tmp_path / "book")
+    show = opendocument.OpenDocumentText()
+    show.text.addElement(text.P(text="words"))
+    show.save(str(tmp_path / "letter"))
+    assert only(tmp_path / "letter").metadata["type"] == "odt"
+    assert only(tmp_path / "book").metadata["type"] == "xlsx"
+
+
+def test_columns_are_named_where_tables_are_long() -> None:
+    """A short table, a table in code and a table of uneven rows stay as they are."""
+    short = "| a | b |\n| 1 | 2 |"
+    rows = "\n".join(f"| {'x' * 40} | {number} |" for number in range(40))
+    assert name_columns(short) == short
+    assert name_columns(f"```\n| a | b |\n{rows}\n```") == f"```\n| a | b |\n{rows}\n```"
+    assert name_columns(f"| a |\n{rows}") == f"| a |\n{rows}"
+    named = name_columns(f"Before.\n\n| a | b |\n| --- | --- |\n{rows}\n\nAfter.")
+    assert named.startswith(f"Before.\n\n| a | b |\n| a: {'x' * 40} | b: 0 |\n")
+    assert named.endswith("| b: 39 |\n\nAfter.")
