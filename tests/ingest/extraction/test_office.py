@@ -14,7 +14,7 @@ import pytest
 from odf import draw, opendocument, table, text
 from pptx.util import Inches
 
-from sleuth.ingest.extraction.tables import name_columns
+from sleuth.ingest.extraction import name_columns
 from sleuth.text import Chunker
 from tests.ingest.extraction.reading import only, reason
 

@@ -36,7 +36,7 @@ def extract_opendocument(data: bytes, limit: int) -> Extracted:
     with opened_zip(data, limit, "OpenDocument") as archive:
         content = archive.read("content.xml")
         about = archive.read("meta.xml") if "meta.xml" in archive.namelist() else b""
-    body = _Body()
+    body = _OdfBody()
     parse(content, body.start, body.end, body.text, "OpenDocument")
     heading, text = html_to_markdown(f"<body>{''.join(body.parts)}</body>")
     if not text:
@@ -45,7 +45,7 @@ def extract_opendocument(data: bytes, limit: int) -> Extracted:
     return Extracted(within(name_columns(text), limit), title or heading, metadata)
 
 
-class _Body:
+class _OdfBody:
     """Writes the body of a document as HTML."""
 
     def __init__(self) -> None:

@@ -30,6 +30,6 @@ def extract_rtf(data: bytes, limit: int) -> Extracted:
     text = text.replace("\0", "").strip()
     if not text:
         raise ExtractionError("no text in it")
-    stated = _title.search(source)
-    title = plain(f"{{\\rtf1\\ansi {stated[1]}}}", errors="replace").strip() if stated else ""
+    match = _title.search(source)
+    title = plain(f"{{\\rtf1\\ansi {match[1]}}}", errors="replace").strip() if match else ""
     return Extracted(within(text.encode("utf-8", "replace").decode(), limit), title)

@@ -83,7 +83,7 @@ def extract_xml(data: bytes, limit: int) -> Extracted:
         data: the file.
         limit: most characters of text.
     """
-    writer = _Writer()
+    writer = _ElementLines()
     parse(data, writer.start, writer.end, writer.text)
     text = writer.written()
     if not text:
@@ -91,7 +91,7 @@ def extract_xml(data: bytes, limit: int) -> Extracted:
     return Extracted(within(text, limit), writer.title)
 
 
-class _Writer:
+class _ElementLines:
     """Writes elements as lines and paragraphs."""
 
     def __init__(self) -> None:
