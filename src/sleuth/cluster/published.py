@@ -102,8 +102,8 @@ def open_parts(
 def _check_settings(
     settings: IndexSettings | Mapping[str, Any] | None, manifest: Manifest, source: Address
 ) -> None:
-    wanted = settings if isinstance(settings, Mapping) or settings is None else settings.to_dict()
-    for name, value in (wanted or {}).items():
+    expected = settings if isinstance(settings, Mapping) or settings is None else settings.to_dict()
+    for name, value in (expected or {}).items():
         if manifest.settings.get(name) != value:
             raise ArgumentError(
                 f"{name} must be {manifest.settings.get(name)!r} as in the index at {source}, got {value!r}"

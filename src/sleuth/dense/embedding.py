@@ -106,20 +106,20 @@ def embed_texts(
     return np.stack([vectors[name] for name in names])
 
 
-def check_embedder(recorded: str, given: str, *, path: str = "") -> None:
+def check_embedder(recorded: str, current: str, *, path: str = "") -> None:
     """Raises EmbedderMismatchError where an index was made with another embedder than the one given."""
-    if recorded != given:
+    if recorded != current:
         raise EmbedderMismatchError(
-            f"embedder must be {recorded!r}, with which this index was made, got {given!r}; "
+            f"embedder must be {recorded!r}, with which this index was made, got {current!r}; "
             f"to change it, embed everything again: sleuth index --re-embed",
             path=path,
         )
 
 
-def mixed(embedder: str, kept: int, given: int) -> EmbeddingError:
+def mixed(embedder: str, recorded: int, current: int) -> EmbeddingError:
     """Return an embedder has changed under one name."""
     return EmbeddingError(
-        f"vectors must have {kept} dimensions, as others of this index have, got {given} from {embedder!r}; "
+        f"vectors must have {recorded} dimensions, as others of this index have, got {current} from {embedder!r}; "
         "if that is another model now, embed everything again: sleuth index --re-embed, "
         "or Engine.open(path, embedder=..., re_embed=True)",
         service=embedder,

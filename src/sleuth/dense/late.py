@@ -49,9 +49,11 @@ class TokenReranker:
         lifted = [
             item
             if score == (item.score or 0.0)
-            else item.model_copy(update={"score": float(score), "extra": {**item.extra, "explanation": told}})
+            else item.model_copy(
+                update={"score": float(score), "extra": {**item.extra, "explanation": explanation}}
+            )
             for item, score, value in zip(read, scores, matches, strict=True)
-            for told in [
+            for explanation in [
                 explain(float(score), float(value), item.score or 0.0, self.weight, item.explanation)
             ]
         ]

@@ -105,8 +105,8 @@ class DenseLeg:
 
     def knowledge(self, query: str) -> float:
         """Return how well the embedder knows the language of a query, 0 to 1; 1 where it does not tell."""
-        known = getattr(self.embedder, "knowledge", None)
-        return float(known(query)) if known else 1.0
+        knowledge = getattr(self.embedder, "knowledge", None)
+        return float(knowledge(query)) if knowledge else 1.0
 
     def texts(self, rows: Rows) -> list[str]:
         """Return what is embedded of each row."""

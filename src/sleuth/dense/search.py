@@ -158,10 +158,10 @@ class DenseSearcher:
         """Vectors of the given rows, shape (len(keys), dimension); zeros for a key that no segment holds."""
         if self._is_mixed:
             dimension_of(self._segments)
-        found = np.zeros((len(keys), self.dimension), np.float32)
+        vectors = np.zeros((len(keys), self.dimension), np.float32)
         for i, places, rows in self._locate(keys):
-            found[places] = self._segments[i].arrays["vectors"][rows]
-        return self._finite(found)
+            vectors[places] = self._segments[i].arrays["vectors"][rows]
+        return self._finite(vectors)
 
     def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
         """Return how well rows match the tokens of a query (`late.match`), shape (len(keys),); None where one's tokens

@@ -192,8 +192,8 @@ class Answering:
         Raises:
             RetrievalError: retrieval, the model or a plugin failed; chained to the cause.
         """
-        given = self._options(filter, model, options)
-        return self.manager.execute_search(query, k, return_mode, **given)
+        arguments = self._options(filter, model, options)
+        return self.manager.execute_search(query, k, return_mode, **arguments)
 
     def stream_search(
         self,
@@ -206,8 +206,8 @@ class Answering:
         **options: Any,
     ) -> SearchStream:
         """`search` in pieces, for `for` and `async for`; `.result` is there once they are through."""
-        given = self._options(filter, model, options)
-        return self.manager.stream_search(query, k, return_mode, **given)
+        arguments = self._options(filter, model, options)
+        return self.manager.stream_search(query, k, return_mode, **arguments)
 
     async def asearch(
         self, query: str, k: int = 10, return_mode: ReturnMode | str = "minimal", **options: Any
@@ -218,12 +218,12 @@ class Answering:
         return await in_thread(self.search, query, k, return_mode, **options)
 
     def _options(self, filter: Any, model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
-        given = dict(options)
+        arguments = dict(options)
         if filter is not None:
-            given["filter"] = filter
+            arguments["filter"] = filter
         if model is not None:
-            given["synthesizer"] = self.synthesizer(model)
-        return given
+            arguments["synthesizer"] = self.synthesizer(model)
+        return arguments
 
 
 class _Current:

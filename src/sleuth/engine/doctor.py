@@ -110,7 +110,7 @@ def environment() -> list[Diagnosis]:
     """Versions, and whether the compiled kernels load (each has a stub beside it)."""
     import sleuth
 
-    found = [
+    checks = [
         Diagnosis("ok", "sleuth", f"version {sleuth.__version__}"),
         Diagnosis("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         Diagnosis("ok", "sqlite", sqlite3.sqlite_version),
@@ -121,25 +121,25 @@ def environment() -> list[Diagnosis]:
             import_module(name)
         except ImportError as error:
             remedy = f"{sys.executable} -m pip install --force-reinstall sleuth"
-            found.append(Diagnosis("error", name, f"the compiled kernel does not load: {error}", remedy))
+            checks.append(Diagnosis("error", name, f"the compiled kernel does not load: {error}", remedy))
         else:
-            found.append(Diagnosis("ok", name, "loads"))
-    return found
+            checks.append(Diagnosis("ok", name, "loads"))
+    return checks
 
 
 def optional_packages() -> list[Diagnosis]:
     """Return which extras are there, and the command for those that are not."""
-    found = []
+    packages = []
     for package, (extra, purpose) in EXTRAS.items():
         if find_spec(package) is None:
-            found.append(
+            packages.append(
                 Diagnosis(
                     "info", package, f"not installed; with it, {purpose}", f"pip install 'sleuth[{extra}]'"
                 )
             )
         else:
-            found.append(Diagnosis("ok", package, f"{_version(package)}: {purpose}"))
-    return found
+            packages.append(Diagnosis("ok", package, f"{_version(package)}: {purpose}"))
+    return packages
 
 
 def models() -> list[Diagnosis]:

@@ -82,7 +82,7 @@ def check_spelling(spelling: str) -> str:
 
 def open_embedder(
     spelling: str,
-    given: Embedder | str | None = None,
+    choice: Embedder | str | None = None,
     *,
     path: str = "",
     answers: bool = False,
@@ -102,22 +102,22 @@ def open_embedder(
         EmbedderMismatchError: another one is asked for, or one that only its user can give is not.
         EmbeddingError: it does not load, or does not answer.
     """
-    if given is not None and spelling_of(given) != spelling:
+    if choice is not None and spelling_of(choice) != spelling:
         raise EmbedderMismatchError(
-            f"embedder must be {spelling!r}, with which this index was made, got {spelling_of(given)!r}; "
-            f"to change it, embed everything again: {_command(given, path)}",
+            f"embedder must be {spelling!r}, with which this index was made, got {spelling_of(choice)!r}; "
+            f"to change it, embed everything again: {_command(choice, path)}",
             path=path,
         )
     service, _, model = spelling.partition(":")
-    if given is not None and not isinstance(given, str):
-        embedder: Embedder | None = given
+    if choice is not None and not isinstance(choice, str):
+        embedder: Embedder | None = choice
     elif service == "custom":
         raise EmbedderMismatchError(
             f"this index was made with the embedder {model!r}: open it with Engine.open(path, embedder=...)",
             path=path,
         )
     else:
-        embedder = _load(service, model, required=required or given is not None) if spelling else None
+        embedder = _load(service, model, required=required or choice is not None) if spelling else None
     if answers and embedder is not None:
         from sleuth.dense import embed_texts
 
@@ -125,11 +125,11 @@ def open_embedder(
     return embedder
 
 
-def _command(given: Embedder | str, path: str) -> str:
+def _command(choice: Embedder | str, path: str) -> str:
     """Return what changes the embedder of the index at `path`."""
-    if isinstance(given, str):
+    if isinstance(choice, str):
         index = ["--index", path] if path else []
-        return shlex.join(["sleuth", "index", *index, "--re-embed", "--embedder", given])
+        return shlex.join(["sleuth", "index", *index, "--re-embed", "--embedder", choice])
     return "Engine.open(path, embedder=..., re_embed=True)"
 
 

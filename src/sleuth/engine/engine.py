@@ -211,7 +211,7 @@ class Engine(Contents, Answering, AsyncTwins):
         import numpy as np
 
         try:
-            asked = np.asarray(vector, np.float32)
+            query = np.asarray(vector, np.float32)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
         k = check_query("", k)
@@ -221,7 +221,7 @@ class Engine(Contents, Answering, AsyncTwins):
             check_legs(["dense"], searchers.legs)
             if not k:
                 return Ranking(())
-            hits = searchers.nearest(asked, k, tree, snapshot=snapshot, exact=exact)
+            hits = searchers.nearest(query, k, tree, snapshot=snapshot, exact=exact)
             return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
 
     def open_beside(self, path: str | Path, *, create: bool = False) -> Engine:
@@ -307,8 +307,8 @@ class Engine(Contents, Answering, AsyncTwins):
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every leg covers every passage once; with `full`, also every checksum."""
-        found = self._store.check(full=full)
-        return [*mixed_vectors(self._store), *found] if self._dense else found
+        problems = self._store.check(full=full)
+        return [*mixed_vectors(self._store), *problems] if self._dense else problems
 
     def repair(self) -> list[Repair]:
         """Check fully and mend what can be mended; documents that lost a part are removed, and named.

@@ -49,13 +49,13 @@ def grow(
     Args:
         scope: text around them outside of it is left out.
     """
-    grown, held = [], set[int]()
+    grown, ids = [], set[int]()
     for row, item in zip(rows, items, strict=True):
-        if row.key in held:
+        if row.key in ids:
             continue
         check_cancelled()
         around = [other for other in _around(snapshot, row, expand) if matches(scope, other.metadata)]
-        held.update(other.key for other in around)
+        ids.update(other.key for other in around)
         lines = {"start_line": around[0].start_line, "end_line": around[-1].end_line}
         more = RetrievedItem(
             id=item.id, text=join(around), metadata={**item.metadata, **lines}, score=item.score

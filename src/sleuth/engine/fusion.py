@@ -76,7 +76,7 @@ class Fusion:
             ArgumentError: shows the form.
         """
         match = _SPELLING.fullmatch(text.strip())
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for part in (match[2] or "").split(",") if match and (match[2] or "").strip() else ():
             name, _, value = (word.strip() for word in part.partition("="))
             try:
@@ -84,18 +84,18 @@ class Fusion:
             except ValueError:
                 match = None
                 break
-            if name in given or name not in (*LEGS, *_NUMBERS):
-                known = ", ".join((*LEGS, *_NUMBERS))
+            if name in values or name not in (*LEGS, *_NUMBERS):
+                names = ", ".join((*LEGS, *_NUMBERS))
                 raise ArgumentError(
-                    f"fusion must name each of {known} once at most, got {name!r} in {text!r}"
+                    f"fusion must name each of {names} once at most, got {name!r} in {text!r}"
                 )
-            given[name] = number
+            values[name] = number
         if match is None:
             raise ArgumentError(
                 f"fusion must be written as in 'minmax(lexical=1,dense=0.4,pool=200)', got {text!r}"
             )
-        numbers = {name: given.pop(name) for name in _NUMBERS if name in given}
-        weights = given or (WEIGHTS if match[1] == "minmax" else {})
+        numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
+        weights = values or (WEIGHTS if match[1] == "minmax" else {})
         return cls(match[1], weights, **numbers)  # type: ignore[arg-type]
 
 

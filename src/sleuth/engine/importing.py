@@ -111,8 +111,8 @@ def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
     Raises:
         EmbedderMismatchError: they differ; says in what.
     """
-    made = embedder.embed_documents([row.document.page_content for row in sample])
-    for row, vector in zip(sample, made, strict=True):
+    expected = embedder.embed_documents([row.document.page_content for row in sample])
+    for row, vector in zip(sample, expected, strict=True):
         found = [float(x) for x in vector]
         if len(found) != len(row.vector):
             differ = f"its vectors have length {len(found)}, the collection's {len(row.vector)}"
@@ -133,15 +133,15 @@ def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     from sleuth.store import text_hash
 
     chunker = Chunker(engine.settings.chunk_size, engine.settings.chunk_overlap)
-    found = {}
+    vectors = {}
     for row in rows:
         chunks = chunker.split(row.document)
         if len(chunks) == 1:
             (chunk,) = chunks
             heading, title = chunk.fields.get("heading"), str(row.document.metadata.get("title") or "")
             text = embedded_text({"title": title, "heading": heading, "text": chunk.text})
-            found[text_hash(text)] = array("f", row.vector).tobytes()
-    return found
+            vectors[text_hash(text)] = array("f", row.vector).tobytes()
+    return vectors
 
 
 def _sum(a: AddReport, b: AddReport) -> AddReport:

@@ -62,8 +62,8 @@ def open_index(
         if model is None or chosen != of_new.embedder:
             model = open_embedder(chosen, embedder, path=str(store.path), answers=re_embed, required=re_embed)
         if re_embed:
-            known = model.fingerprint if model and chosen != recorded else ""
-            store.remake("dense", {**store.settings, "embedder": chosen}, vectors_of=known)
+            fingerprint = model.fingerprint if model and chosen != recorded else ""
+            store.remake("dense", {**store.settings, "embedder": chosen}, vectors_of=fingerprint)
     except BaseException:
         store.close()
         raise
@@ -114,13 +114,13 @@ def dense_leg(embedder: Embedder, store: Store) -> DenseLeg:
     return DenseLeg(embedder, cache=None if is_cheap(embedder) else RecordCache(store))
 
 
-def check_settings(wanted: Mapping[str, Any], store: Store) -> None:
+def check_settings(expected: Mapping[str, Any], store: Store) -> None:
     """Refuse settings that are not those of the index.
 
     Raises:
         ArgumentError: names the first that differs, with both values.
     """
-    for name, value in wanted.items():
+    for name, value in expected.items():
         recorded = store.settings.get(name)
         if recorded != value:
             raise ArgumentError(

@@ -95,8 +95,8 @@ def rows_that_fulfil(
     analyzer = get_analyzer(searchers.lexical.leg.fields["text"].analyzer)
     keys = _live_rows(snapshot)
     for condition in conditions:
-        held = _holding(condition, searchers, snapshot, analyzer)
-        keys = np.setdiff1d(keys, held) if condition.excluded else np.intersect1d(keys, held)
+        rows = _holding(condition, searchers, snapshot, analyzer)
+        keys = np.setdiff1d(keys, rows) if condition.excluded else np.intersect1d(keys, rows)
     return keys
 
 

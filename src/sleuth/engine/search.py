@@ -217,13 +217,13 @@ class Searchers:
         """Return the rows that a filter lets answer, over the segments of a leg; None for all."""
         if tree is None:
             return None
-        found = self._aligned.get((tree, leg))
-        if found is None:
-            found = align(self.columns.bitmap(tree), self._views["columns"], self._views[leg])
+        bitmap = self._aligned.get((tree, leg))
+        if bitmap is None:
+            bitmap = align(self.columns.bitmap(tree), self._views["columns"], self._views[leg])
             if len(self._aligned) >= ALIGNED:
                 self._aligned.clear()
-            self._aligned[tree, leg] = found
-        return found
+            self._aligned[tree, leg] = bitmap
+        return bitmap
 
     def fulfilling(
         self, conditions: tuple[QueryCondition, ...], snapshot: IndexSnapshot
@@ -431,11 +431,11 @@ def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence
     """
     if legs is None:
         return available
-    wanted = [legs] if isinstance(legs, str) or not isinstance(legs, Iterable) else list(legs)
-    unknown = [leg for leg in wanted if leg not in available]
-    if unknown or not wanted:
+    names = [legs] if isinstance(legs, str) or not isinstance(legs, Iterable) else list(legs)
+    unknown = [leg for leg in names if leg not in available]
+    if unknown or not names:
         raise ArgumentError(f"legs must be among {', '.join(available)} in this index, got {legs!r}")
-    return [leg for leg in available if leg in wanted]
+    return [leg for leg in available if leg in names]
 
 
 def check_deadline(seconds: float | None) -> Deadline | None:

@@ -196,10 +196,10 @@ def unknown_keys(
 
     if tree is None:
         return []
-    known = KNOWN_KEYS | searchers.key_names(snapshot, scope)
+    keys = KNOWN_KEYS | searchers.key_names(snapshot, scope)
     notes = []
-    for key in sorted(keys_in(tree) - known):
-        near = get_close_matches(key, known, 1, 0.6)
+    for key in sorted(keys_in(tree) - keys):
+        near = get_close_matches(key, keys, 1, 0.6)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         notes.append(f"no document has the metadata key {key!r}{hint}")
     return notes

@@ -209,10 +209,12 @@ def _code(stack: ExitStack, path: str | Path, which: str) -> dict[str, Retriever
     from sleuth.engine.codebase import open_code
 
     storage = stack.enter_context(open_code(path))
-    known = [storage.repository(which)] if which else storage.repositories()
-    if not known:
+    repositories = [storage.repository(which)] if which else storage.repositories()
+    if not repositories:
         raise UnknownRepositoryError(f"no code in {path} yet: `sleuth code index PATH` adds a repository")
-    return {f"code:{repository.path}": SnapshotRetriever(storage, repository.id) for repository in known}
+    return {
+        f"code:{repository.path}": SnapshotRetriever(storage, repository.id) for repository in repositories
+    }
 
 
 def label_of(name: str) -> str:

@@ -65,9 +65,9 @@ def _nearest(
         rounds.append({other for near in once for other in _edits(near, "")})
     for candidates in rounds:
         tokens = {token: None for near in candidates for token in analyzer.tokens(near)}
-        held = searchers.lexical.terms({"text": dict.fromkeys(tokens, 1.0)}).get("text", {})
-        by_rarity = searchers.lexical.idf(held)
-        for token in sorted(held, key=lambda token: (by_rarity[token], token)):
+        terms = searchers.lexical.terms({"text": dict.fromkeys(tokens, 1.0)}).get("text", {})
+        by_rarity = searchers.lexical.idf(terms)
+        for token in sorted(terms, key=lambda token: (by_rarity[token], token)):
             if spelt := _as_written(token, searchers, snapshot, analyzer, like=word, scope=scope):
                 return spelt
     return ""

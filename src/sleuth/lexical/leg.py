@@ -100,12 +100,12 @@ class LexicalLeg:
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Postings of the live rows of these segments, in order. Memory: that of the dictionary, save for scratch."""
-        kept, n = number_rows(segments)
+        rows, n = number_rows(segments)
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": n}
         for name in self.field_names(segments):
             parts = [self.postings_of(segment, name) for segment in segments]
-            merged = merge_field(parts, kept, n, self._norm, scratch)
+            merged = merge_field(parts, rows, n, self._norm, scratch)
             if name in self.fields or merged["lengths"].any():
                 _store_field(name, merged, arrays, meta)
         return SegmentData(arrays, meta)

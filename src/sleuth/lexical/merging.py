@@ -59,7 +59,7 @@ def number_rows(segments: Iterable[SegmentView]) -> tuple[list[Kept], int]:
 
 
 def merge_field(
-    parts: Sequence[FieldPostings], kept: Sequence[Kept], n: int, norm: Norm, scratch: Scratch
+    parts: Sequence[FieldPostings], rows: Sequence[Kept], n: int, norm: Norm, scratch: Scratch
 ) -> Arrays:
     """Return the arrays of one field over the `n` rows kept.
 
@@ -67,16 +67,16 @@ def merge_field(
         norm: what impacts are made with, of rows of these lengths.
     """
     lengths = np.zeros(n, np.uint32)
-    for part, its in zip(parts, kept, strict=True):
+    for part, its in zip(parts, rows, strict=True):
         alive = its.rows != GONE
         lengths[its.rows[alive]] = part.arrays["lengths"][alive]
     _let_go(parts)
-    numbers, df, long_counts, words = _terms(parts, kept, n, scratch)
+    numbers, df, long_counts, words = _terms(parts, rows, n, scratch)
     joined = _Joined(scratch)
     c0, c1 = norm(lengths)
     for first, last in _windows(sizes_of(df, long_counts, n)):
         writer = PostingsWriter(df[first:last], long_counts[first:last], lengths, c0, c1)
-        for part, its, its_numbers in zip(parts, kept, numbers, strict=True):
+        for part, its, its_numbers in zip(parts, rows, numbers, strict=True):
             writer.add_segment(part, its_numbers, its.rows, first)
         _let_go(parts)
         joined.add(writer.finish(), first)

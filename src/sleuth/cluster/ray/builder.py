@@ -126,7 +126,7 @@ class ShardBuilder:
 
 def _changes_of(batch: DocumentBatch, writer: Writer) -> PutCounts:
     """Count which documents of a batch are new and which differ from what is there."""
-    known = writer.known(batch.ids)
+    stored = writer.known(batch.ids)
     digests = {name: digest.hex() for name, digest in zip(batch.ids, batch.digests, strict=True)}
-    unchanged = sum(known[name].content_hash == digest for name, digest in digests.items() if name in known)
-    return PutCounts(len(batch) - len(known), len(known) - unchanged, unchanged)
+    unchanged = sum(stored[name].content_hash == digest for name, digest in digests.items() if name in stored)
+    return PutCounts(len(batch) - len(stored), len(stored) - unchanged, unchanged)

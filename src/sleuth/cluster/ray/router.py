@@ -244,14 +244,14 @@ class Router:
         """Load the versions into a searcher that Ray restarts, as often as it takes."""
         started = time.monotonic()
         while not self._closed.wait(_PAUSE):
-            wanted = self._wanted
+            versions = self._wanted
             try:
-                for version in wanted:
+                for version in versions:
                     _check(self._ray.get(replica.actor.load.remote(version)))
             except (SleuthError, self._ray.exceptions.RayError):
                 continue
             with self._lock:
-                if wanted == self._wanted:
+                if versions == self._wanted:
                     replica.is_up = True
                     self.counts["revived"] += 1
                     break
@@ -287,7 +287,7 @@ class Router:
     def drop(self, version: int) -> None:
         """Close a version in all searchers."""
         with self._lock:
-            self._wanted = tuple(wanted for wanted in self._wanted if wanted != version)
+            self._wanted = tuple(other for other in self._wanted if other != version)
         for replica in self._replicas():
             replica.actor.drop.remote(version)
 

@@ -56,13 +56,13 @@ class ShardedWriter:
 
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
         """Return what is stored of these documents, by id, without unknown ones."""
-        known: dict[str, Known] = {}
+        documents: dict[str, Known] = {}
         for number, names in self._by_shard(ids).items():
-            known |= self._writers[number].known(names)
-        for name in known.keys() & self._states.keys():
+            documents |= self._writers[number].known(names)
+        for name in documents.keys() & self._states.keys():
             state = self._states[name]
-            known[name] = known[name]._replace(size=state.size, modified_ns=state.modified_ns)
-        return known
+            documents[name] = documents[name]._replace(size=state.size, modified_ns=state.modified_ns)
+        return documents
 
     def put_batch(self, batch: DocumentBatch) -> int:
         """Add or replace the documents of a batch; how many changed."""

@@ -73,12 +73,12 @@ def find(address: Address, objects: ObjectFolder) -> Manifest:
             raise IndexNotFoundError(
                 f"{address.url} has no version {address.version}; versions: {listed}", path=str(address)
             ) from None
-    known = numbers(objects)
-    if not known:
+    versions = numbers(objects)
+    if not versions:
         raise IndexNotFoundError(
             f"no index is published at {address.url}: `sleuth publish INDEX {address.url}`", path=address.url
         )
-    return read(objects, known[-1])
+    return read(objects, versions[-1])
 
 
 def versions(address: str) -> list[Manifest]:
@@ -96,13 +96,13 @@ def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
     """
     check_count(keep, "keep", least=1)
     objects = ObjectFolder(Address.parse(address).url)
-    known = numbers(objects)
-    old, kept = known[:-keep], known[-keep:]
+    versions = numbers(objects)
+    old, newest = versions[:-keep], versions[-keep:]
     objects.delete(map(manifest_name, old))
     limit = datetime.now(UTC) - grace
     builds = dict(objects.list(BUILDS))
     objects.delete(name for name, facts in builds.items() if facts.modified < limit)
-    in_use = [read(objects, number) for number in kept]
+    in_use = [read(objects, number) for number in newest]
     in_use += [read_build(objects, name) for name, facts in builds.items() if facts.modified >= limit]
     needed = {object_name(digest) for manifest in in_use for digest in manifest.objects()}
     orphans = [

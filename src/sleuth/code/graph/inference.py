@@ -31,9 +31,11 @@ def type_of(snapshot: Snapshot, file: FileRow, symbol: int, name: str) -> str:
             return ""
         at = symbol
         while at >= 0 and symbols[at].kind not in CONTAINERS:
-            found = _in_text(snapshot.lines(file, symbols[at].start, symbols[at].end), name, file.language)
-            if found:
-                return found
+            name_of_type = _in_text(
+                snapshot.lines(file, symbols[at].start, symbols[at].end), name, file.language
+            )
+            if name_of_type:
+                return name_of_type
             at = symbols[at].parent
         return ""
     at = symbol
@@ -50,29 +52,31 @@ def _of_member(text: str, name: str, language: str) -> str:
     declared = re.search(
         rf"(?:\bself\.|\bthis\.|->|^\s+(?:[a-z]+\s+)*){escaped}\??\s*:\s*(?P<all>[^=\n;,)]+)", text, re.M
     )
-    if declared and (found := _named_type(declared["all"])):
-        return found
-    made = re.search(rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*(?:new\s+|await\s+)?{_TYPE}\s*[(\[]", text)
-    if made:
-        return made["type"].strip("\"'")
-    given = re.search(
+    if declared and (annotation := _named_type(declared["all"])):
+        return annotation
+    creation = re.search(
+        rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*(?:new\s+|await\s+)?{_TYPE}\s*[(\[]", text
+    )
+    if creation:
+        return creation["type"].strip("\"'")
+    parameter = re.search(
         rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*\$?(?P<from>[a-z_]\w*)\s*(?:$|[;#])", text, re.M
     )
-    if given:
-        return _in_text(text, given["from"], language)
+    if parameter:
+        return _in_text(text, parameter["from"], language)
     return _in_text(text, name, language) if language in _BEFORE_NAME else ""
 
 
 def _in_text(text: str, name: str, language: str) -> str:
     escaped = re.escape(name)
     declared = re.search(rf"(?<![\w.$]){escaped}\??\s*:\s*(?P<all>[&*]*(?:mut\s+)?[^=\n;,)]+)", text)
-    if declared and (found := _named_type(declared["all"])):
-        return found
-    made = re.search(
+    if declared and (annotation := _named_type(declared["all"])):
+        return annotation
+    creation = re.search(
         rf"(?<![\w.$]){escaped}\s*:?=\s*(?:new\s+|await\s+|&)?{_TYPE}(?:::new)?(?:<[^>\n]*>)?\s*[({{]", text
     ) or re.search(rf"\bwith\s+{_TYPE}\s*\([^\n]*\)\s+as\s+{escaped}\b", text)
-    if made:
-        return made["type"].strip("\"'")
+    if creation:
+        return creation["type"].strip("\"'")
     if language in _BEFORE_NAME:
         if language == "go":
             typed = re.search(rf"(?<![\w.]){escaped}\s+\*?{_TYPE}", text)

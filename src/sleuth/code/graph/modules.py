@@ -58,13 +58,13 @@ def files_of(  # noqa: PLR0911 - one way per language
     return [], item.name
 
 
-def nearest(snapshot: Snapshot, file: FileRow, found: Sequence[int]) -> list[int]:
+def nearest(snapshot: Snapshot, file: FileRow, candidates: Sequence[int]) -> list[int]:
     """Return the candidates that share the longest path with a file: the module next door is meant."""
-    if len(found) < 2:
-        return list(found)
-    shared = [_shared(snapshot.files[i].path, file.path) for i in found]
+    if len(candidates) < 2:
+        return list(candidates)
+    shared = [_shared(snapshot.files[i].path, file.path) for i in candidates]
     most = max(shared)
-    return [i for i, n in zip(found, shared, strict=True) if n == most]
+    return [i for i, n in zip(candidates, shared, strict=True) if n == most]
 
 
 def _shared(a: str, b: str) -> int:
@@ -74,8 +74,8 @@ def _shared(a: str, b: str) -> int:
 
 def _dotted(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
     steps = module.split(".")
-    found = snapshot.modules.get(".".join(steps[-8:]), [])
-    return nearest(snapshot, file, [i for i in found if snapshot.files[i].language == file.language])
+    files = snapshot.modules.get(".".join(steps[-8:]), [])
+    return nearest(snapshot, file, [i for i in files if snapshot.files[i].language == file.language])
 
 
 def _python(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
@@ -98,13 +98,13 @@ def _python(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int],
 def _absolute(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
     """Files of an absolute import: `json` is not `app/json.py` where `app` is a package."""
     steps = len(module.split("."))
-    found = []
+    files = []
     for i in snapshot.modules.get(".".join(module.split(".")[-8:]), []):
         row = snapshot.files[i]
         above = "/".join(module_steps(row.path)[:-steps])
         if row.language == "python" and not (above and f"{above}/__init__.py" in snapshot.by_path):
-            found.append(i)
-    return nearest(snapshot, file, found)
+            files.append(i)
+    return nearest(snapshot, file, files)
 
 
 def _module_file(snapshot: Snapshot, path: str) -> list[int]:
@@ -122,9 +122,9 @@ def _script(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
     if "/" not in rest:
         return []
     for ending in _SCRIPT:
-        found = snapshot.endings.get("/".join((rest + ending).split("/")[-5:]), [])
-        if found:
-            return nearest(snapshot, file, found)
+        files = snapshot.endings.get("/".join((rest + ending).split("/")[-5:]), [])
+        if files:
+            return nearest(snapshot, file, files)
     return []
 
 
@@ -132,9 +132,9 @@ def _folder(snapshot: Snapshot, path: str) -> list[int]:
     """Files right in the folder whose path ends like this one; more steps in common are better."""
     steps = [s for s in path.split("/") if s]
     for size in range(len(steps), 0, -1):
-        found = snapshot.in_folder.get("/".join(steps[-size:]), [])
-        if found:
-            return found[:_MOST]
+        files = snapshot.in_folder.get("/".join(steps[-size:]), [])
+        if files:
+            return files[:_MOST]
         if size <= 1:
             break
     return []
@@ -143,8 +143,8 @@ def _folder(snapshot: Snapshot, path: str) -> list[int]:
 def _rust(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
     steps = [s for s in item.module.split("::") if s not in ("crate", "self", "super", "")]
     for path, name in ((".".join([*steps, item.name]), ""), (".".join(steps), item.name)):
-        if path and (found := snapshot.modules.get(path, [])):
-            return nearest(snapshot, file, found), name
+        if path and (files := snapshot.modules.get(path, [])):
+            return nearest(snapshot, file, files), name
     return [], item.name
 
 
@@ -153,7 +153,7 @@ def _ending(snapshot: Snapshot, file: FileRow, module: str, endings: Sequence[st
     while parts and parts[0] == "..":
         parts.pop(0)
     for ending in endings:
-        found = snapshot.endings.get("/".join(parts[-5:]) + ending, [])
-        if found:
-            return nearest(snapshot, file, found)
+        files = snapshot.endings.get("/".join(parts[-5:]) + ending, [])
+        if files:
+            return nearest(snapshot, file, files)
     return []

@@ -95,7 +95,7 @@ class Navigator:
 
     def find_definition(self, name: str) -> list[dict[str, Any]]:
         """Return where a name, or a dotted name whose last steps match, is defined; code before tests."""
-        found = sorted(
+        definitions = sorted(
             self._snapshot.definitions(name),
             key=lambda d: (d.file.category != "code", d.file.path, d.symbol.line),
         )
@@ -107,7 +107,7 @@ class Navigator:
                 "end_line": d.symbol.end,
                 "labels": list(d.symbol.labels),
             }
-            for d in found
+            for d in definitions
         ]
 
     def find_references(self, name: str) -> list[dict[str, Any]]:
@@ -116,8 +116,8 @@ class Navigator:
         A name with dots counts only uses that mean that definition.
         """
         last = name.rpartition(".")[2]
-        wanted = {(d.file.key, d.index) for d in self._snapshot.definitions(name)} if "." in name else None
-        found = []
+        targets = {(d.file.key, d.index) for d in self._snapshot.definitions(name)} if "." in name else None
+        references = []
         for i in self._snapshot.files_with("uses", last):
             check_cancelled()
             file = self._snapshot.files[i]
@@ -128,10 +128,10 @@ class Navigator:
                     continue
                 resolved = resolver_of(self._snapshot).resolve(file, reference)
                 target = resolved.definition if resolved is not None else None
-                if wanted is not None and (target is None or (target.file.key, target.index) not in wanted):
+                if targets is not None and (target is None or (target.file.key, target.index) not in targets):
                     continue
                 inside = detail.symbols[reference.symbol].qualified if reference.symbol >= 0 else ""
-                found.append(
+                references.append(
                     {
                         "file_path": file.path,
                         "line": reference.line,
@@ -142,7 +142,7 @@ class Navigator:
                         "confidence": resolved.confidence if resolved is not None else 0.0,
                     }
                 )
-        return sorted(found, key=lambda r: (r["file_path"], r["line"]))
+        return sorted(references, key=lambda r: (r["file_path"], r["line"]))
 
     def uncertain_uses(self, name: str) -> list[dict[str, Any]]:
         """Return the uses of the bare name that may mean this definition or something else, as `find_references` does.
@@ -167,8 +167,8 @@ class Navigator:
 
     def callers(self, name: str) -> list[dict[str, Any]]:
         """Definitions that call or instantiate what the name means."""
-        found = [c for d in self._known(name) for c in self._walker.callers(d)]
-        return sorted(found, key=lambda c: (c["file_path"], c["line"]))
+        callers = [c for d in self._known(name) for c in self._walker.callers(d)]
+        return sorted(callers, key=lambda c: (c["file_path"], c["line"]))
 
     def impact(self, name: str, hops: int = 2) -> list[Touched]:
         """Return what a change of this definition may affect: its users, their users, and so on; nearest first.
@@ -195,13 +195,13 @@ class Navigator:
                 symbol = (
                     self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
                 )
-                found = describe(file, symbol)
+                entry = describe(file, symbol)
                 out.append(
                     Touched(
-                        found["name"],
-                        found["type"],
+                        entry["name"],
+                        entry["type"],
                         file.path,
-                        found["line"],
+                        entry["line"],
                         distance + 1,
                         weakest,
                         definition.symbol.qualified,
@@ -212,8 +212,8 @@ class Navigator:
         return sorted(out, key=lambda t: (t.hops, -t.confidence, t.file_path, t.line))
 
     def _known(self, name: str) -> list[Definition]:
-        found = self._snapshot.definitions(name)
-        if not found:
+        definitions = self._snapshot.definitions(name)
+        if not definitions:
             near = ", ".join(self.near(name)) or "nothing"
             raise ArgumentError(f"name must be defined in the snapshot, got {name!r}; near it: {near}")
-        return found
+        return definitions

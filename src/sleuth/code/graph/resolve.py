@@ -75,30 +75,30 @@ class Resolver:
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return the definition that a reference means; None where it is unknown."""
         key = (file.key, reference)
-        found = self._known.get(key, self)
-        if not isinstance(found, Resolver):
-            return found
+        resolved = self._known.get(key, self)
+        if not isinstance(resolved, Resolver):
+            return resolved
         under_way = self._under_way()
         if key in under_way:
             return None  # a name that is defined by itself, as in `x = x.y()`
         under_way.add(key)
         try:
-            found = self._find(file, reference)
+            resolved = self._find(file, reference)
         finally:
             under_way.discard(key)
         if not under_way:
             # What was found on the way to something else may have been cut short by a circle.
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[key] = found
-        return found
+            self._known[key] = resolved
+        return resolved
 
     def _under_way(self) -> set[tuple[int, Reference]]:
         """Return the references that this thread is resolving."""
-        found: set[tuple[int, Reference]] | None = getattr(self._local, "under_way", None)
-        if found is None:
-            found = self._local.under_way = set()
-        return found
+        references: set[tuple[int, Reference]] | None = getattr(self._local, "under_way", None)
+        if references is None:
+            references = self._local.under_way = set()
+        return references
 
     def _find(self, file: FileRow, reference: Reference) -> Resolved | None:
         name, qualifier = reference.name, reference.qualifier
@@ -114,8 +114,8 @@ class Resolver:
             return owner
         if name in _BUILTIN or self._is_foreign(file, head):
             return None
-        found = [d for d in self._by_name(name) if d.symbol.kind in ("method", "function", "property")]
-        return self._only(file, found, 0.35)
+        candidates = [d for d in self._by_name(name) if d.symbol.kind in ("method", "function", "property")]
+        return self._only(file, candidates, 0.35)
 
     def _is_foreign(self, file: FileRow, head: str) -> bool:
         """Return whether a qualifier begins with a name that is imported from outside the repository."""
@@ -129,8 +129,8 @@ class Resolver:
     def _import_itself(self, file: FileRow, reference: Reference) -> Resolved | None:
         for item in self._snapshot.detail(file).imports:
             if item.line == reference.line and reference.name in (item.name, item.module):
-                for found in self._targets(file, item):
-                    return Resolved(found, 0.9)
+                for target in self._targets(file, item):
+                    return Resolved(target, 0.9)
         return None
 
     def _bare(self, file: FileRow, reference: Reference) -> Resolved | None:
@@ -165,14 +165,14 @@ class Resolver:
 
     def _by_place(self, file: FileRow) -> dict[str, list[int]]:
         """Places of a file's symbols by name."""
-        found = self._places.get(file.key)
-        if found is None:
+        places = self._places.get(file.key)
+        if places is None:
             if len(self._places) >= _REMEMBERED // 100:
                 self._places.clear()
-            found = self._places[file.key] = {}
+            places = self._places[file.key] = {}
             for i, symbol in enumerate(self._snapshot.detail(file).symbols):
-                found.setdefault(symbol.name, []).append(i)
-        return found
+                places.setdefault(symbol.name, []).append(i)
+        return places
 
     def _brought_in(self, file: FileRow, name: str) -> Resolved | None:
         """Return what the imports of a file bind to a name."""
@@ -182,18 +182,18 @@ class Resolver:
                 return Resolved(targets[0], 0.9)
         for item in imports:
             if item.name == "*":
-                found = self._inside(files_of(self._snapshot, file, item)[0], name)
-                if found:
-                    return Resolved(found[0], 0.8)
+                definitions = self._inside(files_of(self._snapshot, file, item)[0], name)
+                if definitions:
+                    return Resolved(definitions[0], 0.8)
         return None
 
     def _nearby(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return what the language makes visible without an import: files of one folder, members of one class."""
         if file.language in _SHARED_FOLDER:
             folder = file.path.rpartition("/")[0]
-            for found in self._by_name(reference.name):
-                if found.file.path.rpartition("/")[0] == folder and _speak_alike(file, found.file):
-                    return Resolved(found, 0.8)
+            for definition in self._by_name(reference.name):
+                if definition.file.path.rpartition("/")[0] == folder and _speak_alike(file, definition.file):
+                    return Resolved(definition, 0.8)
         if file.language in _BARE_MEMBERS and reference.symbol >= 0:
             return self._member_around(file, reference)
         return None
@@ -204,8 +204,8 @@ class Resolver:
             return None
         return self._only(file, [d for d in self._by_name(name) if d.symbol.kind != "attribute"], 0.5)
 
-    def _only(self, file: FileRow, found: list[Definition], confidence: float) -> Resolved | None:
-        same = [d for d in found if _speak_alike(file, d.file)]
+    def _only(self, file: FileRow, candidates: list[Definition], confidence: float) -> Resolved | None:
+        same = [d for d in candidates if _speak_alike(file, d.file)]
         if file.category != "test":
             same = [d for d in same if d.file.category != "test"] or same
         return Resolved(same[0], confidence) if len(same) == 1 else None
@@ -230,10 +230,10 @@ class Resolver:
     def _member(self, owner: Definition, name: str, depth: int, *, own: bool = True) -> Resolved | None:
         """Return a member of a class, or of its bases."""
         if own:
-            wanted = f"{owner.symbol.qualified}.{name}"
+            qualified = f"{owner.symbol.qualified}.{name}"
             detail = self._snapshot.detail(owner.file)
             for i, symbol in enumerate(detail.symbols):
-                if symbol.name == name and symbol.qualified == wanted:
+                if symbol.name == name and symbol.qualified == qualified:
                     return Resolved(self._definition(owner.file, i), 0.95 if depth == _DEPTH else 0.85)
             if owner.file.language in ("go", "cpp", "rust"):
                 tail = f"{owner.symbol.name}.{name}"
@@ -252,9 +252,9 @@ class Resolver:
                     owner.file, reference._replace(role="reference", symbol=owner.symbol.parent)
                 )
                 if base is not None and base.definition.symbol.kind in CONTAINERS:
-                    found = self._member(base.definition, name, depth - 1)
-                    if found is not None:
-                        return found
+                    inherited = self._member(base.definition, name, depth - 1)
+                    if inherited is not None:
+                        return inherited
         return None
 
     def _owner(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
@@ -269,9 +269,9 @@ class Resolver:
                 positions, name = files_of(self._snapshot, file, item)
                 if name in ("", "*"):
                     whole = head in (item.alias, module)
-                    found = self._behind(file, positions, reference.name, 3 if whole else 0)
-                    if found:
-                        return Resolved(found[0], 0.9)
+                    definitions = self._behind(file, positions, reference.name, 3 if whole else 0)
+                    if definitions:
+                        return Resolved(definitions[0], 0.9)
         typed = self._class_of(file, reference, ".".join(steps[:2]) if steps[0] in _SELF else steps[0])
         rest = steps[2:] if steps[0] in _SELF else steps[1:]
         if typed is None and steps[0] not in _SELF:
@@ -297,8 +297,10 @@ class Resolver:
         if not written:
             return None
         qualifier, _, last = written.replace("::", ".").rpartition(".")
-        found = self.resolve(file, Reference(last, qualifier, "reference", reference.line, reference.symbol))
-        return found if found is not None and found.definition.symbol.kind in CONTAINERS else None
+        resolved = self.resolve(
+            file, Reference(last, qualifier, "reference", reference.line, reference.symbol)
+        )
+        return resolved if resolved is not None and resolved.definition.symbol.kind in CONTAINERS else None
 
     def _imported(self, file: FileRow, item: Import, depth: int = 3) -> list[Definition]:
         """Return the definition that an import means, following re-exports."""
@@ -307,19 +309,19 @@ class Resolver:
             return []
         return self._behind(file, positions, item.alias if name == "default" else name, depth)
 
-    def _behind(self, file: FileRow, positions: list[int], wanted: str, depth: int) -> list[Definition]:
+    def _behind(self, file: FileRow, positions: list[int], name: str, depth: int) -> list[Definition]:
         """Definitions of a name at the top of these files, or else behind what they bring in under it."""
-        found = self._inside(positions, wanted)
-        if found or depth <= 0:
-            return found
+        definitions = self._inside(positions, name)
+        if definitions or depth <= 0:
+            return definitions
         for i in positions[:3]:
             row = self._snapshot.files[i]
             for inner in self._snapshot.detail(row).imports:
-                if row.key != file.key and (inner.alias == wanted or inner.name == "*"):
-                    chosen = inner if inner.name != "*" else inner._replace(name=wanted, alias=wanted)
-                    found = self._imported(row, chosen, depth - 1)
-                    if found:
-                        return found
+                if row.key != file.key and (inner.alias == name or inner.name == "*"):
+                    chosen = inner if inner.name != "*" else inner._replace(name=name, alias=name)
+                    definitions = self._imported(row, chosen, depth - 1)
+                    if definitions:
+                        return definitions
         return []
 
     def _inside(self, positions: list[int], name: str) -> list[Definition]:
@@ -327,13 +329,15 @@ class Resolver:
         keys = {self._snapshot.files[i].key for i in positions}
         if not keys:
             return []
-        found = [d for d in self._by_name(name) if d.file.key in keys]
-        return [d for d in found if d.symbol.parent < 0 or d.file.language not in ("python", "javascript")]
+        definitions = [d for d in self._by_name(name) if d.file.key in keys]
+        return [
+            d for d in definitions if d.symbol.parent < 0 or d.file.language not in ("python", "javascript")
+        ]
 
-    def _snapshot_nearest(self, file: FileRow, found: list[Definition]) -> Definition:
-        positions = [self._snapshot.by_path[d.file.path] for d in found]
+    def _snapshot_nearest(self, file: FileRow, candidates: list[Definition]) -> Definition:
+        positions = [self._snapshot.by_path[d.file.path] for d in candidates]
         best = nearest(self._snapshot, file, positions)[0]
-        return next(d for d in found if d.file.path == self._snapshot.files[best].path)
+        return next(d for d in candidates if d.file.path == self._snapshot.files[best].path)
 
     def _definition(self, file: FileRow, index: int) -> Definition:
         return Definition(file, index, self._snapshot.detail(file).symbols[index])

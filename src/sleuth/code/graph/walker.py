@@ -53,9 +53,9 @@ class GraphWalker:
         at = symbol if inside else (symbols[symbol].parent if symbol >= 0 else -1)
         if at < 0:
             return None
-        found = symbols[at]
-        kind = "class" if found.kind == "impl" else found.kind
-        return {"type": kind, "name": found.name, "line": found.line}
+        container = symbols[at]
+        kind = "class" if container.kind == "impl" else container.kind
+        return {"type": kind, "name": container.name, "line": container.line}
 
     def outgoing(self, file: FileRow, first: int, last: int) -> list[dict[str, Any]]:
         """Names of other places that lines `first` to `last` use, once per role, with definitions where they are known.
@@ -143,14 +143,14 @@ class GraphWalker:
 
     def callers(self, definition: Definition) -> list[dict[str, Any]]:
         """Definitions that call or instantiate this one."""
-        found: dict[tuple[str, int], dict[str, Any]] = {}
+        callers: dict[tuple[str, int], dict[str, Any]] = {}
         for file, reference, confidence in self.uses(definition):
             if reference.role not in ("call", "instantiation"):
                 continue
             symbol = self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
             key = (file.path, reference.symbol)
-            found.setdefault(key, describe(file, symbol) | {"at": reference.line, "confidence": confidence})
-        return list(found.values())
+            callers.setdefault(key, describe(file, symbol) | {"at": reference.line, "confidence": confidence})
+        return list(callers.values())
 
     def callees(self, definition: Definition) -> list[dict[str, Any]]:
         """Definitions in the repository that this one uses."""
@@ -188,12 +188,12 @@ class GraphWalker:
         return [describe(d.file, d.symbol) for d in self._heirs(definition)]
 
     def _heirs(self, definition: Definition) -> list[Definition]:
-        found = []
+        heirs = []
         for file, reference, _ in self.uses(definition):
             if reference.role == "inheritance" and reference.symbol >= 0:
                 symbol = self._snapshot.detail(file).symbols[reference.symbol]
-                found.append(Definition(file, reference.symbol, symbol))
-        return found
+                heirs.append(Definition(file, reference.symbol, symbol))
+        return heirs
 
     def tests(self, definition: Definition) -> list[dict[str, Any]]:
         """Tests that use this definition, or where none does by name, those of files that are named after its file."""

@@ -223,13 +223,13 @@ def _add_lines(definitions: list[ParsedDefinition], lines: LineIndex, comment: b
     before: dict[int, ParsedDefinition] = {}
     for definition in definitions:
         sibling = before.get(definition.parent)
-        taken = sibling.last if sibling is not None and sibling.end <= definition.start else 0
-        definition.first = _first_line(lines, definition.start, comment, taken)
+        last_line = sibling.last if sibling is not None and sibling.end <= definition.start else 0
+        definition.first = _first_line(lines, definition.start, comment, last_line)
         definition.last = lines.line(max(definition.end - 1, definition.start))
         before[definition.parent] = definition
 
 
-def _first_line(lines: LineIndex, start: int, comment: bytes, taken: int) -> int:
+def _first_line(lines: LineIndex, start: int, comment: bytes, last_line: int) -> int:
     """Return the line where the comment before a definition begins.
 
     Args:
@@ -240,14 +240,14 @@ def _first_line(lines: LineIndex, start: int, comment: bytes, taken: int) -> int
     line = first = lines.line(start)
     if line < 2 or lines.source[lines.start(line) : start].strip():
         return line
-    while first > taken + 1 and line - first < _MOST_COMMENT_LINES:
+    while first > last_line + 1 and line - first < _MOST_COMMENT_LINES:
         text = lines.text(first - 1)
         if not text:
             break
         if comment == b"//" and text.endswith(b"*/"):
             opened = lines.source.rfind(b"/*", 0, lines.stop(first - 1))
             opens = lines.line(opened) if opened >= 0 else 0
-            if opens <= taken or not lines.text(opens).startswith(b"/*"):
+            if opens <= last_line or not lines.text(opens).startswith(b"/*"):
                 break
             first = opens
         elif _is_comment(text, comment):

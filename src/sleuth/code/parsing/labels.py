@@ -92,27 +92,27 @@ def labels_of(  # noqa: PLR0917 - facts of one definition
         head: the bytes from its first decorator to its name.
         outer: the definition that contains it.
     """
-    found = [_NODES.get(kind, f"{kind}_definition")]
+    labels = [_NODES.get(kind, f"{kind}_definition")]
     if is_public(name, language, head, outer):
-        found.append("public_api")
+        labels.append("public_api")
     if _is_test(kind, name, language, path, head):
-        found.append("test_case")
+        labels.append("test_case")
     if (name == "main" and outer is None) or b".command(" in head:
-        found.append("entry_point")
+        labels.append("entry_point")
     if b"@" in head or b"[" in head:
         if _ENDPOINT.search(head):
-            found.append("api_endpoint")
+            labels.append("api_endpoint")
         if b"eprecated" in head:
-            found.append("deprecated")
+            labels.append("deprecated")
     if kind in ("class", "struct") and (_SCHEMA_BASE.search(signature) or _SCHEMA_HEAD.search(head)):
-        found.append("data_schema")
+        labels.append("data_schema")
     if name in ("__init__", "constructor", "initialize", "__construct") or (
         outer is not None and kind == "method" and name == outer.name
     ):
-        found.append("constructor")
+        labels.append("constructor")
     if b"async " in head:
-        found.append("async")
-    return tuple(found)
+        labels.append("async")
+    return tuple(labels)
 
 
 def is_public(  # noqa: PLR0911 - one custom per language

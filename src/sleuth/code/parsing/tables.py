@@ -123,9 +123,9 @@ def pack_tables(tables: Tables, language: int) -> bytes:
     Args:
         language: a number that `unpack_tables` gives back.
     """
-    kept = tables[:4]
-    head = np.array([tables.sound, language, *map(len, kept)], np.int32)
-    numbers = np.concatenate([head, *map(_differences, kept)])
+    columns = tables[:4]
+    head = np.array([tables.sound, language, *map(len, columns)], np.int32)
+    numbers = np.concatenate([head, *map(_differences, columns)])
     return zlib.compress(numbers.astype("<i4", copy=False).tobytes(), 1)
 
 

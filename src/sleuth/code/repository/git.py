@@ -61,9 +61,9 @@ def worktree_of(folder: Path) -> Path | None:
 
 def _top(path: Path) -> Path | None:
     # One call for all three: the last fails in a bare repository, after the others have been answered.
-    asked = ("rev-parse", "--is-bare-repository", "--absolute-git-dir", "--show-toplevel")
+    arguments = ("rev-parse", "--is-bare-repository", "--absolute-git-dir", "--show-toplevel")
     try:
-        answers = [Path(os.fsdecode(line)) for line in run(path, *asked, check=False).splitlines()]
+        answers = [Path(os.fsdecode(line)) for line in run(path, *arguments, check=False).splitlines()]
     except NoGitError:
         folder = path.resolve()
         bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir()
@@ -172,8 +172,8 @@ def worktree(
         begin = partial(start, root)
         listing = None if same else stack.enter_context(begin("ls-files", "-z", "-s", "-v"))
         untracked = stack.enter_context(begin("ls-files", "-z", "--others", "--exclude-standard"))
-        asked = (*off, "status", "--porcelain=v2", "--branch", "-z", *_TRACKED_ONLY)
-        status = stack.enter_context(begin(*few, *asked))
+        arguments = (*off, "status", "--porcelain=v2", "--branch", "-z", *_TRACKED_ONLY)
+        status = stack.enter_context(begin(*few, *arguments))
         if before is not None and listing is None:
             index = before
         else:
@@ -263,10 +263,10 @@ def _written(path: Path) -> tuple[int, ...]:
 def ignored(root: Path, paths: Iterable[bytes]) -> set[bytes]:
     """Return those of these untracked paths that git ignores."""
     paths = list(paths)
-    asked = b"".join([path + b"\0" for path in paths])
+    request = b"".join([path + b"\0" for path in paths])
     with start(root, "check-ignore", "-z", "--stdin", stdin=subprocess.PIPE) as process:
         try:
-            out = finish(process, root, "check-ignore", check=False, text=asked, seconds=_RULES_SECONDS)
+            out = finish(process, root, "check-ignore", check=False, text=request, seconds=_RULES_SECONDS)
         except SlowGitError:
             rules = IgnoredPaths(root)
             return {path for path in paths if path in rules}

@@ -73,27 +73,29 @@ class Objects:
             CodeError: git does not have all of their folders.
         """
         entry = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % (len(after) // 2), re.DOTALL)
-        found: dict[bytes, Entry] = {}
+        differences: dict[bytes, Entry] = {}
         level = {b"": [f"{before}^{{tree}}", f"{after}^{{tree}}"]}
         while level:
-            held = self.read([name for names in level.values() for name in names if name])
+            trees = self.read([name for names in level.values() for name in names if name])
             below: dict[bytes, list[str]] = {}
             for folder, names in level.items():
-                old, new = ({*entry.findall(next(held))} if name else set() for name in names)
+                old, new = ({*entry.findall(next(trees))} if name else set() for name in names)
                 for side, others in enumerate((old - new, new - old)):
                     for mode, name, id in others:
                         path = folder + name
                         if mode == _FOLDER:
                             below.setdefault(path + b"/", ["", ""])[side] = id.hex()
                         else:
-                            found[path] = Entry(mode.decode() if side else GONE, id.hex(), text_of(path))
+                            differences[path] = Entry(
+                                mode.decode() if side else GONE, id.hex(), text_of(path)
+                            )
             level = below
-        return list(found.values())
+        return list(differences.values())
 
     def _answers(self, names: Iterable[str], most: int | None = None) -> Iterator[tuple[str, str, bytes]]:
         """Yield the id, kind and content of each object."""
-        asked = iter(names)
-        while group := list(islice(asked, _AT_ONCE)):
+        requests = iter(names)
+        while group := list(islice(requests, _AT_ONCE)):
             asking, answers = self._pipes()
             left = len(group)
             try:

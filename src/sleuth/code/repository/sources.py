@@ -143,12 +143,12 @@ class DiskSource(ABC):
             return None
         names = {name for path in changed if (name := self._name(path, past)) is not None}
         changes = self._sort_out(names, [file.path for file in recall.files])
-        wanted = None if changes is None else self._wanted(changes.new)
-        if changes is None or wanted is None:
+        listed = None if changes is None else self._wanted(changes.new)
+        if changes is None or listed is None:
             return None
         files = [file for file in recall.files if file.path not in names]
         self._contents.clear()
-        looked = self._look([*changes.old, *wanted], past)
+        looked = self._look([*changes.old, *listed], past)
         files += looked.files
         files.sort()
         version = self._version_after(files, names, recall)
@@ -158,7 +158,7 @@ class DiskSource(ABC):
         recall.files = files
         return Listing(version, files, times)
 
-    def _sort_out(self, names: set[str], known: list[str]) -> _Changes | None:
+    def _sort_out(self, names: set[str], names_before: list[str]) -> _Changes | None:
         """Tell files that were listed from those that were not; None where more may have changed than these.
 
         Args:
@@ -172,12 +172,14 @@ class DiskSource(ABC):
                 return None  # decides about others, or may be spelt otherwise in listings
             if full.is_dir() and not full.is_symlink():
                 return None
-            at = bisect_left(known, name)
-            if at < len(known) and known[at] == name:
+            at = bisect_left(names_before, name)
+            if at < len(names_before) and names_before[at] == name:
                 old.append(os.fsencode(name))
             elif os.path.lexists(full):
                 new.append(os.fsencode(name))
-            elif (at := bisect_left(known, f"{name}/")) < len(known) and known[at].startswith(f"{name}/"):
+            elif (at := bisect_left(names_before, f"{name}/")) < len(names_before) and names_before[
+                at
+            ].startswith(f"{name}/"):
                 return None  # a folder is gone
         return _Changes(old, new)
 
@@ -340,7 +342,7 @@ class WorktreeSource(DiskSource):
         folders = {path[: path.rfind("/") + 1] for path in paths} | {""}
         if not any(os.path.lexists(f"{self.root}/{folder}{SLEUTH_IGNORE}") for folder in folders):
             return tree.changed, None
-        known = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
+        changed = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
         index_folder = hidden and os.fsencode(hidden.relative_to(self.root)) + b"/"
         new = {
             path
@@ -349,7 +351,7 @@ class WorktreeSource(DiskSource):
             and path not in tree.index.others
             and not (index_folder and path.startswith(index_folder))
         }
-        return frozenset(known | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
+        return frozenset(changed | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
 
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
         folders = {folder for path in paths for folder in (self.root / os.fsdecode(path)).parents}
@@ -379,14 +381,14 @@ class WorktreeSource(DiskSource):
 
 def _recall(index: git.Index, past: Past) -> None:
     """Tell the tracked files that are known from those that are not, where that is other than before."""
-    recall, known = past.recall, past.known
-    if recall.index is not index or recall.known is not known:
-        recall.index, recall.known, recall.trusted = index, known, []
+    recall, keys = past.recall, past.known
+    if recall.index is not index or recall.known is not keys:
+        recall.index, recall.known, recall.trusted = index, keys, []
         recall.unknown = {index.bytes_of(path) for path in index.tracked}
     trusted: list[Listed] = []
     for raw in list(recall.unknown):
         path = git.text_of(raw)
-        if (path, index.tracked[path]) in known:
+        if (path, index.tracked[path]) in keys:
             recall.unknown.remove(raw)
             trusted.append(Listed(path, index.tracked[path]))
     if trusted:

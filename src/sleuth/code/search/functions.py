@@ -150,12 +150,12 @@ class _SignalReader:
         outer = outer_functions(symbols)
         by_function = self._chunks(row, symbols, outer)
         peak = max((values.get("text", 0.0) for values in by_function.values()), default=0.0)
-        found = []
+        functions = []
         for at in sorted(set(outer) - {-1}):
             values = by_function.get(at, {})
             values["share"] = values.get("text", 0.0) / peak if peak > 0 else 0.0
-            found.append((at, values | self._names(row, symbols, at)))
-        return found
+            functions.append((at, values | self._names(row, symbols, at)))
+        return functions
 
     def _chunks(
         self, row: FileRow, symbols: Sequence[Symbol], outer: Sequence[int]

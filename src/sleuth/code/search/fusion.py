@@ -64,8 +64,8 @@ def fuse(
     """
     total = sum(weights[name] for name in answers) / (RANK_CONSTANT + 1)
     parts: dict[tuple[int, int], list[Explanation]] = {}
-    for name, found in answers.items():
-        for rank, hit in enumerate(found if weights[name] else (), 1):
+    for name, pieces in answers.items():
+        for rank, hit in enumerate(pieces if weights[name] else (), 1):
             value = weights[name] / (RANK_CONSTANT + rank) / total
             facts: dict[str, float | int | str] = {"rank": rank, "score": hit.score, "weight": weights[name]}
             formula = "weight / (60 + rank), of all legs' first"

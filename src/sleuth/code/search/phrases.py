@@ -28,8 +28,8 @@ def pairs_of(words: Sequence[str | None]) -> tuple[Pair, ...]:
     Args:
         words: stems in the order of the text, None for a word that says too little.
     """
-    found = dict.fromkeys((a, b) for a, b in pairwise(words) if a and b and len(a) + len(b) > 4)
-    return tuple(found)[:_MOST_PAIRS]
+    pairs = dict.fromkeys((a, b) for a, b in pairwise(words) if a and b and len(a) + len(b) > 4)
+    return tuple(pairs)[:_MOST_PAIRS]
 
 
 def phrase_scores(pairs: Sequence[Pair], texts: Sequence[bytes]) -> list[float]:
@@ -39,11 +39,11 @@ def phrase_scores(pairs: Sequence[Pair], texts: Sequence[bytes]) -> list[float]:
         texts: UTF-8; the first 300,000 bytes of each count.
     """
     lowered = [text[:_MOST_BYTES].lower() for text in texts]
-    held = [[pair for pair in pairs if _pattern(*pair).search(text)] for text in lowered]
-    counts = Counter(pair for some in held for pair in some)
+    matches = [[pair for pair in pairs if _pattern(*pair).search(text)] for text in lowered]
+    counts = Counter(pair for some in matches for pair in some)
     weights = {pair: math.log1p(len(texts) / max(1, counts[pair])) for pair in pairs}
     total = sum(weights.values()) or 1.0
-    return [sum(weights[pair] for pair in some) / total for some in held]
+    return [sum(weights[pair] for pair in some) / total for some in matches]
 
 
 @lru_cache(maxsize=1024)

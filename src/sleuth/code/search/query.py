@@ -127,12 +127,12 @@ def weigh(text: str) -> dict[str, float]:
 
 def frames_of(text: str) -> list[Frame]:
     """Lines of stack traces of Python, Java, JavaScript, Ruby and Go."""
-    found = [
+    frames = [
         (m.start(), Frame(m["path"].replace("\\", "/"), int(m["line"]), m["name"] or ""))
         for pattern in _FRAMES
         for m in pattern.finditer(text)
     ]
-    return [frame for _, frame in sorted(found, key=lambda f: f[0])]
+    return [frame for _, frame in sorted(frames, key=lambda f: f[0])]
 
 
 def parts_of(name: str) -> list[str]:

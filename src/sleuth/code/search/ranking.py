@@ -74,12 +74,12 @@ def rank_files(
     if not n:
         return RankedFiles(np.zeros(0, np.float32), {}, np.ones(0, np.float32), signals)
     words = [name for name in signals.values if name != "size"]
-    found = np.zeros(n, bool)
+    matches = np.zeros(n, bool)
     for name in words:
-        found |= signals.values[name] > 0
-    signals.values["size"] = np.where(found, signals.values["size"], np.float32(0))
+        matches |= signals.values[name] > 0
+    signals.values["size"] = np.where(matches, signals.values["size"], np.float32(0))
     before = sum(weights.get(name, 0.0) * signals.values[name] for name in signals.values)
-    signals.values["folder"] = folder_coherence(snapshot, np.asarray(before, np.float32), found)
+    signals.values["folder"] = folder_coherence(snapshot, np.asarray(before, np.float32), matches)
     if meaning is not None:
         signals.values["meaning"] = meaning
     factors = _factors(snapshot, query)
@@ -93,7 +93,7 @@ def rank_files(
     return RankedFiles(np.clip(scores, 0, 1).astype(np.float32), shares, factors, signals)
 
 
-def folder_coherence(snapshot: Snapshot, scores: Scores, found: NDArray[np.bool_]) -> Scores:
+def folder_coherence(snapshot: Snapshot, scores: Scores, matches: NDArray[np.bool_]) -> Scores:
     """Score a file by the others of its folder: the sum of the cubes of their scores over the root of their number."""
     peak = float(scores.max())
     if peak <= 0:
@@ -103,7 +103,7 @@ def folder_coherence(snapshot: Snapshot, scores: Scores, found: NDArray[np.bool_
     total = np.bincount(folder, cubes)
     size = np.bincount(folder)
     others = (total[folder] - cubes) / np.sqrt(np.maximum(1, size[folder] - 1))
-    others = np.where(found, others, 0)
+    others = np.where(matches, others, 0)
     most = float(others.max())
     return (others / most if most > 0 else others).astype(np.float32)
 

@@ -313,8 +313,8 @@ def _failed(name: str, error: Exception, began: float) -> PartReport:
     return PartReport(name, "failed", time.perf_counter() - began, 0, f"{type(error).__name__}: {error}")
 
 
-def _answered(name: str, found: Sequence[Piece], began: float) -> PartReport:
-    return PartReport(name, "ok", time.perf_counter() - began, len(found))
+def _answered(name: str, pieces: Sequence[Piece], began: float) -> PartReport:
+    return PartReport(name, "ok", time.perf_counter() - began, len(pieces))
 
 
 def keyword_search(
@@ -382,12 +382,12 @@ def _chunks_of(
 ) -> list[Piece]:
     """Return the chunks of a file that match, best first: the first with the file's score, others with a share."""
     detail = snapshot.detail(snapshot.files[file])
-    asked = {part for name in query.plain_names for part in parts_of(name)}
+    parts = {part for name in query.plain_names for part in parts_of(name)}
     scored: dict[int, float] = dict(chunks[:50])
     peak = max(scored.values(), default=1.0)
     for place, chunk in enumerate(detail.chunks):
         symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
-        if symbol is not None and symbol.name in asked and chunk.kind != "part":
+        if symbol is not None and symbol.name in parts and chunk.kind != "part":
             whole = 0.6 if chunk.start <= symbol.line <= chunk.end else 0.1
             scored[place] = scored.get(place, 0.0) + peak * whole
     if not scored and detail.chunks:

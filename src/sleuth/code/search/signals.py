@@ -142,9 +142,9 @@ class Signals:
             for part in parts_of(name):
                 seen[part] = max(seen.get(part, 0.0), 1.0 + math.log(times))
         for part, weight in sorted(seen.items())[:_MAX_NAMES]:
-            found = self._snapshot.files_with("defines", part)
-            if found:
-                out[found] += weight * math.log1p(self._n / len(found)) / math.sqrt(len(found))
+            files = self._snapshot.files_with("defines", part)
+            if files:
+                out[files] += weight * math.log1p(self._n / len(files)) / math.sqrt(len(files))
         return out
 
 
@@ -212,24 +212,24 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
                 both = set(snapshot.files_with("defines", a)) & set(snapshot.files_with("defines", b))
                 _credit(out, sorted(both), 5)
     for place, frame in enumerate(query.frames):
-        found = _ending_with(snapshot, [p for p in frame.path.split("/") if p])
-        if len(found) == 1:
-            out[found[0]] += (place + 1) / len(query.frames)
+        files = _ending_with(snapshot, [p for p in frame.path.split("/") if p])
+        if len(files) == 1:
+            out[files[0]] += (place + 1) / len(query.frames)
     return out
 
 
-def _credit(out: Scores, found: Sequence[int], most: int) -> None:
+def _credit(out: Scores, files: Sequence[int], most: int) -> None:
     """Give one point to each of these files, unless there are too many."""
-    if 0 < len(found) <= most:
-        out[list(found)] += 1.0 / len(found)
+    if 0 < len(files) <= most:
+        out[list(files)] += 1.0 / len(files)
 
 
 def _ending_with(snapshot: Snapshot, parts: list[str]) -> list[int]:
     """Files whose path shares the most last parts with a mention, at least one."""
-    found: list[int] = []
+    files: list[int] = []
     for size in range(1, len(parts) + 1):
         longer = snapshot.endings.get("/".join(parts[-size:]), [])
         if not longer:
             break
-        found = longer
-    return found
+        files = longer
+    return files

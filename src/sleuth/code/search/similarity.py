@@ -50,16 +50,16 @@ def similar_chunks(
 
 def nearest_pieces(snapshot: Snapshot, similar: Similar, pool: int, allowed: CodeFilter) -> list[Piece]:
     """Return the chunks nearest in meaning."""
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for at in np.argsort(-similar.scores, kind="stable").tolist():
         score = float(similar.scores[at])
-        if score <= 0 or len(found) >= pool:
+        if score <= 0 or len(pieces) >= pool:
             break
         file, chunk = int(similar.positions[at]), int(similar.places[at])
         if allowed.allows(file, chunk):
             why = Explanation("vector", score, "cosine of query and chunk, 0 at least")
-            found.append(Piece(file, chunk, score, why))
-    return ordered(snapshot, found)
+            pieces.append(Piece(file, chunk, score, why))
+    return ordered(snapshot, pieces)
 
 
 def similar_files(snapshot: Snapshot, similar: Similar) -> NDArray[np.float32]:

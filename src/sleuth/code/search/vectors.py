@@ -38,8 +38,8 @@ class EmbeddingProvider(Protocol):
 
 def fingerprint(provider: EmbeddingProvider) -> str:
     """Return the id of a provider's vectors, which differs between providers whose vectors differ."""
-    given = getattr(provider, "fingerprint", None) or getattr(provider, "model", None)
-    return str(given or f"{type(provider).__module__}.{type(provider).__qualname__}")
+    identity = getattr(provider, "fingerprint", None) or getattr(provider, "model", None)
+    return str(identity or f"{type(provider).__module__}.{type(provider).__qualname__}")
 
 
 def chunk_vectors(
@@ -52,10 +52,10 @@ def chunk_vectors(
     """
     name = fingerprint(provider)
     with _guard:
-        kept = snapshot.vectors.get(name)
-        if kept is None:
-            kept = snapshot.vectors[name] = _load(snapshot, provider, name)
-    return kept
+        vectors = snapshot.vectors.get(name)
+        if vectors is None:
+            vectors = snapshot.vectors[name] = _load(snapshot, provider, name)
+    return vectors
 
 
 def _load(
@@ -63,17 +63,17 @@ def _load(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     storage = snapshot.storage
     files = [(i, row) for i, row in enumerate(snapshot.files) if row.chunks]
-    known = storage.vectors(name, [row.key for _, row in files])
-    missing = [row for _, row in files if row.key not in known]
+    stored = storage.vectors(name, [row.key for _, row in files])
+    missing = [row for _, row in files if row.key not in stored]
     for start in range(0, len(missing), 200):
-        made = _embed(snapshot, provider, missing[start : start + 200])
-        storage.add_vectors(name, made)
-        known.update(made)
+        fresh = _embed(snapshot, provider, missing[start : start + 200])
+        storage.add_vectors(name, fresh)
+        stored.update(fresh)
     if not files:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
     positions = np.repeat([i for i, _ in files], [row.chunks for _, row in files]).astype(np.int64)
     places = np.concatenate([np.arange(row.chunks) for _, row in files])
-    matrix = np.concatenate([known[row.key] for _, row in files]).astype(np.float32)
+    matrix = np.concatenate([stored[row.key] for _, row in files]).astype(np.float32)
     return positions, places, unit(matrix)
 
 

@@ -55,8 +55,8 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
 
 def _differ(old: FileRow, new: FileRow) -> bool:
     """Return whether two versions are known to differ: a link is read in a commit and not in a worktree."""
-    told = old.skip != new.skip or _is_unread(old) == _is_unread(new)
-    return told and old.hash != new.hash
+    is_certain = old.skip != new.skip or _is_unread(old) == _is_unread(new)
+    return is_certain and old.hash != new.hash
 
 
 def _is_unread(row: FileRow) -> bool:

@@ -133,12 +133,12 @@ def index_source(
 
 def past_of(storage: CodeStorage, repository: str, source: Source) -> Past:
     """Return what earlier runs know of a source's repository."""
-    recall, known = storage.memory.recall(repository), storage.known_files(repository)
+    recall, keys = storage.memory.recall(repository), storage.known_files(repository)
     if not isinstance(source, DiskSource):
-        return Past(recall, known)
+        return Past(recall, keys)
     with storage.reading() as connection:
         times = read_times(connection, repository)
-    return Past(recall, known, times, storage.path.resolve())
+    return Past(recall, keys, times, storage.path.resolve())
 
 
 def _listing(source: Source, changed: Collection[str | Path] | None, past: Past) -> Listing:

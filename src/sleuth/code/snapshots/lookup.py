@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
 
 
-def repository_named(name: str, known: Sequence[Repository], place: str) -> Repository:
+def repository_named(name: str, repositories: Sequence[Repository], place: str) -> Repository:
     """Return the repository of that id, path or URL.
 
     Args:
@@ -28,14 +28,16 @@ def repository_named(name: str, known: Sequence[Repository], place: str) -> Repo
         raise ArgumentError(f"repo_id must be a repository's id, path or URL, got {name!r}")
     resolved = _resolved(name)
     shown = shown_url(name)
-    for repository in known:
+    for repository in repositories:
         if (
             name in (repository.id, repository.path, repository.url)
             or shown == repository.url
             or resolved == repository.path
         ):
             return repository
-    listed = "; ".join(f"{r.id} ({r.path})" for r in known) or "none yet: `sleuth code index PATH` adds one"
+    listed = (
+        "; ".join(f"{r.id} ({r.path})" for r in repositories) or "none yet: `sleuth code index PATH` adds one"
+    )
     raise UnknownRepositoryError(f"no repository {shown!r} in {place}; known: {listed}")
 
 
@@ -49,7 +51,9 @@ def _resolved(name: str) -> str | None:
         return None
 
 
-def snapshot_named(name: str | None, repository: Repository, known: Sequence[SnapshotInfo]) -> SnapshotInfo:
+def snapshot_named(
+    name: str | None, repository: Repository, snapshots: Sequence[SnapshotInfo]
+) -> SnapshotInfo:
     """Return the completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
 
     Args:
@@ -60,10 +64,11 @@ def snapshot_named(name: str | None, repository: Repository, known: Sequence[Sna
         UnknownSnapshotError: there is none, or it is not completed; lists those there are.
     """
     listed = ", ".join(
-        " ".join([s.id[:20], *s.names, *([s.status] if s.status != "completed" else [])]) for s in known[:20]
+        " ".join([s.id[:20], *s.names, *([s.status] if s.status != "completed" else [])])
+        for s in snapshots[:20]
     )
     if name is None:
-        newest = _completed(known)
+        newest = _completed(snapshots)
         if newest is None:
             raise UnknownSnapshotError(
                 f"{repository.path} has no completed snapshot yet ({listed or 'none begun'}); "
@@ -72,7 +77,7 @@ def snapshot_named(name: str | None, repository: Repository, known: Sequence[Sna
         return newest
     if not isinstance(name, str):
         raise ArgumentError(f"snapshot_id must be a commit, branch, tag, content id or None, got {name!r}")
-    matches = _matches(name, repository, known)
+    matches = _matches(name, repository, snapshots)
     if not matches:
         raise UnknownSnapshotError(f"no snapshot {name!r} of {repository.path}; known: {listed or 'none'}")
     completed = _completed(matches)
@@ -89,10 +94,10 @@ def _completed(snapshots: Sequence[SnapshotInfo]) -> SnapshotInfo | None:
     return next((s for s in snapshots if s.status == "completed"), None)
 
 
-def _matches(name: str, repository: Repository, known: Sequence[SnapshotInfo]) -> list[SnapshotInfo]:
-    exact = [s for s in known if s.id == name or name in s.names]
-    matches = exact or [s for s in known if len(name) >= 4 and s.id.startswith(name)]
+def _matches(name: str, repository: Repository, snapshots: Sequence[SnapshotInfo]) -> list[SnapshotInfo]:
+    exact = [s for s in snapshots if s.id == name or name in s.names]
+    matches = exact or [s for s in snapshots if len(name) >= 4 and s.id.startswith(name)]
     if matches:
         return matches
     commit = commit_named(repository.path, name)
-    return [s for s in known if s.id == commit]
+    return [s for s in snapshots if s.id == commit]

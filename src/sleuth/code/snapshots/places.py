@@ -31,13 +31,13 @@ class Endings:
     def get(self, end: str, default: Sequence[int] = ()) -> list[int]:
         """Ascending; the default where no path ends like this, or the end has too many parts."""
         inside = end.count("/")
-        found = self._by_last.get(end.rpartition("/")[2])
-        if found is None or inside >= self._most:
+        paths = self._by_last.get(end.rpartition("/")[2])
+        if paths is None or inside >= self._most:
             return list(default)
         if not inside:
-            return found
+            return paths
         whole = f"/{end}"
-        return [i for i in found if self._paths[i].endswith(whole) or self._paths[i] == end] or list(default)
+        return [i for i in paths if self._paths[i].endswith(whole) or self._paths[i] == end] or list(default)
 
 
 class Folders:
@@ -54,8 +54,8 @@ class Folders:
         """Ascending; the default where no file's folder ends like this."""
         if not end:
             return list(default)
-        found = [i for f in self._endings.get(end) for i in self._files[self._folders[f]]]
-        return sorted(found) or list(default)
+        files = [i for f in self._endings.get(end) for i in self._files[self._folders[f]]]
+        return sorted(files) or list(default)
 
 
 class Modules:
@@ -70,8 +70,8 @@ class Modules:
 
     def get(self, name: str, default: Sequence[int] = ()) -> list[int]:
         """Ascending; the default where no module's name ends like this."""
-        found = self._by_last.get(name.rpartition(".")[2], ())
-        return [i for i in found if _names(module_steps(self._files[i].path), name)] or list(default)
+        modules = self._by_last.get(name.rpartition(".")[2], ())
+        return [i for i in modules if _names(module_steps(self._files[i].path), name)] or list(default)
 
 
 def _names(steps: list[str], name: str) -> bool:

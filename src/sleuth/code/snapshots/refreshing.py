@@ -52,9 +52,9 @@ def current_snapshot(
         version, files, _ = _listed(storage, repository, source)
     except (ArgumentError, CodeError, OSError):  # the folder is gone, or is not readable as it was
         return Current(storage.snapshot(repository))
-    known = _completed(storage, repository, version.id)
-    if known is not None:
-        return Current(known)
+    snapshot = _completed(storage, repository, version.id)
+    if snapshot is not None:
+        return Current(snapshot)
     new = _new_files(storage, repository, files)
     reason = f"more than {most} files are new"
     if new <= most and most:
@@ -66,9 +66,9 @@ def current_snapshot(
             except StoreError as error:
                 reason = str(error)
             else:
-                taken = _completed(storage, repository, report.snapshot)
-                if taken is not None:
-                    return Current(taken, indexed=report.added)
+                snapshot = _completed(storage, repository, report.snapshot)
+                if snapshot is not None:
+                    return Current(snapshot, indexed=report.added)
     elif not most:
         reason = "it was not to be refreshed"
     newest = storage.snapshot(repository)
@@ -101,10 +101,10 @@ def snapshot_at(
                 f"run `sleuth code index {repository.path} --rev {name}`"
             ) from None
         index_source(storage, source, timeout=timeout)
-        taken = _completed(storage, repository, version.id)
-        if taken is None:
+        snapshot = _completed(storage, repository, version.id)
+        if snapshot is None:
             raise
-        return taken
+        return snapshot
 
 
 def _listed(storage: CodeStorage, repository: Repository, source: Source) -> Listing:
@@ -118,8 +118,8 @@ def _completed(storage: CodeStorage, repository: Repository, id: str) -> Snapsho
 
 def _new_files(storage: CodeStorage, repository: Repository, files: list[Listed]) -> int:
     """Return how many files would have to be read and parsed."""
-    known = storage.known_files(repository.id)
-    return sum(not file.skip and (file.path, file.hash) not in known for file in files)
+    keys = storage.known_files(repository.id)
+    return sum(not file.skip and (file.path, file.hash) not in keys for file in files)
 
 
 def _difference(

@@ -54,25 +54,25 @@ class Batch:
         self.file_words = words.files.builder()
         self.chunk_words = words.chunks.builder()
 
-    def add(self, found: Sequence[tuple[str, Analysed]]) -> None:
+    def add(self, files: Sequence[tuple[str, Analysed]]) -> None:
         """Append files, given with their hashes."""
         bodies: list[str] = []
         symbols: list[str] = []
         paths: list[str] = []
-        for _, file in found:
+        for _, file in files:
             body = file.chunk_texts.get("body", [])
             bodies += body
             symbols += file.chunk_texts.get("symbol", [])
             paths += [file.texts.get("path", "")] * len(body)
         self.file_words.add(
-            {name: [f.texts.get(name, "") for _, f in found] for name in _FILE_FIELDS}, len(found)
+            {name: [f.texts.get(name, "") for _, f in files] for name in _FILE_FIELDS}, len(files)
         )
         self.chunk_words.add({"body": bodies, "symbol": symbols, "path": paths}, len(bodies))
         self.chunks += len(bodies)
-        for _, file in found:
+        for _, file in files:
             file.chunks = len(file.chunk_texts.get("body", ()))
             file.texts, file.chunk_texts = {}, {}
-        self.files += found
+        self.files += files
 
 
 class Shelf:

@@ -103,8 +103,8 @@ class Snapshot:
     def folders(self) -> NDArray[np.int64]:
         """A number per file that is equal for files of one folder, shape (n,)."""
         numbers: dict[str, int] = {}
-        found = [numbers.setdefault(row.path.rpartition("/")[0], len(numbers)) for row in self.files]
-        return np.array(found, np.int64)
+        folders = [numbers.setdefault(row.path.rpartition("/")[0], len(numbers)) for row in self.files]
+        return np.array(folders, np.int64)
 
     @cached_property
     def line_counts(self) -> NDArray[np.float32]:
@@ -164,42 +164,42 @@ class Snapshot:
         order = self._chunk_order
         if not len(order):
             return np.zeros(0, np.int64)
-        found: NDArray[np.int64] = order[np.searchsorted(self.firsts[order], chunks, "right") - 1]
-        return found
+        positions: NDArray[np.int64] = order[np.searchsorted(self.firsts[order], chunks, "right") - 1]
+        return positions
 
-    def bitmaps(self, views: Iterable[SegmentView], wanted: NDArray[np.int64]) -> list[Bitmap | None]:
+    def bitmaps(self, views: Iterable[SegmentView], rows: NDArray[np.int64]) -> list[Bitmap | None]:
         """Per segment, the rows whose keys are in `wanted`, which ascends."""
-        return [pack(np.isin(view.keys, wanted)) for view in views]
+        return [pack(np.isin(view.keys, rows)) for view in views]
 
-    def select(self, wanted: Callable[[FileRow], bool]) -> NDArray[np.bool_]:
+    def select(self, condition: Callable[[FileRow], bool]) -> NDArray[np.bool_]:
         """Return which files fulfil a condition, shape (n,)."""
-        return np.fromiter((wanted(row) for row in self.files), bool, len(self.files))
+        return np.fromiter((condition(row) for row in self.files), bool, len(self.files))
 
     def detail(self, file: FileRow) -> Detail:
         """Return the results of parsing a file."""
         with self._guard:
-            found = self._details.get(file.key)
-        if found is None:
-            found = Detail.read(self.storage.detail(file.key), self.source(file), file.path)
-            if len(found.chunk_table) != file.chunks:
+            detail = self._details.get(file.key)
+        if detail is None:
+            detail = Detail.read(self.storage.detail(file.key), self.source(file), file.path)
+            if len(detail.chunk_table) != file.chunks:
                 raise damaged(f"what is kept of {file.path}")
             with self._guard:
-                self._details[file.key] = found
+                self._details[file.key] = detail
                 if len(self._details) > _REMEMBERED:
                     self._details.popitem(last=False)
-        return found
+        return detail
 
     def source(self, file: FileRow) -> bytes:
         """Return a file's text as UTF-8."""
         with self._guard:
-            found = self._contents.get(file.hash)
-        if found is None:
-            found = self.storage.content(file.hash)
+            content = self._contents.get(file.hash)
+        if content is None:
+            content = self.storage.content(file.hash)
             with self._guard:
-                self._contents[file.hash] = found
+                self._contents[file.hash] = content
                 if len(self._contents) > 256:
                     self._contents.popitem(last=False)
-        return found
+        return content
 
     def lines(self, file: FileRow, first: int, last: int) -> str:
         """Return the text of lines `first` to `last`, without the newline after the last."""
@@ -242,10 +242,10 @@ class Snapshot:
     def definitions(self, name: str) -> list[Definition]:
         """Return all definitions of a name, or of a dotted name whose last steps match, in order of path and line."""
         last = name.rpartition(".")[2]
-        found = []
+        definitions = []
         for i in self.files_with("defines", last):
             row = self.files[i]
             for index, symbol in self.detail(row).symbols_named(last):
                 if name == last or f".{symbol.qualified}".endswith(f".{name}"):
-                    found.append(Definition(row, index, symbol))
-        return sorted(found, key=lambda d: (d.file.path, d.symbol.line))
+                    definitions.append(Definition(row, index, symbol))
+        return sorted(definitions, key=lambda d: (d.file.path, d.symbol.line))

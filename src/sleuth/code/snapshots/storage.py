@@ -247,12 +247,12 @@ class CodeStorage:
                 "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''",
                 (repository, id),
             ).fetchall()
-            for other, held in named:  # a branch or a tag names one commit
-                kept = " ".join(name for name in held.split() if name not in names)
-                if kept != held:
+            for other, other_names in named:  # a branch or a tag names one commit
+                remaining = " ".join(name for name in other_names.split() if name not in names)
+                if remaining != other_names:
                     connection.execute(
                         "UPDATE snapshots SET names = ? WHERE repository = ? AND id = ?",
-                        (kept, repository, other),
+                        (remaining, repository, other),
                     )
 
     def skipped(self, repository: str, keys: Iterable[int]) -> list[tuple[str, str]]:

@@ -152,7 +152,9 @@ def _union(
     for _, its_blob, its_offsets in parts:
         moved, added, blob, offsets = kernels.union(blob, offsets, its_blob, its_offsets)
         places = [moved[before] for before in places] + [added]
-    return Strings.of(blob, offsets), [(part[0], found) for part, found in zip(parts, places, strict=True)]
+    return Strings.of(blob, offsets), [
+        (part[0], mapping) for part, mapping in zip(parts, places, strict=True)
+    ]
 
 
 def _elements(lists: Lists, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

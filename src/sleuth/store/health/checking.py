@@ -91,16 +91,16 @@ def check(path: Path, connections: Connections, views: Views, *, full: bool) -> 
     """Return all findings, the worst first."""
     noted = mark.read(path)
     folder = path / opening.SEGMENTS
-    found = []
+    problems = []
     try:
         with connections() as connection:
             opened = open_segments(connection, folder, views.legs, full=full)
-            found += list(_check(connection, path, views, opened, noted, full=full))
+            problems += list(_check(connection, path, views, opened, noted, full=full))
             connection.let_go()
-            found += list(check_orphans(connection, folder))
+            problems += list(check_orphans(connection, folder))
     except StoreError as error:
-        found.append(Finding("error", "record", str(error), READD))
-    return sorted(found, key=lambda finding: _ORDER.index(finding.level))
+        problems.append(Finding("error", "record", str(error), READD))
+    return sorted(problems, key=lambda finding: _ORDER.index(finding.level))
 
 
 def _check(
@@ -236,7 +236,7 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
     Raises:
         IndexDamagedError: the record's own structure is damaged; `salvage` mends that.
     """
-    told = []
+    messages = []
     with connections() as connection:
         connection.execute("BEGIN")
         if broken := list(check_structure(connection)):
@@ -249,15 +249,15 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
             if wrong:
                 views.damage[entry.name] = wrong
     if numbers := writer.repairs.restore_codebooks():
-        told.append(Repair("record", f"codebooks {numbers} were damaged: restored from their copies"))
+        messages.append(Repair("record", f"codebooks {numbers} were damaged: restored from their copies"))
     if bad:
         writer.repairs.forget_documents(list(bad))
-        told += [
+        messages += [
             Repair(name, "the record had lost a part of it: removed, add it again") for name in bad.values()
         ]
     if embeddings:
         writer.repairs.forget_embeddings(embeddings)
-        told.append(Repair("embeddings", f"{len(embeddings)} cached vectors were damaged: removed"))
+        messages.append(Repair("embeddings", f"{len(embeddings)} cached vectors were damaged: removed"))
     if writer.repairs.recount():
-        told.append(Repair("record", "its counters were wrong: counted again"))
-    return told
+        messages.append(Repair("record", "its counters were wrong: counted again"))
+    return messages

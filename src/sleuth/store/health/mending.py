@@ -46,7 +46,7 @@ class Problem:
 
 def problems(connection: Connection, views: Views) -> list[Problem]:
     """Find what the attached legs lack, as the connection's transaction sees it; reads headers and sizes only."""
-    found = []
+    problems = []
     for name, leg in views.legs.items():
         reasons: dict[str, str] = {}
         listed = manifest.entries(connection, name)
@@ -59,10 +59,10 @@ def problems(connection: Connection, views: Views) -> list[Problem]:
         if bad or gaps:
             rows = sum(manifest.occupied(connection, *gap) for gap in gaps)
             whys = sorted(set(reasons.values())) or [f"{rows} rows were not indexed"]
-            found.append(
+            problems.append(
                 Problem(leg, bad, tuple(gaps), "; ".join(whys[:3]) + ("; ..." if len(whys) > 3 else ""))
             )
-    return found
+    return problems
 
 
 def fault(connection: Connection, folder: Path, entry: SegmentEntry, leg: Leg | None) -> str:
@@ -78,11 +78,11 @@ def fault(connection: Connection, folder: Path, entry: SegmentEntry, leg: Leg | 
     return ""
 
 
-def in_memory(found: Sequence[Problem], reason: str) -> list[Repair]:
+def in_memory(problems: Sequence[Problem], reason: str) -> list[Repair]:
     """Return what is told where nothing can be written."""
     return [
         Repair(problem.leg.name, f"{problem.why}: served from the memory of this process, since {reason}")
-        for problem in found
+        for problem in problems
     ]
 
 
@@ -93,7 +93,7 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
         connection: for reading; nobody else writes meanwhile.
     """
     connection.execute("BEGIN")
-    told = []
+    messages = []
     for problem in problems(connection, views):
         started = time.perf_counter()
         if problem.bad:
@@ -106,8 +106,8 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
                 writer.change_manifest(partial(_publish, built=built))
                 rows += len(batch)
         why = f"{problem.why}: {rows} rows indexed"
-        told.append(Repair(problem.leg.name, why, time.perf_counter() - started))
-    return told
+        messages.append(Repair(problem.leg.name, why, time.perf_counter() - started))
+    return messages
 
 
 def remake(  # noqa: PLR0917 - where, and what becomes of it

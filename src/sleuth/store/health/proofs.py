@@ -57,9 +57,9 @@ def open_segment(
 
 
 def check_structure(connection: Connection) -> Iterator[Finding]:
-    told = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
-    if told != ["ok"]:
-        yield Finding("error", "record", f"SQLite's integrity check: {'; '.join(told)}", READD)
+    messages = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+    if messages != ["ok"]:
+        yield Finding("error", "record", f"SQLite's integrity check: {'; '.join(messages)}", READD)
     if broken := connection.execute("PRAGMA foreign_key_check").fetchall():
         yield Finding("error", "record", f"{len(broken)} rows refer to rows that are not there", READD)
 

@@ -260,8 +260,8 @@ def _rows(scanned: Connection, table: str, columns: str) -> Iterator[tuple[Any, 
 def _name_lost(scanned: Connection, rebuilt: Connection, salvaged: _Salvage) -> None:
     """Note the ids that the damaged record lists and the new one lacks."""
     for (name,) in scanned.execute("SELECT DISTINCT id FROM names ORDER BY id"):
-        known = rebuilt.execute("SELECT 1 FROM documents WHERE id = ?", (name,)).fetchone()
-        if known is None:
+        row = rebuilt.execute("SELECT 1 FROM documents WHERE id = ?", (name,)).fetchone()
+        if row is None:
             salvaged.lost[name] = None
 
 
