@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from sleuth.errors import ArgumentError
@@ -48,3 +48,17 @@ def check_names(
             hint = f"; did you mean {near[0]!r}?" if near else ""
             listed = ", ".join(sorted(known)) or "none"
             raise ArgumentError(f"{argument} must be among {listed}, got {name!r}{hint}")
+
+
+def check_options(function: Callable[..., Any], options: Iterable[str]) -> None:
+    """Refuse options that a function does not take, for a call that passes its own options on.
+
+    Raises:
+        ArgumentError: gives the nearest option that it takes.
+    """
+    from inspect import signature
+
+    parameters = signature(function).parameters.values()
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        named = (parameter for parameter in parameters if parameter.kind is not parameter.POSITIONAL_ONLY)
+        check_names(options, [parameter.name for parameter in named if parameter.name != "self"])

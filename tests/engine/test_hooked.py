@@ -74,6 +74,26 @@ def test_no_way_in_goes_around_a_permission_filter(engine: Engine, folder: Path,
     assert "board.md" not in shown.stdout
 
 
+def test_hooks_of_an_engine_apply_to_sources_over_it(engine: Engine) -> None:
+    """Sources over an open engine use its hooks, once each and with what is added later; closing leaves it open."""
+    runs: list[str] = []
+
+    def hide(result: RetrieveResult, *_: Any, rag2f: Any) -> None:
+        runs.append(type(rag2f).__name__)
+        result.items = [item for item in result.items if not item.metadata.get("secret")]
+
+    async def work() -> None:
+        async with open_sources(engine.path, engine=engine) as sources:
+            assert len(await sources.aretrieve("tokens")) == 2
+            engine.hooks.on(RETRIEVE, hide, plugin="permission", priority=-1)
+            assert [item.id for item in await sources.aretrieve("tokens")] == ["open.md#0"]
+            assert RETRIEVE in sources.hooks.names()
+
+    asyncio.run(work())
+    assert runs == ["Sources"]
+    assert engine.count().documents == 2
+
+
 def test_options_and_reports_pass_through(engine: Engine) -> None:
     """With a plugin, a search takes the same options and returns the same notes and errors."""
     engine.hooks.on(RETRIEVE, lambda result, *args, rag2f: None, plugin="idle")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from botocore.exceptions import ClientError
 
@@ -115,7 +116,14 @@ class TestStart:
         answer = kb.ingest_documents_with_retry(KB, DS, documents(150), base_delay=0.05, client=agent)
         assert len(answer["documentDetails"]) == 150
 
-    @pytest.mark.parametrize("bad", [{"max_retries": -1}, {"base_delay": -1.0}])
+    def test_retries_may_be_an_integer_of_numpy(self, server: BedrockServer, agent: Any) -> None:
+        """`max_retries` is a count as every other."""
+        failing(server, "ConflictException")
+        with pytest.raises(ClientError):
+            kb.start_ingestion_with_retry(KB, DS, max_retries=np.int64(2), client=agent, **FAST)  # type: ignore[arg-type]
+        assert len(server.calls) == 3
+
+    @pytest.mark.parametrize("bad", [{"max_retries": -1}, {"max_retries": True}, {"base_delay": -1.0}])
     def test_arguments(self, server: BedrockServer, agent: Any, bad: dict[str, Any]) -> None:
         """An argument out of range raises an error that names it."""
         with pytest.raises(ArgumentError, match=next(iter(bad))):
@@ -237,6 +245,18 @@ class TestStatus:
         assert "bad name" in caplog.text
         with pytest.raises(ClientError, match="bad name"):
             kb.batch_check_document_statuses(KB, DS, uris[10:12], client=agent)
+
+    def test_fifteen_batches_at_a_limited_rate(
+        self, server: BedrockServer, agent: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A service that accepts 20 requests a second gives the statuses of 15 batches, all of them."""
+        monkeypatch.setattr(ingestion, "_STATUS_DELAY", 0.025)  # half a turn, as at 1 request a second
+        server.limit_rate(20)
+        uris = [f"s3://bucket/{number}" for number in range(150)]
+        statuses = kb.batch_check_document_statuses(KB, DS, uris, client=agent)
+        assert list(statuses) == uris
+        assert set(statuses.values()) == {"NOT_FOUND"}
+        assert server.refused > 0
 
     def test_sleeping_first(self, server: BedrockServer, agent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """The status of a new document is requested after a moment."""

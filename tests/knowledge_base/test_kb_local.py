@@ -343,6 +343,20 @@ def test_bad_requests(local: kb.LocalKnowledgeBase, request_: dict[str, Any]) ->
         local.retrieve(**request_)
 
 
+@pytest.mark.parametrize(
+    ("request_", "nearest"),
+    [
+        ({"retrievalConfigurations": {}}, "retrievalConfiguration"),
+        ({"retrievalConfiguration": {"vectorSearchConfigurations": {}}}, "vectorSearchConfiguration"),
+        ({"retrievalConfiguration": {"vectorSearchConfiguration": {"fitler": {}}}}, "filter"),
+    ],
+)
+def test_unknown_members(local: kb.LocalKnowledgeBase, request_: dict[str, Any], nearest: str) -> None:
+    """A misspelt member, also within a structure, is refused with the nearest name."""
+    with pytest.raises(ClientError, match=f"did you mean '{nearest}'"):
+        local.retrieve(knowledgeBaseId=KB, retrievalQuery={"text": "q"}, **request_)
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"metadataAttributes": 1}', "[" * 10_000])
 def test_bad_sidecars(local: kb.LocalKnowledgeBase, bucket: Path, text: str) -> None:
     """An unreadable sidecar fails its document, not the job."""

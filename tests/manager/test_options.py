@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError
 from sleuth.manager import RETRIEVE, SYNTHESIZE
 from sleuth.results import StatusCode
+from sleuth.web import WebRetriever, asearch_web, search_web, search_web_batch
 
 
 @pytest.fixture
@@ -85,6 +89,74 @@ def test_hooks_cannot_change_what_the_caller_holds(engine: Engine) -> None:
     conditions = {"$and": [{"year": 2020}, {"year": {"$gte": 2000}}]}
     calls(engine, filter=conditions)
     assert conditions == {"$and": [{"year": 2020}, {"year": {"$gte": 2000}}]}
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [defaultdict(dict, {"$and": [{"year": 2020}]}), OrderedDict({"$and": ({"year": 2020},)})],
+    ids=["defaultdict", "OrderedDict"],
+)
+def test_hooks_cannot_change_other_dicts_of_the_caller(engine: Engine, conditions: dict[str, Any]) -> None:
+    """Dicts of other classes, and dicts within tuples, are copied for hooks, with their class."""
+    kinds: list[type] = []
+
+    def empty(result: Any, *_: Any, rag2f: Any, extra: Any = None) -> None:
+        kinds.append(type(extra))
+        extra["$and"][0].clear()
+        extra.clear()
+
+    engine.hooks.on(RETRIEVE, empty)
+    before = repr(conditions)
+    calls(engine, extra=conditions)
+    assert repr(conditions) == before
+    assert set(kinds) == {type(conditions)}
+
+
+def test_options_of_other_calls_are_refused(engine: Engine, tmp_path: Path) -> None:
+    """Every call that passes options on refuses a misspelt one with the nearest name."""
+
+    async def twins() -> None:
+        with pytest.raises(ArgumentError, match="got 'craete'; did you mean 'create'"):
+            await Engine.aopen(tmp_path / "other", craete=True)
+        misspelt: list[tuple[Any, str]] = [
+            (engine.aretrieve("zebra", fitler="year:2020"), "filter"),
+            (engine.anearest([1.0], fitler="year:2020"), "filter"),
+            (engine.alist_documents(limt=1), "limit"),
+            (engine.afacets("year", limt=1), "limit"),
+            (engine.adelete(fitler="year:2020"), "filter"),
+            (engine.aupdate({"a": 1}, fitler="year:2020"), "filter"),
+            (engine.acheck(ful=True), "full"),
+            (engine.aclose(finsh=True), "finish"),
+            (asearch_web("zebra", include_domain=["a.org"]), "include_domains"),
+        ]
+        for call, nearest in misspelt:
+            with pytest.raises(ArgumentError, match=f"did you mean '{nearest}'"):
+                await call
+
+    asyncio.run(twins())
+    hidden: list[Callable[[], object]] = [
+        lambda: engine.unhooked.retrieve("zebra", fitler="year:2020"),
+        lambda: search_web("zebra", fitler="x"),  # type: ignore[call-arg]
+        lambda: search_web_batch({}, tmp_path / "web.json", fitler="x"),  # type: ignore[call-arg]
+        lambda: WebRetriever(fitler="x"),  # type: ignore[call-arg]
+        lambda: engine.hooks.execute_hook(RETRIEVE, None, rag2f=None, fitler="x"),
+    ]
+    for call in hidden:
+        with pytest.raises(ArgumentError, match="got 'fitler'"):
+            call()
+    assert engine.count("year:2020").documents == 1
+
+
+def test_an_option_of_synthesize_hooks_alone_is_not_retrievals(engine: Engine) -> None:
+    """An option that only a synthesize hook takes reaches it, and no retrieve hook."""
+    values: list[Any] = []
+
+    def tone(result: Any, items: Any, mode: Any, kwargs: Any, *, rag2f: Any) -> None:
+        values.append(kwargs["tone"])
+
+    engine.hooks.on(SYNTHESIZE, tone, priority=2)
+    assert engine.search("zebra", tone="brief").is_ok()
+    assert values == ["brief"]
 
 
 def test_names_are_checked_against_the_known_ones() -> None:

@@ -68,14 +68,20 @@ class Answering:
                 from sleuth.hooks import Morpheus, load_plugins
                 from sleuth.manager import install_builtins
 
-                registry = self.__dict__["_registry"] = Morpheus()
+                base = self._base_hooks()
+                registry = self.__dict__["_registry"] = Morpheus(base)
                 install_builtins(registry, self.unhooked, _Current(self), options=self._retrieve_options)
                 try:
-                    load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
+                    if base is None:
+                        load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
                 except BaseException:  # the next call fails alike, and does not go on without them
                     del self.__dict__["_registry"]
                     raise
             return registry
+
+    def _base_hooks(self) -> Morpheus | None:
+        """Return the registry whose plugins take part here, too; None where they are loaded here."""
+        return None
 
     @property
     def hooks(self) -> Morpheus:

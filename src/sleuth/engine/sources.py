@@ -27,6 +27,7 @@ from sleuth.types import Ranking
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
     from sleuth.filters import Filter
+    from sleuth.hooks import Morpheus
     from sleuth.protocols import Embedder, Retriever
 
 SPELLINGS = "docs, code, code:REPOSITORY, web, kb:ID"
@@ -64,7 +65,7 @@ class Sources(Answering):
 
         Args:
             retrievers: by name; a name's part before ":" is the label of its items, save for "kb:ID".
-            engine: whose settings are used to write answers.
+            engine: whose settings are used to write answers, and whose hooks of plugins apply to all sources.
             deadline: seconds that each source has; None waits for all.
             close: called by `close`.
         """
@@ -126,6 +127,18 @@ class Sources(Answering):
 
         return await in_thread(self.retrieve, query, k, filter=filter, explain=explain)
 
+    async def aclose(self) -> None:
+        """`close`, without blocking the event loop."""
+        from sleuth.remote import in_thread
+
+        await in_thread(self.close)
+
+    async def __aenter__(self) -> Sources:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
     @cached_property
     def embedder(self) -> Embedder | None:
         """What judges sentences where no model writes: that of the documents, or the default one if installed."""
@@ -134,6 +147,9 @@ class Sources(Answering):
         from sleuth.engine.embedders import default_spelling, open_embedder
 
         return open_embedder(default_spelling())
+
+    def _base_hooks(self) -> Morpheus | None:
+        return None if self.engine is None else self.engine.morpheus
 
     def close(self) -> None:
         """Deactivate plugins, and close what `open_sources` opened. Closing twice is fine."""
@@ -158,6 +174,7 @@ def open_sources(
     *,
     extra: Mapping[str, Retriever] | None = None,
     deadline: float | None = 30.0,
+    engine: Engine | None = None,
 ) -> Sources:
     """Open sources by name, to be asked as one.
 
@@ -167,6 +184,7 @@ def open_sources(
             URL), "web" (needs TAVILY_API_KEY) and "kb:ID" (a knowledge base of AWS).
         extra: retrievers of your own, by name.
         deadline: seconds that each source has; None waits for all.
+        engine: an open engine of `path`, used for "docs" and left open; None opens one where it is needed.
 
     Raises:
         ArgumentError: an unknown source, or none; lists those there are.
@@ -180,14 +198,14 @@ def open_sources(
         if not isinstance(name, str) or not _SPELLING.fullmatch(name):
             raise ArgumentError(f"sources must be among {SPELLINGS}, got {name!r}")
     retrievers: dict[str, Retriever] = {}
-    engine: Engine | None = None
     with ExitStack() as stack:
         for name in names:
             kind, _, which = name.partition(":")
             if kind == "docs":
-                from sleuth.engine.engine import Engine
+                if engine is None:
+                    from sleuth.engine.engine import Engine
 
-                engine = stack.enter_context(Engine.open(path))
+                    engine = stack.enter_context(Engine.open(path))
                 retrievers[name] = engine.unhooked  # these sources have the hooks
             elif kind == "code":
                 retrievers |= _code(stack, path, which)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from sleuth.arguments import check_options
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 async def _in_thread(call: Any, /, *args: Any, **options: Any) -> Any:
     from sleuth.remote import in_thread  # loads asyncio
 
+    check_options(call, options)
     return await in_thread(call, *args, **options)
 
 
@@ -64,9 +67,6 @@ class AsyncTwins:
 
     async def aretrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """`retrieve`, without blocking the event loop."""
-        from sleuth.engine.retrieval import RetrieveOptions
-
-        RetrieveOptions.of(options)
         ranking: Ranking = await _in_thread(self.retrieve, query, k, **options)
         return ranking
 

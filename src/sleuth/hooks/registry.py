@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Literal, TypeVar, overload
 
+from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.results import BaseResult
 
@@ -144,22 +145,40 @@ class Morpheus:
     """The hooks of one engine. Safe to call and to change from threads: a call runs the hooks there were at
     its start.
 
+    Args:
+        base: a registry whose hooks of plugins run here, too, whenever they were registered.
+
     Attributes:
-        plugins: every plugin that was found, loaded or not, by name.
+        plugins: every plugin that was loaded into this registry, or failed to load, by name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, base: Morpheus | None = None) -> None:
         self.plugins: dict[str, PluginInfo] = {}
+        self._base = base
         self._hooks: dict[str, tuple[Hook, ...]] = {}
         self._lock = Lock()
 
     def hooks(self, name: str) -> tuple[Hook, ...]:
         """Return the hooks of a call in the order they run."""
-        return self._hooks.get(name, ())
+        own = self._hooks.get(name, ())
+        if self._base is None:
+            return own
+        others = (one for one in self._base.hooks(name) if one.plugin != BUILTIN)
+        return tuple(sorted((*own, *others), key=lambda one: -one.priority))
+
+    def all_plugins(self) -> dict[str, PluginInfo]:
+        """Return the plugins of this registry and of its base."""
+        return {**(self._base.all_plugins() if self._base else {}), **self.plugins}
+
+    def options_of(self, name: str) -> frozenset[str] | None:
+        """Return the names of the options that the hooks of a call take; None if one takes any."""
+        accepted = [one.accepts for one in self.hooks(name)]
+        return None if None in accepted else frozenset[str]().union(*(names for names in accepted if names))
 
     def names(self) -> list[str]:
         """Return the calls that have hooks."""
-        return sorted(self._hooks)
+        others = () if self._base is None else self._base.names()
+        return sorted({*self._hooks, *(name for name in others if self.hooks(name))})
 
     def add(self, *hooks: Hook, plugin: str | None = None) -> None:
         """Registers hooks; of equal priorities the first registered runs first.
@@ -207,9 +226,13 @@ class Morpheus:
             options: given to each hook as far as it names them, or takes any keyword.
 
         Raises:
+            ArgumentError: an option that no hook of this name takes; gives the nearest one.
             RetrievalError: a hook raised, or returned another type of result; chained to the cause, `context`
                 holds `hook` and `plugin`.
         """
+        known = self.options_of(hook_name)
+        if known is not None and self.hooks(hook_name):
+            check_names(options, known)
         token = _RUNNING.set(_RUNNING.get() | {id(self)})
         try:
             return self._execute(hook_name, result, args, rag2f, options)
@@ -224,7 +247,7 @@ class Morpheus:
     def _execute(
         self, hook_name: str, result: T, args: tuple[Any, ...], rag2f: Any, options: Mapping[str, Any]
     ) -> T:
-        for one in self._hooks.get(hook_name, ()):
+        for one in self.hooks(hook_name):
             accepted = (
                 options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}
             )

@@ -227,8 +227,7 @@ def _agent(client: Any) -> Any:
 
 
 def _retrying(run: Callable[[], T], client: Any, retries: int, base: float) -> T:
-    if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
-        raise ArgumentError(f"max_retries must be an int of 0 or more, got {retries!r}")
+    retries = check_count(retries, "max_retries")
     if not base >= 0:
         raise ArgumentError(f"base_delay must be 0 seconds or more, got {base!r}")
     endpoint = endpoint_of(client)

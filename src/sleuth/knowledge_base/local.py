@@ -12,6 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError, FilterError, LoadError
 from sleuth.filters import And, Compare, Filter, Not, Or, from_bedrock
 from sleuth.knowledge_base.errors import local_error
@@ -27,6 +28,23 @@ if TYPE_CHECKING:
 URI_KEY = "x-amz-bedrock-kb-source-uri"
 MAX_RESULTS = 100
 MAX_DOCUMENTS = 10
+_SOURCE = ("knowledgeBaseId", "dataSourceId")
+_PAGE = ("maxResults", "nextToken")
+_MEMBERS: Mapping[str, Sequence[str]] = {
+    "Retrieve": ("knowledgeBaseId", "retrievalQuery", "retrievalConfiguration"),
+    "retrievalConfiguration": ("vectorSearchConfiguration",),
+    "vectorSearchConfiguration": ("numberOfResults", "filter", "overrideSearchType"),
+    "ListDataSources": ("knowledgeBaseId", *_PAGE),
+    "StartIngestionJob": (*_SOURCE, "clientToken", "description"),
+    "GetIngestionJob": (*_SOURCE, "ingestionJobId"),
+    "StopIngestionJob": (*_SOURCE, "ingestionJobId"),
+    "ListIngestionJobs": (*_SOURCE, *_PAGE),
+    "IngestKnowledgeBaseDocuments": (*_SOURCE, "clientToken", "documents"),
+    "GetKnowledgeBaseDocuments": (*_SOURCE, "documentIdentifiers"),
+    "ListKnowledgeBaseDocuments": (*_SOURCE, *_PAGE),
+    "DeleteKnowledgeBaseDocuments": (*_SOURCE, "clientToken", "documentIdentifiers"),
+}
+"""What a request of each operation, and each structure in it, may hold."""
 
 
 class IndexedDocument(Protocol):
@@ -109,7 +127,10 @@ class LocalKnowledgeBase:
         text = _required(request, "retrievalQuery", "Retrieve").get("text")
         if not isinstance(text, str):
             raise _invalid("retrievalQuery.text must be a text", "Retrieve")
-        search = (request.get("retrievalConfiguration") or {}).get("vectorSearchConfiguration") or {}
+        configuration = request.get("retrievalConfiguration") or {}
+        _check_members(configuration, "Retrieve", "retrievalConfiguration")
+        search = configuration.get("vectorSearchConfiguration") or {}
+        _check_members(search, "Retrieve", "vectorSearchConfiguration")
         count = search.get("numberOfResults", 5)
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MAX_RESULTS:
             raise _invalid(f"numberOfResults must be 1 to {MAX_RESULTS}, got {count!r}", "Retrieve")
@@ -199,6 +220,7 @@ class LocalKnowledgeBase:
     # Helpers
 
     def _base(self, request: Mapping[str, Any], operation: str) -> str:
+        _check_members(request, operation)
         name = str(_required(request, "knowledgeBaseId", operation))
         if self._id is not None and name != self._id:
             message = f"knowledge base {name!r} does not exist; this one is {self._id!r}"
@@ -331,6 +353,14 @@ def _required(request: Mapping[str, Any], name: str, operation: str) -> Any:
     if not value:
         raise _invalid(f"{name} must be given", operation)
     return value
+
+
+def _check_members(members: Mapping[str, Any], operation: str, name: str = "") -> None:
+    """Refuse what a request, or a structure in it, must not hold, as boto3 does."""
+    try:
+        check_names(members, _MEMBERS[name or operation], name or f"parameters of {operation}")
+    except ArgumentError as error:
+        raise _invalid(str(error), operation) from error
 
 
 def _few(request: Mapping[str, Any], name: str, operation: str) -> list[Mapping[str, Any]]:

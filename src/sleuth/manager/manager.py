@@ -8,6 +8,7 @@ can run before, after or instead of them.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, Protocol, TypeVar
 
 from sleuth.arguments import check_count, check_names
@@ -115,7 +116,7 @@ class RetrievalManager:
     ) -> RetrieveResult:
         start = RetrieveResult.success(query=query)
         arguments = (query, k, ReturnMode(return_mode), for_synthesize)
-        result = self._run(RETRIEVE, start, arguments, {"query": query, "k": k}, options)
+        result = self._run(RETRIEVE, start, arguments, {"query": query, "k": k}, self._taken(options))
         if result.query != query:
             if result.query:
                 result.extra["searched_query"] = result.query
@@ -214,6 +215,12 @@ class RetrievalManager:
             return StatusDetail(code=StatusCode.INVALID, message=str(error))
         return None
 
+    def _taken(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Leave out the options that only synthesize hooks take."""
+        registry = getattr(self.rag2f, "morpheus", None)
+        known = registry.options_of(RETRIEVE) if isinstance(registry, Morpheus) else None
+        return options if known is None else {name: value for name, value in options.items() if name in known}
+
     def _run(
         self,
         name: str,
@@ -251,12 +258,22 @@ IndianaJones = RetrievalManager
 
 
 def _own(value: Any) -> Any:
-    """Copy dicts, lists and sets within dicts and lists, so that hooks may change them; other values are kept."""
-    if type(value) is dict:
-        return {key: _own(part) for key, part in value.items()}
-    if type(value) is list:
+    """Copy dicts, lists, tuples and sets at every level, so that hooks may change them; other values stay."""
+    if isinstance(value, dict):
+        parts = {key: _own(part) for key, part in value.items()}
+        return parts if type(value) is dict else _changed(value, parts)
+    if isinstance(value, list):
         return [_own(part) for part in value]
-    return set(value) if type(value) is set else value
+    if type(value) is tuple:
+        return tuple(_own(part) for part in value)
+    return copy(value) if isinstance(value, set) else value
+
+
+def _changed(value: dict[Any, Any], parts: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Copy a dict of a subclass, such as `defaultdict`, with these values."""
+    changed = copy(value)
+    changed.update(parts)
+    return changed
 
 
 def install_builtins(

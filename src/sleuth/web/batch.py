@@ -47,7 +47,7 @@ def search_web_batch(
         ArgumentError: two queries of one id, or a bad setting.
         LoadError: `path` holds something other than a web file.
     """
-    ask = _asker(WebSearch(**options), k)
+    ask = _asker(WebSearch.of(options), k)
     return _run(ask, _identified(queries), Path(path), workers)
 
 
@@ -60,7 +60,7 @@ async def asearch_web_batch(
     **options: Unpack[SearchOptions],
 ) -> list[dict[str, Any]]:
     """Run `search_web_batch` for async callers. Cancelling it keeps what is in the file."""
-    searcher, named = WebSearch(**options), _identified(queries)
+    searcher, named = WebSearch.of(options), _identified(queries)
     return await in_thread(lambda: _run(_asker(searcher, k), named, Path(path), workers))
 
 

@@ -26,7 +26,7 @@ class WebRetriever:
     """
 
     def __init__(self, **options: Unpack[SearchOptions]) -> None:
-        self._search = WebSearch(**options)
+        self._search = WebSearch.of(options)
 
     def __repr__(self) -> str:
         return f"WebRetriever({self._search!r})"

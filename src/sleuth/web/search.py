@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_options
 from sleuth.errors import ArgumentError, WebError
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline, in_thread
@@ -103,6 +103,16 @@ class WebSearch:
         for name, domains in (("include", self.include_domains), ("exclude", self.exclude_domains)):
             if isinstance(domains, str):
                 raise ArgumentError(f"{name}_domains must be a list of domains, got {domains!r}")
+
+    @classmethod
+    def of(cls, options: SearchOptions) -> WebSearch:
+        """Return the search with these settings.
+
+        Raises:
+            ArgumentError: an unknown name; gives the nearest one.
+        """
+        check_options(cls, options)
+        return cls(**options)
 
     def with_domains(self, domains: Sequence[str]) -> WebSearch:
         """Return the same search among these domains only."""
@@ -267,7 +277,7 @@ def search_web(
         ArgumentError: `k` is below 1, or a setting is out of range.
     """
     k = check_search(query, k)
-    return search_entry(WebSearch(**options), query, k, query_id)
+    return search_entry(WebSearch.of(options), query, k, query_id)
 
 
 async def asearch_web(
@@ -275,5 +285,5 @@ async def asearch_web(
 ) -> WebDocs:
     """Run `search_web` for async callers. Cancelling it ends its waits and its request."""
     check_search(query, k)
-    searcher = WebSearch(**options)
+    searcher = WebSearch.of(options)
     return await in_thread(lambda: search_entry(searcher, query, k, query_id))

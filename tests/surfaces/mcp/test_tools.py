@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +206,7 @@ def test_resources(workspace: Workspace) -> None:
     ("name", "arguments", "message"),
     [
         ("search", {}, "query must be given"),
-        ("search", {"query": "x", "limit": 3}, "must be among query, k, paths"),
+        ("search", {"query": "x", "limit": 3}, "must be among at, cursor, filter"),
         ("search", {"query": "x", "k": 0}, "k must"),
         ("search", {"query": "x", "filter": "a:("}, ""),
         ("search", {"query": "x", "paths": "src"}, "paths must be a list"),
@@ -250,3 +251,21 @@ def test_invisible_characters_are_escaped(project: Path) -> None:
     workspace.close()
     assert text.isprintable()
     assert "\u202e" in json.loads(text)["results"][0]["text"]
+
+
+def test_hooks_of_plugins_apply(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search of an agent returns only what a plugin allows, of documents and of code."""
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "permission.py").write_text(
+        "from sleuth.hooks import hook\n"
+        "@hook('indiana_jones_retrieve', priority=-1)\n"
+        "def no_code(result, *arguments, rag2f):\n"
+        "    result.items = [one for one in result.items if one.metadata['source_type'] == 'docs']\n"
+    )
+    with closing(Workspace(project / ".sleuth", project)) as before:
+        assert "bucket.py" in str(call(before, "search", query="bucket refill tokens"))
+    monkeypatch.setenv("SLEUTH_PLUGINS", str(tmp_path / "plugins"))
+    with closing(Workspace(project / ".sleuth", project)) as guarded:
+        answer = str(call(guarded, "search", query="bucket refill tokens"))
+    assert "limits.md" in answer
+    assert "bucket.py" not in answer

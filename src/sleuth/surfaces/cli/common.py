@@ -101,7 +101,7 @@ def open_sources(
 
 def warn_of_plugins(engine: Answering) -> None:
     """Name the plugins that failed on standard error: the search goes on without them."""
-    for info in engine.morpheus.plugins.values():
+    for info in engine.morpheus.all_plugins().values():
         if info.status == "failed":
             say(f"sleuth: the plugin {clean_text(info.name)} failed: {clean_text(info.error)}", err=True)
 

@@ -120,7 +120,7 @@ class Service:
             opened = self._opened.get(names)
             if opened is None:
                 opened = self._opened[names] = self.resources.enter_context(
-                    open_sources(self.engine.path, names, deadline=self.settings.deadline)
+                    open_sources(self.engine.path, names, deadline=self.settings.deadline, engine=self.engine)
                 )
         return opened
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_names
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, tokens_of, write, write_cursor
@@ -80,10 +80,7 @@ class Tools:
         if name not in tools:
             raise ArgumentError(f"tool must be one of {', '.join(tools)}, got {name!r}")
         parameters = signature(tools[name]).parameters
-        if unknown := [key for key in arguments if key not in parameters]:
-            raise ArgumentError(
-                f"arguments of {name} must be among {', '.join(parameters)}, got {unknown[0]!r}"
-            )
+        check_names(arguments, parameters, f"arguments of {name}")
         required = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
         if missing := [key for key in required if key not in arguments]:
             raise ArgumentError(f"{missing[0]} must be given to {name}")

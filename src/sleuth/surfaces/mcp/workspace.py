@@ -130,8 +130,10 @@ class Workspace:
         from sleuth.code import SnapshotRetriever
         from sleuth.engine import Sources
 
-        engine = self.documents() if at is None else None
-        retrievers: dict[str, Retriever] = {} if engine is None else {"docs": engine}
+        engine = self.documents()  # its hooks apply to code, too
+        retrievers: dict[str, Retriever] = {}
+        if engine is not None and at is None:
+            retrievers["docs"] = engine.unhooked
         if at is not None or self.repositories():
             snapshots, storage = self.snapshots_at(at), self.code()
             if storage is not None:
