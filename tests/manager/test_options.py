@@ -93,7 +93,7 @@ def test_hooks_cannot_change_what_the_caller_holds(engine: Engine) -> None:
 
 @pytest.mark.parametrize(
     "conditions",
-    [defaultdict(dict, {"$and": [{"year": 2020}]}), OrderedDict({"$and": ({"year": 2020},)})],
+    [defaultdict(list, {"$and": [{"year": 2020}]}), OrderedDict({"$and": ({"year": 2020},)})],
     ids=["defaultdict", "OrderedDict"],
 )
 def test_hooks_cannot_change_other_dicts_of_the_caller(engine: Engine, conditions: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ def test_options_of_other_calls_are_refused(engine: Engine, tmp_path: Path) -> N
             (engine.aupdate({"a": 1}, fitler="year:2020"), "filter"),
             (engine.acheck(ful=True), "full"),
             (engine.aclose(finsh=True), "finish"),
-            (asearch_web("zebra", include_domain=["a.org"]), "include_domains"),
+            (asearch_web("zebra", include_domain=["a.org"]), "include_domains"),  # type: ignore[call-arg]
         ]
         for call, nearest in misspelt:
             with pytest.raises(ArgumentError, match=f"did you mean '{nearest}'"):
