@@ -79,7 +79,7 @@ def fuse(list pools, list scores, const double[::1] weights, str method, double 
 
 
 def normalise(const double[::1] scores, str method, double rank_constant):
-    """What a pool of weight 1 adds to each of its rows; see `fuse.normalise`."""
+    """Return what a pool of weight 1 adds to each of its rows; see `fuse.normalise`."""
     made = np.empty(scores.shape[0], np.float64)
     cdef double[::1] out = made
     if scores.shape[0]:
@@ -88,7 +88,7 @@ def normalise(const double[::1] scores, str method, double rank_constant):
 
 
 cdef int normalise_into(const double* scores, int64_t n, str method, double rank_constant, double* out) except -1:
-    """The same for n scores, one at least."""
+    """Normalise n >= 1 scores."""
     cdef double least = scores[0], greatest = scores[0], total = 0, square = 0, scale
     cdef int64_t i
     if method == "rrf":
@@ -124,7 +124,7 @@ cdef int by_rank(const void* a, const void* b) noexcept nogil:
 
 
 def best(const double[::1] scores, int64_t k):
-    """Places of the best k scores and of all that equal the last of them, best first, and whether any two of them tie."""
+    """Return the places of the best k scores and of all equal to the last, best first, and whether any two tie."""
     cdef int64_t n = scores.shape[0], m = 0, i, at, child
     cdef double least = -float("inf"), moved
     cdef bint tied = False

@@ -68,7 +68,7 @@ cdef extern from "codes.h" nogil:
 
 
 def dots(const uint16_t[:, ::1] halves, const float[::1] query, const uint32_t[::1] rows=None):
-    """The query's product with every row, or with the rows named. Releases the GIL.
+    """Return the query's product with every row, or with the rows named. Releases the GIL.
 
     Args:
         halves: vectors, shape (n, dimension), the bits of float16.
@@ -94,7 +94,7 @@ def dots(const uint16_t[:, ::1] halves, const float[::1] query, const uint32_t[:
 
 
 def encode(const uint16_t[:, ::1] halves, const float[::1] centre):
-    """Codes and factors of rows. Releases the GIL.
+    """Return codes and factors of rows. Releases the GIL.
 
     Args:
         halves: vectors, shape (n, dimension), the bits of float16.
@@ -124,7 +124,7 @@ def encode(const uint16_t[:, ::1] halves, const float[::1] centre):
 
 
 def mean(const uint16_t[:, ::1] halves):
-    """The mean row, shape (dimension,), float32; zeros where there are no rows."""
+    """Return the mean row, shape (dimension,), float32; zeros where there are no rows."""
     cdef int64_t n = halves.shape[0], dimension = halves.shape[1], i, j
     sums = np.zeros(dimension, np.float64)
     cdef double[::1] total = sums
@@ -136,7 +136,7 @@ def mean(const uint16_t[:, ::1] halves):
 
 
 def unit(const float[::1] vector):
-    """The vector scaled to length 1, shape (dimension,), zeros where it is zero; None where it is not finite."""
+    """Return the vector scaled to length 1, shape (dimension,); zeros for zeros, None where it is not finite."""
     cdef int64_t n = vector.shape[0], i
     cdef double square = 0, value
     scaled = np.empty(n, np.float32)
@@ -153,7 +153,7 @@ def unit(const float[::1] vector):
 
 
 def steps(const float[::1] vector, int most):
-    """What a code says of a query, by halves of its bytes, as `scan` takes it.
+    """The table of products by half bytes of a code, as `scan` takes it.
 
     Args:
         vector: shape (dimension,).
@@ -194,7 +194,7 @@ def steps(const float[::1] vector, int most):
 
 
 cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t size) except? 0:
-    """Where the arrays of each segment lie, which `given` keeps alive; rows that may answer."""
+    """Pointers to the arrays of each segment, which `given` keeps alive, and to the rows that may answer."""
     cdef const uint8_t[:, :, ::1] codes
     cdef const float[::1] factors
     cdef const uint16_t[:, ::1] halves
@@ -232,14 +232,14 @@ cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t s
 
 
 def by_bytes(table):
-    """The table by whole bytes, shape (bytes, 256), uint16."""
+    """Return the table by whole bytes, shape (bytes, 256), uint16."""
     first, second = table[::2].astype(np.uint16), table[1::2].astype(np.uint16)
     return (second[:, :, None] + first[:, None, :]).reshape(-1, 256)
 
 
 def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const float[::1] query, size_t k,
          size_t depth, float margin=-1, size_t few=0, bint exact=True, int width=512):
-    """The best rows of several segments: the best by estimate, scored exactly. Releases the GIL.
+    """Return the best rows of several segments: the best by estimate, scored exactly. Releases the GIL.
 
     Args:
         table, step, shift: the query, as of `steps`.

@@ -44,7 +44,7 @@ cdef struct Set:
 
 
 def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list parts, const int64_t[::1] keys):
-    """The weighted mean, over a query's tokens, of the greatest cosine to a token of each row. Releases the GIL.
+    """Return the weighted mean, over a query's tokens, of the greatest cosine to a token of each row. Releases the GIL.
 
     Args:
         ids: the query's tokens, shape (m,), sorted in place; each weighs the length of its vector to the power of
@@ -89,7 +89,7 @@ def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list pa
 
 
 def are_sets(const uint8_t[::1] tokens, const uint16_t[::1] sizes, uint32_t most):
-    """Whether sets of tokens, one after the other, of these sizes, hold ids below `most` only."""
+    """Return whether consecutive sets of tokens, of these sizes, hold only ids below `most`."""
     cdef uint16_t[65535] ids
     cdef int64_t row, at = 0
     cdef bint holds = True
@@ -103,7 +103,7 @@ def are_sets(const uint8_t[::1] tokens, const uint16_t[::1] sizes, uint32_t most
 
 
 cdef int read_parts(list parts, Segment* segments) except -1:
-    """Where the arrays of each segment lie, which `parts` keeps alive."""
+    """Pointers to the arrays of each segment, which `parts` keeps alive."""
     cdef const int64_t[::1] keys
     cdef const uint8_t[::1] tokens
     cdef const uint16_t[::1] sizes
@@ -122,7 +122,7 @@ cdef int read_parts(list parts, Segment* segments) except -1:
 
 cdef int match_all(Match* x, int32_t* ids, size_t m, double rarity, const Segment* segments, size_t n_segments,
                    const int64_t* keys, size_t n, double* out) noexcept nogil:
-    """`match`, between plain pointers; 0, or what is wrong."""
+    """Run `match` on plain pointers; 0, or a code of the error."""
     cdef double weight = 0, value
     cdef size_t first, total = 0, i, j
     cdef int64_t count
@@ -212,7 +212,7 @@ cdef size_t distinct(const Match* x, const int32_t* ids, size_t n, double rarity
 
 
 cdef int locate(const Segment* segments, size_t n_segments, const int64_t* keys, size_t n, Set* sets) noexcept nogil:
-    """Where the tokens of each row are; 0, or what is wrong."""
+    """Find the tokens of each row; 0, or a code of the error."""
     cdef size_t i, part, begin
     cdef int64_t row, j
     cdef const Segment* s
@@ -237,7 +237,7 @@ cdef int locate(const Segment* segments, size_t n_segments, const int64_t* keys,
 
 
 cdef int64_t place_of(int64_t key, const int64_t* held, int64_t n) noexcept nogil:
-    """Where a key is among n ascending ones; -1 where it is not."""
+    """Return the place of a key among n ascending ones, or -1."""
     cdef int64_t low = 0, high = n - 1, middle
     if key < held[0] or key > held[high]:
         return -1

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Which tokens of a Llama vocabulary make up a text, and what is the mean of their vectors?
+"""Cuts texts into the tokens of a Llama vocabulary and computes the mean of their vectors.
 
 Byte-pair encoding as sentencepiece and Hugging Face `tokenizers` define it for Llama 2: a space becomes "▁", one "▁" is
 put in front, the characters are merged pair by pair, and a character that the vocabulary lacks becomes its UTF-8 bytes.
@@ -64,7 +64,7 @@ cdef struct Scratch:
 
 
 cdef bint reserve(Scratch* s, int64_t n) noexcept nogil:
-    """Room for a text of n bytes; False where there is no memory."""
+    """Make room for a text of n bytes; False without memory."""
     cdef int64_t size
     if n <= s.capacity:
         return True
@@ -130,7 +130,7 @@ cdef Candidate pop(Candidate* heap, int64_t* n) noexcept nogil:
 
 
 cdef inline uint32_t hash_bytes(const uint8_t* p, int64_t n) noexcept nogil:
-    """FNV-1a, 32 bits, with a final mix for the low bits."""
+    """Hash by FNV-1a, 32 bits, with a final mix for the low bits."""
     cdef uint32_t h = 2166136261u
     cdef int64_t i
     for i in range(n):
@@ -139,7 +139,7 @@ cdef inline uint32_t hash_bytes(const uint8_t* p, int64_t n) noexcept nogil:
 
 
 cdef class Reader:
-    """Room for one thread to read in, and the words that it met: kept from one call to the next."""
+    """Buffers of one thread, and the words that it met, kept between calls."""
 
     cdef Scratch scratch
 
@@ -214,14 +214,14 @@ cdef class Vocabulary:
         free(self._marks)
 
     cdef Reader take(self):
-        """A reader of this call's own."""
+        """Return a reader for this call alone."""
         try:
             return self._spare.pop()
         except IndexError:
             return Reader()
 
     cdef int32_t find(self, const uint8_t* p, int64_t n) noexcept nogil:
-        """The id of the token of these bytes, or -1."""
+        """Return the id of the token of these bytes, or -1."""
         if n > self._longest:
             return -1
         return self.find_hashed(p, n, hash_bytes(p, n))
@@ -238,7 +238,7 @@ cdef class Vocabulary:
             slot = (slot + 1) & self._mask
 
     cdef void offer(self, Scratch* s, int64_t* waiting, const uint8_t* p, int32_t place) noexcept nogil:
-        """Puts the pair that starts at symbol `place` on the heap, where it can merge."""
+        """Push the pair that starts at symbol `place` on the heap if it can merge."""
         cdef Symbol left = s.symbols[place], right
         cdef Candidate new
         cdef int32_t whole
@@ -258,7 +258,7 @@ cdef class Vocabulary:
         push(s.heap, waiting, new)
 
     cdef int64_t encode_word(self, Scratch* s, const uint8_t* p, int64_t n, int32_t* ids) noexcept nogil:
-        """Token ids of the n bytes of one word, and how many; remembered where there is a place for it."""
+        """Find the token ids of the n bytes of one word and return how many; remembered where the cache has a place."""
         cdef int64_t i, count
         cdef uint32_t hashed
         cdef int way
@@ -282,7 +282,7 @@ cdef class Vocabulary:
         return count
 
     cdef int64_t merge_word(self, Scratch* s, const uint8_t* p, int64_t n, int32_t* ids) noexcept nogil:
-        """The same, by merging its characters."""
+        """Find the token ids of a word by merging its characters."""
         cdef int64_t i = 0, count = 0, waiting = 0, out = 0
         cdef int32_t token, place, size, b, whole
         cdef Symbol* left
@@ -337,7 +337,7 @@ cdef class Vocabulary:
         return out
 
     cdef int64_t encode_text(self, Scratch* s, const uint8_t* text, int64_t n) noexcept nogil:
-        """Token ids of a text of n bytes, left in s.ids, and how many; -1 where there is no memory."""
+        """Write the token ids of a text of n bytes to s.ids and return how many; -1 without memory."""
         cdef int64_t i, size = MARK_BYTES, start = 0, end, count = 0, spaces = 1
         if n == 0:
             return 0
@@ -364,7 +364,7 @@ cdef class Vocabulary:
         return count
 
     cdef int64_t encode_alone(self, Scratch* s, bytes text) except -1:
-        """`encode_text`, which gives the lock away only where that costs less than taking it back."""
+        """Run `encode_text`, releasing the GIL only for texts long enough to pay for it."""
         cdef const uint8_t* p = text
         cdef int64_t count, n = len(text)
         if n <= BRIEF:
@@ -377,7 +377,7 @@ cdef class Vocabulary:
         return count
 
     def encode(self, bytes text):
-        """Token ids of a text in UTF-8, shape (m,), int32."""
+        """Return the token ids of a text in UTF-8, shape (m,), int32."""
         cdef Reader reader = self.take()
         cdef int64_t count = self.encode_alone(&reader.scratch, text)
         ids = np.empty(count, np.int32)
@@ -388,7 +388,7 @@ cdef class Vocabulary:
         return ids
 
     def embed(self, bytes text, const uint16_t[:, ::1] table):
-        """What `read` gives one text, from a table of halves: shape (dimension,), float32."""
+        """Return the vector of one text as `read` computes it, from a table of halves: shape (dimension,), float32."""
         cdef int64_t count, i, j, dimension = table.shape[1]
         cdef Reader reader
         if table.shape[0] != self.size:
@@ -405,7 +405,7 @@ cdef class Vocabulary:
         return vector
 
     def read(self, list texts, int64_t most, const float[:, ::1] table=None, float[:, ::1] out=None):
-        """The tokens of texts, and where a table is given the sums of their vectors. Releases the GIL.
+        """Return the tokens of texts and, with a table, the sums of their vectors. Releases the GIL.
 
         Args:
             texts: n texts, UTF-8.

@@ -110,7 +110,7 @@ cdef Scratch _scratch():
 
 
 cdef class Located:
-    """A term of one segment, found and ready to be searched.
+    """A term of one segment, ready to be searched.
 
     Args:
         field: its postings.
@@ -149,7 +149,7 @@ cdef class Found:
 
 
 cdef class FieldIndex:
-    """One field over all segments: finds terms, and remembers those it found.
+    """One field over all segments: finds terms and remembers them.
 
     Args:
         postings: of each segment.
@@ -174,7 +174,7 @@ cdef class FieldIndex:
         self.known = {}
 
     cpdef Found find(self, str token):
-        """The term, found in every segment that holds it."""
+        """Return the term, looked up in every segment that holds it."""
         cdef object held = self.known.get(token)
         if held is not None:
             return <Found>held
@@ -206,7 +206,7 @@ cdef class FieldIndex:
         return found
 
     def weigh(self, str name, times_of, double factor, bint classic, list out):
-        """Adds (minus weight, field, token, times, found) for each token that some live row holds."""
+        """Add (minus weight, field, token, times, found) for each token that some live row holds."""
         cdef Found found
         cdef double times
         for token, given in times_of.items():
@@ -217,7 +217,7 @@ cdef class FieldIndex:
 
 
 cdef int _terms(Term* out, list terms, Py_ssize_t segment) except -1:
-    """What the kernel takes, for the terms that the segment holds; how many. `terms` as `FieldIndex.weigh` gives them."""
+    """Fill the kernel's arguments for the terms of a segment; returns how many. `terms` as from `FieldIndex.weigh`."""
     cdef Located located
     cdef tuple item
     cdef double weight
@@ -282,7 +282,7 @@ def search(
 
 
 cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks, uint64_t k, bint tfidf, str path) except -1:
-    """One segment, with its terms at `out`."""
+    """Return the kernel's view of one segment, with its terms at `out`."""
     cdef const int64_t[::1] keys = segment[1]
     cdef const uint32_t[::1] ties
     cdef const uint64_t[::1] mask
@@ -315,7 +315,7 @@ cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks,
 
 
 cdef int _reserve(Scratch scratch, const Search* parts, Py_ssize_t n_parts, Areas* areas) except -1:
-    """Room for what any of the segments needs."""
+    """Make room for what any of the segments needs."""
     cdef uint64_t rows = 0, room = 0, firsts = 0, lists
     cdef Py_ssize_t p
     cdef int j
@@ -337,7 +337,7 @@ cdef int _reserve(Scratch scratch, const Search* parts, Py_ssize_t n_parts, Area
 
 
 cdef tuple _found(list segments, const Hit* best, uint64_t n):
-    """Hits as arrays."""
+    """Return hits as arrays."""
     cdef const int64_t* keys = NULL
     cdef const int64_t[::1] view
     cdef Py_ssize_t p
@@ -367,7 +367,7 @@ cdef cnp.ndarray _new(cnp.npy_intp n, int kind):
 
 
 def score(list terms not None, int segment, const uint32_t[::1] ordinals, bint tfidf=False):
-    """Scores of the given rows, float32, 0 where no term matches. `terms` and `segment` as in `search`."""
+    """Return scores of the given rows, float32, 0 where no term matches. `terms` and `segment` as in `search`."""
     cdef int64_t i
     cdef Scratch scratch = _scratch()
     cdef Term* held = <Term*>scratch.area(TERMS, len(terms) * sizeof(Term))

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 
 def read_contents(evidence not None, int64_t n):
-    """(contents, hashes) of the documents: every one is looked at in each call, so once only.
+    """Return (contents, hashes) of the documents, each read once.
 
     Raises:
         KeyError: a document without `id` or `content`; `args[1]` is its place.
@@ -33,7 +33,7 @@ def read_contents(evidence not None, int64_t n):
 
 
 def weigh_by_term(const int64_t[::1] ends, const uint32_t[::1] terms, const uint32_t[::1] counts, const double[::1] idf):
-    """TF-IDF weights, count * idf, scaled so that each row has length 1; given by row, sorted by term.
+    """Compute TF-IDF weights, count * idf, each row scaled to length 1; by row, sorted by term.
 
     Args:
         ends: row i has terms[ends[i - 1]:ends[i]], and counts of the same shape.

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, cdivision=True, initializedcheck=False
-"""How do postings lie in a segment, and how are they made, read and merged? The format is told in postings.h."""
+"""Writes, reads and merges the postings of a segment. postings.h describes the format."""
 
 import numpy as np
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
@@ -43,7 +43,7 @@ GROUP = 16
 """Blocks per anchor."""
 MOST_ROWS = 1 << 28
 LARGE = 15
-"""Counts from which on they may stand in a table of their own: the mark of a list."""
+"""The least count that is stored in a table of its own: the mark of a list."""
 STRIDE = 16
 """Blocks per dense term are padded to a multiple of this."""
 DENSE_SHARE = 0.25
@@ -51,7 +51,7 @@ DENSE_SHARE = 0.25
 DENSE_LEAST = 64
 """... and in at least this many rows."""
 GONE = 0xFFFFFFFF
-"""In a map of rows or terms: not kept."""
+"""Marks a dropped row or term in a map."""
 
 
 cdef const uint32_t* _u32(array) except? NULL:
@@ -124,7 +124,7 @@ cdef class FieldPostings:
         return self.n_terms
 
     cdef int locate(self, uint32_t number, Postings* out) except -1 nogil:
-        """Where the postings of a term are, which are sound; whether they are dense."""
+        """Locate the postings of a term, verified; returns whether they are dense."""
         cdef uint64_t low = 0, high = self.n_dense, mid
         cdef uint64_t start = self.list_starts[number]
         cdef bint is_sound
@@ -178,7 +178,7 @@ cdef class FieldPostings:
                 self.locate(<uint32_t>number, &p)
 
     cpdef int64_t find(self, str token) except? -2:
-        """The number of a term, or -1."""
+        """Return the number of a term, or -1."""
         cdef Py_ssize_t size
         cdef const char* s
         cdef bytes encoded
@@ -200,7 +200,7 @@ cdef class FieldPostings:
         return -1
 
     def term(self, uint32_t number):
-        """The term of a number; bytes that are no text are escaped."""
+        """Return the term of a number; bytes that are not UTF-8 are escaped."""
         a = self.arrays
         term = bytes(a["term_bytes"][a["term_starts"][number] : a["term_starts"][number + 1]])
         try:
@@ -209,7 +209,7 @@ cdef class FieldPostings:
             return term.decode("utf-8", "backslashreplace")
 
     def df(self, uint32_t number, const uint64_t[::1] live=None):
-        """In how many rows the term is, of those in `live`."""
+        """Count the rows of `live` that contain the term."""
         cdef Postings p
         cdef uint64_t n
         self.locate(number, &p)
@@ -220,13 +220,13 @@ cdef class FieldPostings:
         return n
 
     def count(self, uint32_t number, uint32_t row):
-        """How often the term is in a row."""
+        """Return how often a row contains the term."""
         cdef Postings p
         self.locate(number, &p)
         return count_in(&p, row)
 
     def postings(self, uint32_t number):
-        """(rows, counts) of a term, uint32, in order of row."""
+        """Return (rows, counts) of a term, uint32, in order of row."""
         cdef Postings p
         self.locate(number, &p)
         rows_array, counts_array = np.empty(p.df, np.uint32), np.empty(p.df, np.uint32)
@@ -250,27 +250,27 @@ cdef class FieldPostings:
 
 
 def stride_of(n_rows):
-    """Blocks per dense term, padded."""
+    """Return the number of blocks per dense term, padded."""
     return -(-n_rows // (BLOCK * STRIDE)) * STRIDE
 
 
 def _spans(starts):
-    """(start, end) of each piece that `starts`, shape (n + 1,), cut; shape (n, 2), uint64."""
+    """Return (start, end) of each piece between `starts`, shape (n + 1,); shape (n, 2), uint64."""
     return np.stack((starts[:-1], starts[1:]), axis=1).astype(np.uint64)
 
 
 def is_dense(df, n_rows):
-    """Which terms are dense, given in how many rows each is."""
+    """Return which terms are dense, by the number of rows of each."""
     return df >= max(DENSE_LEAST, DENSE_SHARE * (n_rows / BLOCK))
 
 
 def sizes_of(df, long_counts, n_rows):
-    """The bytes that the postings of each term take, about; shape (n_terms,), int64."""
+    """Estimate the bytes of each term's postings; shape (n_terms,), int64."""
     return np.where(is_dense(df, n_rows), df.astype(np.int64) + long_counts + 2 * stride_of(n_rows), 5 * df.astype(np.int64))
 
 
 def make_slots(const uint8_t[::1] data, const uint32_t[::1] starts):
-    """A hash table over a dictionary: shape (a power of two,), uint32, term number + 1; 0 is free."""
+    """Build a hash table over a dictionary: shape (a power of two,), uint32, term number + 1; 0 is free."""
     cdef uint64_t n = starts.shape[0] - 1, room = 8, i, j
     while room * 2 < n * 3:
         room *= 2
@@ -347,7 +347,7 @@ cdef class PostingsWriter:
         free(self.w.large)
 
     def add_rows(self, int64_t first, const int64_t[::1] ends, const uint32_t[::1] terms, const uint32_t[::1] counts):
-        """Rows from ordinal `first` on: row i has terms[ends[i - 1]:ends[i]]."""
+        """Add rows from ordinal `first` on: row i has terms[ends[i - 1]:ends[i]]."""
         cdef int64_t i, j = 0
         cdef float norm
         with nogil:
@@ -360,7 +360,7 @@ cdef class PostingsWriter:
     def add_segment(
         self, FieldPostings source not None, const uint32_t[::1] terms, const uint32_t[::1] rows, uint32_t first=0
     ):
-        """Postings of a segment whose term i and row j have the numbers terms[i] - first and rows[j] here.
+        """Add postings of a segment whose term i and row j have the numbers terms[i] - first and rows[j] here.
 
         A term of another number, and a row that is GONE, are left out.
         """
@@ -395,7 +395,7 @@ cdef class PostingsWriter:
             write_posting(&self.w, term, row, count, self.c0 + self.c1 * <float>self.lengths[row])
 
     def finish(self):
-        """The arrays, complete.
+        """Return the complete arrays.
 
         Raises:
             IndexDamagedError: other postings came than were announced: a segment's counts are not those of its postings.
@@ -427,7 +427,7 @@ cdef uint32_t GONE_ROW = 0xFFFFFFFFu
 
 
 def tally(const uint32_t[::1] terms, const uint32_t[::1] counts, uint32_t[::1] df, uint32_t[::1] long_counts):
-    """Adds postings of a batch to df and long_counts."""
+    """Add the postings of a batch to df and long_counts."""
     cdef int64_t i
     with nogil:
         for i in range(terms.shape[0]):
@@ -438,7 +438,7 @@ def tally(const uint32_t[::1] terms, const uint32_t[::1] counts, uint32_t[::1] d
 def tally_segment(
     FieldPostings source not None, const uint32_t[::1] terms, const uint32_t[::1] rows, uint32_t[::1] df, uint32_t[::1] long_counts
 ):
-    """`tally` over the rows of a segment that are kept; term i and row j are terms[i] and rows[j] here.
+    """Run `tally` over the kept rows of a segment; term i and row j are terms[i] and rows[j] here.
 
     A term or a row that is GONE is left out.
     """

@@ -82,7 +82,7 @@ cdef class TermCounter:
         return self.terms.count
 
     def count(self, list sources not None, list weights not None):
-        """Terms and their weighted counts, row by row.
+        """Return terms and their weighted counts, row by row.
 
         Args:
             sources: lists of texts, one per source, all of one length n.
@@ -164,7 +164,7 @@ cdef class TermCounter:
         return self._tally(token_ends, weights, stop - start)
 
     cdef _learn(self):
-        """Expands surfaces that are new."""
+        """Expand new surfaces."""
         cdef uint64_t i, first = self.expansion.used - 1
         cdef int failed = 0
         cdef StringTable* s = &self.surfaces
@@ -195,12 +195,12 @@ cdef class TermCounter:
         return end - i <= self.verbatim and is_ascii(self.surfaces.bytes + i, end - i)
 
     cdef int _intern(self, const uint8_t* term, uint64_t size, uint32_t term_hash) noexcept nogil:
-        """One more term of the last surface; -1 without memory."""
+        """Add a term of the last surface; -1 without memory."""
         cdef int64_t number = table_intern(&self.terms, term, size, term_hash)
         return -1 if number < 0 else numbers_push(&self.flat, <uint32_t>number)
 
     cdef int _add_terms(self, found) except -1:
-        """The terms of one more surface."""
+        """Add a surface and its terms."""
         if isinstance(found, str):
             self._add_term(found)
         else:
@@ -275,7 +275,7 @@ cdef class TermCounter:
         return row_ends, row_terms[:used].copy(), row_counts[:used].copy(), row_lengths
 
     def dictionary(self):
-        """The terms in order of number: (bytes, starts): uint8 end to end, and count + 1 offsets, int64."""
+        """Return the terms in order of number: (bytes, starts): uint8 end to end, and count + 1 offsets, int64."""
         starts = np.empty(self.terms.count + 1, np.int64)
         data = np.empty(self.terms.used, np.uint8)
         cdef int64_t[::1] s = starts
@@ -309,7 +309,7 @@ cdef class TermTable:
         return self.n_first + self.table.count
 
     def add(self, const uint8_t[::1] data, const uint32_t[::1] starts, const uint32_t[::1] slots):
-        """The numbers, uint32, of the terms data[starts[i]:starts[i + 1]], whose hash table is `slots`."""
+        """Return the numbers, uint32, of the terms data[starts[i]:starts[i + 1]], whose hash table is `slots`."""
         cdef int64_t i, n = starts.shape[0] - 1, number = 0
         cdef const uint8_t* s
         cdef uint64_t size
@@ -347,7 +347,7 @@ cdef class TermTable:
         return -1
 
     def select(self, const uint8_t[::1] keep):
-        """(bytes, starts) of the terms i with keep[i], in order, as `TermCounter.dictionary` gives them."""
+        """Return (bytes, starts) of the terms i with keep[i], in order, as `TermCounter.dictionary` does."""
         cdef uint64_t i, used = 0, n = 0
         cdef const uint8_t* s
         cdef uint64_t size = 0

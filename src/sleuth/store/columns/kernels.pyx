@@ -31,7 +31,7 @@ cdef inline Py_ssize_t put(uint8_t* out, Py_ssize_t at, uint64_t value) noexcept
 
 
 cdef inline int64_t take(const uint8_t* data, Py_ssize_t* at, Py_ssize_t end) noexcept nogil:
-    """The number that stands at `at`, which moves on; -1 where the data end first."""
+    """Read the number at `at` and move on; -1 where the data end first."""
     cdef uint64_t value = 0
     cdef int shift = 0
     while at[0] < end and shift < 35:
@@ -50,7 +50,7 @@ cdef inline int compare(const uint8_t* a, Py_ssize_t n_a, const uint8_t* b, Py_s
 
 
 cdef class Reader:
-    """One pass over front-coded strings from a block on; `text[:length]` is the string read last."""
+    """A pass over front-coded strings from a block on; `text[:length]` is the last string."""
 
     cdef const uint8_t* data
     cdef Py_ssize_t at, end, length, room
@@ -117,7 +117,7 @@ def encode(const uint8_t[::1] blob, const int64_t[::1] offsets):
 
 
 def decode(const uint8_t[::1] data, Py_ssize_t count):
-    """All strings. Returns (blob, offsets), as `encode` takes them."""
+    """Decode all strings. Returns (blob, offsets), as `encode` takes them."""
     cdef Reader reader = Reader()
     cdef Py_ssize_t i, total = 0
     offsets = np.zeros(count + 1, np.int64)
@@ -138,7 +138,7 @@ def decode(const uint8_t[::1] data, Py_ssize_t count):
 
 
 def below(const uint8_t[::1] data, const uint32_t[::1] heads, Py_ssize_t count, bytes needle):
-    """How many of the strings come before `needle`."""
+    """Count the strings that sort before `needle`."""
     cdef Reader reader = Reader()
     cdef Py_ssize_t low = 0, high = heads.shape[0], middle, i
     cdef const uint8_t* wanted = needle
@@ -162,7 +162,7 @@ def below(const uint8_t[::1] data, const uint32_t[::1] heads, Py_ssize_t count, 
 
 
 def containing(const uint8_t[::1] data, Py_ssize_t count, bytes needle):
-    """Which of the strings hold `needle`: a mask of shape (count,), uint8."""
+    """Return which strings contain `needle`: a mask of shape (count,), uint8."""
     cdef Reader reader = Reader()
     cdef Py_ssize_t i, left, n_wanted = len(needle)
     cdef const uint8_t* wanted = needle
@@ -229,7 +229,7 @@ def union(
 
 
 def select(const code_t[::1] codes, const uint8_t[::1] table):
-    """The bitmap of the rows whose code has a 1 in `table`; a code beyond the table has none."""
+    """Return the bitmap of the rows whose code has a 1 in `table`; a code beyond the table has none."""
     cdef Py_ssize_t n = codes.shape[0], size = table.shape[0], word, i, end
     cdef uint64_t bits
     bitmap = np.zeros((n + 63) // 64, np.uint64)
@@ -246,7 +246,7 @@ def select(const code_t[::1] codes, const uint8_t[::1] table):
 
 
 def spread(const uint32_t[::1] starts, const uint8_t[::1] mask, Py_ssize_t n):
-    """The bitmap of the rows of the runs that `mask` names; run i goes from `starts[i]` to the next start, or to n."""
+    """Return the bitmap of the rows of the runs in `mask`; run i goes from `starts[i]` to the next start, or to n."""
     cdef Py_ssize_t i, word, n_runs = starts.shape[0]
     cdef uint64_t low, high, first, last
     cdef uint64_t ones = 0xFFFFFFFFFFFFFFFF
@@ -272,7 +272,7 @@ def spread(const uint32_t[::1] starts, const uint8_t[::1] mask, Py_ssize_t n):
 
 
 def any_of(const uint32_t[::1] offsets, const code_t[::1] elements, const uint8_t[::1] table):
-    """Which lists have an element with a 1 in `table`: list i is `elements[offsets[i]:offsets[i + 1]]`."""
+    """Return which lists have an element with a 1 in `table`: list i is `elements[offsets[i]:offsets[i + 1]]`."""
     cdef Py_ssize_t n = offsets.shape[0] - 1, i, j, size = table.shape[0], limit = elements.shape[0]
     mask = np.zeros(n, np.uint8)
     cdef uint8_t[::1] out = mask

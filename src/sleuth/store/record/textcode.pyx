@@ -121,7 +121,7 @@ cdef class Codebook:
             self._slot(s)[0] = (<uint64_t>_three(s) + 1) << 32 | <uint64_t>first << 16 | (place - first + 1)
 
     cdef inline uint64_t* _slot(self, const uint8_t* s) noexcept nogil:
-        """Where the symbols that begin like `s`, three bytes, are noted; a free place where there are none."""
+        """Return the place of the symbols that begin with the three bytes `s`; a free place where there are none."""
         cdef uint32_t key = _three(s)
         cdef uint32_t slot = (key * <uint32_t>2654435769 >> 9) & self.mask
         while self.by_three[slot] and self.by_three[slot] >> 32 != key + 1:
@@ -129,7 +129,7 @@ cdef class Codebook:
         return self.by_three + slot
 
     cdef inline int32_t _longest(self, const uint8_t* text, Py_ssize_t n) noexcept nogil:
-        """The code of the longest symbol that begins a text of `n` >= 1 bytes."""
+        """Return the code of the longest symbol that begins a text of `n` >= 1 bytes."""
         cdef uint64_t words[2]
         cdef uint64_t found
         cdef uint32_t two, i, end
@@ -161,7 +161,7 @@ cdef class Codebook:
         return two
 
     cdef Py_ssize_t _encode(self, const uint8_t* text, Py_ssize_t n, uint8_t* out, Py_ssize_t room) noexcept nogil:
-        """Bytes written; 0 where they would not be fewer than `room`."""
+        """Return the number of bytes written; 0 where they would not be fewer than `room`."""
         cdef Py_ssize_t at = 0, o = 0
         cdef int32_t code
         while at < n:
@@ -180,7 +180,7 @@ cdef class Codebook:
         return o
 
     def encode(self, list texts, int mark):
-        """Texts as bytes that begin with `mark`, 0 to 255; a text that would not get shorter stays as it is.
+        """Encode texts as bytes that begin with `mark`, 0 to 255; a text that would not get shorter stays as it is.
 
         Args:
             texts: without lone surrogates.
@@ -223,7 +223,7 @@ cdef class Codebook:
         return made
 
     def decode(self, bytes coded):
-        """The text of bytes that `encode` made; their first byte is not looked at.
+        """Decode bytes of `encode`; ignores their first byte.
 
         Raises:
             ValueError: bytes that no text has.
@@ -258,7 +258,7 @@ cdef class Codebook:
                 free(out)
 
     def codes_of(self, bytes text):
-        """The codes of a text, shape (m,), uint16: for counting."""
+        """Return the codes of a text, shape (m,), uint16: for counting."""
         cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(text)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, m = 0
         cdef int32_t code
@@ -274,7 +274,7 @@ cdef class Codebook:
         return found[:m]
 
     def count(self, bytes text):
-        """How often codes and neighbours are in a text: for learning.
+        """Count codes and pairs of neighbours in a text: for learning.
 
         Returns:
             counts, shape (symbols,), int64; then first and second code, uint16, and number, int64, of the pairs that
