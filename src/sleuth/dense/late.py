@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.dense import matching
-from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, load_model, utf8
+from sleuth.dense.legibility import legible
+from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, load_model
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation, RetrievedItem
 
@@ -88,7 +89,7 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
     comes and by the length of its vector to the power of `RARITY`.
     """
     places = np.arange(len(texts), dtype=np.int64)
-    tokens, sizes = load_model().vocabulary.read([utf8(text) for text in texts], MOST_TOKENS)
+    tokens, sizes = load_model().vocabulary.read([legible(text) for text in texts], MOST_TOKENS)
     matches = match_rows(query, [(places, tokens, sizes, begins_of(sizes))], places)
     return cast("NDArray[np.float64]", matches)  # every place is there
 
@@ -96,7 +97,7 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
 def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """Return the same for rows whose tokens are kept; None where a key is in no part."""
     vocabulary, _, halves = load_model()
-    return matching.match(vocabulary.encode(utf8(query))[:MOST_TOKENS], halves, RARITY, parts, keys)
+    return matching.match(vocabulary.encode(legible(query))[:MOST_TOKENS], halves, RARITY, parts, keys)
 
 
 def begins_of(sizes: NDArray[np.uint16]) -> NDArray[np.uint64]:

@@ -3,8 +3,8 @@
 WordLlama's wheel carries a table of 32,000 token vectors of 256 dimensions, trained so that the mean over a
 text's tokens says what it is about. We read that table and its vocabulary from the installed package,
 without importing it: its import configures the root logger and takes 0.3 s, its loading as long again, and a
-command line would pay for both on each call. The vectors are its own (a test compares them), ten times as
-fast.
+command line would pay for both on each call. The vectors of a legible text are its own (a test compares them), ten
+times as fast.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense.embedding import Reading
+from sleuth.dense.legibility import legible
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import EmbeddingError, LoadError, MissingPackageError
 
@@ -58,10 +59,11 @@ class WordLlamaEmbedder:
 
     The default embedder of a new index, where the extra `hybrid` is installed.
 
-    A text without tokens has the zero vector. Control tokens written in a text ("<s>") are read as text.
+    Texts are read as `legible` says. A text without tokens has the zero vector. Control tokens written in a text
+    ("<s>") are read as text.
     """
 
-    fingerprint = "wordllama/l2_supercat_256/unit"
+    fingerprint = "wordllama/l2_supercat_256/unit/legible"
     dimension = 256
     cheap = True
     unrelated = 0.25
@@ -84,7 +86,7 @@ class WordLlamaEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return one vector, shape (256,)."""
         vocabulary, _, halves = load_model()
-        return vocabulary.embed(utf8(text), halves)
+        return vocabulary.embed(legible(text), halves)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector per text, shape (len(texts), 256). Releases the GIL for most of its work."""
@@ -99,7 +101,7 @@ class WordLlamaEmbedder:
         if not len(texts):
             return Reading(vectors, np.zeros(0, np.uint8), np.zeros(0, np.uint16))
         read = load_model().vocabulary.read(
-            [utf8(text) for text in texts], most, _single_precision(), vectors
+            [legible(text) for text in texts], most, _single_precision(), vectors
         )
         return Reading(vectors, *read)
 
@@ -130,11 +132,6 @@ class MissingWordLlama(WordLlamaEmbedder):
         raise EmbeddingError(self.missing, service="wordllama")
 
 
-def utf8(text: str) -> bytes:
-    """Return the bytes of any text."""
-    return text.encode("utf-8", "replace")  # a lone surrogate has no UTF-8
-
-
 def _package() -> Path:
     """Return the folder of the wheel; raises MissingPackageError where it is not installed."""
     spec = find_spec("wordllama")
@@ -163,7 +160,7 @@ def load_model() -> Model:
 
 def share_of_pieces(text: str) -> float:
     """Return which share of the letters of a text stand in tokens of one or two, and are no words of their own."""
-    ids = load_model().vocabulary.encode(utf8(text))
+    ids = load_model().vocabulary.encode(legible(text))
     letters = _token_letters()
     sizes, starts = letters.sizes[ids].astype(np.int64), letters.starts[ids]
     is_word = starts & np.append(starts[1:], True)
