@@ -1,0 +1,1 @@
+"""Makes test collections from the documentation that packages carry."""
