@@ -105,6 +105,8 @@ class LexicalSearcher:
             name: get_analyzer(analyzer_of(name) or leg.fields[name].analyzer) for name in names
         }
         self._distinct = tuple(dict.fromkeys(self._analyzers.values()))
+        # Filters, scores and explanations of a query ask for its terms again, by up to 23 analyzers.
+        self._analysed: tuple[str, list[tuple[str, Mapping[str, float]]]] = ("", [])
         self._norms = {
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
         }
@@ -178,8 +180,11 @@ class LexicalSearcher:
         weights: Mapping[str, float] | None = None,
     ) -> NDArray[np.float32]:
         """Scores of the given rows, shape (len(keys),), as `search` would give them; 0 where no term matches."""
-        terms = self._weigh(query, weighting, weights)
-        keys = np.asarray(keys, np.int64)
+        return self._scores(self._weigh(query, weighting, weights), np.asarray(keys, np.int64), weighting)
+
+    def _scores(
+        self, terms: list[Weighed], keys: NDArray[np.int64], weighting: Weighting
+    ) -> NDArray[np.float32]:
         out = np.zeros(len(keys), np.float32)
         for i, segment in enumerate(self._segments):
             places, ordinals = _locate(segment, keys)
@@ -225,7 +230,7 @@ class LexicalSearcher:
                     number = occurrences.numbers[i]
                     if number >= 0 and segment.postings[field].count(number, row):
                         parts.append(self._explain_term(term, segment, number, row, weighting))
-        score = self.scores(query, np.array([key], np.int64), weighting=weighting, weights=weights)[0]
+        score = self._scores(terms, np.array([key], np.int64), weighting)[0]
         formula = scoring.formula(weighting, self.leg.k1, self.leg.b)
         return Explanation(
             "lexical", float(score), formula, {"terms": len(terms), "matched": len(parts)}, tuple(parts)
@@ -273,8 +278,12 @@ class LexicalSearcher:
     def _count(self, query: str | Terms) -> Iterable[tuple[str, Mapping[str, float]]]:
         """Count each token by field."""
         if isinstance(query, str):
-            by_analyzer = {analyzer: _tally(analyzer.tokens(query)) for analyzer in self._distinct}
-            return [(name, by_analyzer[analyzer]) for name, analyzer in self._analyzers.items()]
+            text, counts = self._analysed
+            if text != query:
+                by_analyzer = {analyzer: _tally(analyzer.tokens(query)) for analyzer in self._distinct}
+                counts = [(name, by_analyzer[analyzer]) for name, analyzer in self._analyzers.items()]
+                self._analysed = query, counts
+            return counts
         if not isinstance(query, Mapping):
             raise ArgumentError(f"query must be a str or terms by field, got {query!r}")
         for name, times_of in query.items():

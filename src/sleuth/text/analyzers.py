@@ -28,7 +28,7 @@ MAX_TOKEN = 100
 """Longer tokens are encoded data, not words, and are left out."""
 
 _REMEMBERED = 1 << 14
-"""Runs whose tokens are kept between calls of `tokens`; then it starts anew."""
+"""Runs whose tokens are kept between calls of `tokens` and `spans`; then it starts anew."""
 _SHARED = 1 << 16
 """Identifiers whose tokens the counters of an analyzer share; then it starts anew."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -81,6 +81,7 @@ class Analyzer:
         self._stop = stop
         self._verbatim = verbatim
         self._known: dict[str, tuple[str, ...]] = {}
+        self._known_spans: dict[str, tuple[Span, ...]] = {}
         self._shared: dict[str, str | tuple[str, ...]] = {}
 
     def __repr__(self) -> str:
@@ -102,19 +103,13 @@ class Analyzer:
 
     def spans(self, text: str) -> list[Span]:
         """Return the tokens with their places: `text[start:end]` is what the token was made of. Places may overlap."""
+        cache = self._known_spans
         spans: list[Span] = []
         for match in self._run.finditer(text):
-            base = match.start()
-            run = match[0]
-            candidates = self._find(run if self._keep_case else _lower(run))
-            places = [(start, end, token) for start, end, token in candidates if self._wanted(token)]
-            tokens = [token for _, _, token in places]
-            if self._finish:
-                tokens = self._finish(tokens)
-            spans += [
-                (base + start, base + end, token)
-                for (start, end, _), token in zip(places, tokens, strict=True)
-            ]
+            base, run = match.start(), match[0]
+            known = cache.get(run)
+            places = self._learn_spans(run) if known is None else known
+            spans += [(base + start, base + end, token) for start, end, token in places]
         return spans
 
     def counter(self) -> TermCounter:
@@ -149,6 +144,20 @@ class Analyzer:
             self._known.clear()
         self._known[run] = tokens
         return tokens
+
+    def _learn_spans(self, run: str) -> tuple[Span, ...]:
+        """Return the tokens of one run with their places in it, and remember them."""
+        candidates = self._find(run if self._keep_case else _lower(run))
+        places = [(start, end, token) for start, end, token in candidates if self._wanted(token)]
+        tokens = [token for _, _, token in places]
+        if self._finish:
+            tokens = self._finish(tokens)
+        spans = tuple((start, end, token) for (start, end, _), token in zip(places, tokens, strict=True))
+        if len(self._known_spans) >= _REMEMBERED:
+            self._known_spans.clear()
+        if len(run) <= MAX_TOKEN:
+            self._known_spans[run] = spans
+        return spans
 
     def _expand_once(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """`_expand`, remembered: several fields and batches of one repository hold the same identifiers."""

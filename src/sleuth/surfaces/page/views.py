@@ -51,6 +51,21 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """A part of why a hit has its score, as text.
+
+    Attributes:
+        facts: names and values, in one line: a template that writes each takes as long as the search.
+    """
+
+    name: str
+    value: str
+    formula: str
+    facts: str
+    parts: list[Reason]
+
+
+@dataclass(frozen=True, slots=True)
 class HitView:
     """A result.
 
@@ -74,7 +89,7 @@ class HitView:
     more: int = 0
     symbol: str = ""
     symbol_url: str = ""
-    why: Explanation | None = None
+    why: Reason | None = None
     outside: str = ""
 
 
@@ -158,8 +173,23 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
         more=more,
         symbol=escape_text(symbol),
         symbol_url="/symbol?" + urlencode({"name": symbol}) if symbol else "",
-        why=item.explanation,
+        why=None if item.explanation is None else reason_of(item.explanation),
         outside=source if source.startswith(("http://", "https://")) else "",
+    )
+
+
+def reason_of(explanation: Explanation) -> Reason:
+    """Return an explanation as text."""
+    facts = (
+        f"{name}\N{NO-BREAK SPACE}{f'{value:.4g}' if isinstance(value, int | float) else value}"
+        for name, value in explanation.facts.items()
+    )
+    return Reason(
+        explanation.name,
+        f"{explanation.value:.4g}",
+        explanation.formula,
+        ", ".join(facts),
+        [reason_of(part) for part in explanation.parts],
     )
 
 
