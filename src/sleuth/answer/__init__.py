@@ -1,4 +1,4 @@
-"""Passages into an answer that cites them."""
+"""Writes answers from passages, with citations."""
 
 from sleuth.lazy import exports_of
 

@@ -1,4 +1,4 @@
-"""Retrievers made of retrievers: fuse, slice, boost, rerank, expand, diversify, deduplicate."""
+"""Retrievers that combine retrievers: fuse, slice, boost, rerank, expand, diversify, deduplicate."""
 
 from sleuth.lazy import exports_of
 

@@ -1,4 +1,4 @@
-"""Files as they lie on a disk: what their names say, which are ignored, which text their bytes hold."""
+"""Files on disk: kinds by name, ignore rules, and decoding of bytes."""
 
 from sleuth.lazy import exports_of
 

@@ -1,4 +1,4 @@
-"""Text into tokens and chunks."""
+"""Cuts text into tokens, chunks and snippets."""
 
 from sleuth.lazy import exports_of
 
