@@ -219,7 +219,7 @@ CODE: dict[str, set[str]] = {
     "repository": {"parsing"},
     "snapshots": {"parsing", "repository"},
     "graph": {"parsing", "snapshots"},
-    "search": {"parsing", "snapshots", "graph"},
+    "search": {"parsing", "repository", "snapshots", "graph"},
 }
 
 

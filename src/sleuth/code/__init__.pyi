@@ -4,6 +4,8 @@ from sleuth.code.repository.history import Commit as Commit
 from sleuth.code.repository.history import commits_of as commits_of
 from sleuth.code.search.context import RetrievedContext as RetrievedContext
 from sleuth.code.search.context import render_context as render_context
+from sleuth.code.search.history import CommitHit as CommitHit
+from sleuth.code.search.history import search_history as search_history
 from sleuth.code.search.repomap import repository_map as repository_map
 from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
 from sleuth.code.search.retriever import GraphStorage as GraphStorage

@@ -2,6 +2,9 @@ from sleuth.code.search.context import count_tokens as count_tokens
 from sleuth.code.search.functions import FUNCTION_WEIGHTS as FUNCTION_WEIGHTS
 from sleuth.code.search.functions import function_signals as function_signals
 from sleuth.code.search.functions import outer_functions as outer_functions
+from sleuth.code.search.history import Place as Place
+from sleuth.code.search.history import base_of as base_of
+from sleuth.code.search.history import places_named as places_named
 from sleuth.code.search.phrases import pairs_of as pairs_of
 from sleuth.code.search.phrases import phrase_scores as phrase_scores
 from sleuth.code.search.query import read_query as read_query

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.code_history import history, search_messages
 from sleuth.surfaces.cli.code_index import changes_below, embed_snapshot, index_with_bar, print_report
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
 from sleuth.surfaces.cli.places import index_folder
@@ -22,6 +22,7 @@ from sleuth.surfaces.cli.snapshots import (
     RepoOption,
     SnapshotOption,
     opened,
+    path_inside,
     repository_here,
 )
 from sleuth.surfaces.cli.terminal import console, say, say_row
@@ -38,6 +39,8 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth code search --lang py --no-tests TokenBucket
   sleuth code refs TokenBucket.take                every use that means this definition
   sleuth code impact TokenBucket.take --hops 3     what a change may touch
+  sleuth code history TokenBucket.take             the commits that touched it
+  sleuth code search --history "why retry twice"   the commits whose messages say so
   sleuth code map --budget 2000                    the definitions that matter most
 """
 
@@ -45,6 +48,7 @@ code = typer.Typer(
     name="code", help="Index, search and walk source code.", epilog=EXAMPLES, no_args_is_help=True
 )
 app.add_typer(code)
+code.command("history")(history)
 
 
 @code.command("index")
@@ -120,6 +124,9 @@ GranularityOption = Annotated[
 ]
 PerFileOption = Annotated[int | None, typer.Option("--per-file", min=1, help="Hits of one file at most.")]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show how each score is computed.")]
+MessagesOption = Annotated[
+    bool, typer.Option("--history", help="Search the messages of the commits that led to the snapshot.")
+]
 
 
 @code.command("search")
@@ -136,6 +143,7 @@ def search(
     granularity: GranularityOption = "lines",
     per_file: PerFileOption = None,
     explain: ExplainOption = False,
+    messages: MessagesOption = False,
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,
@@ -157,6 +165,11 @@ def search(
         "exclude_category": ["test"] if no_tests else None,
     }
     with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+        if messages:
+            unfit = {"--strategy": strategy, "--lang": lang, "--label": label, "--no-tests": no_tests,
+                     "--expand": expand, "--budget": budget, "--per-file": per_file}  # fmt: skip
+            search_messages(place, text, k, path, unfit, json=json)
+            return
         embedder = default_embedder() if strategy in ("hybrid", "vector") else None
         snapshot = place.snapshot
         retriever = CodeRetriever(place.storage, embedder)
@@ -368,7 +381,7 @@ def show(
     with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
         snapshot = place.snapshot
         navigator = Navigator(snapshot)
-        name = _inside(name, Path(snapshot.repository.path))
+        name = path_inside(name, Path(snapshot.repository.path))
         if reason := next((row.skip for row in snapshot.skipped if row.path == name), ""):
             raise ArgumentError(f"path must be a file that is searched, got {name!r}: {reason}")
         if name in snapshot.by_path:
@@ -397,14 +410,6 @@ def show(
             else entry["skipped"] or f"{entry['lines']} lines"
         )
         say_row(f"{entry['name']}{'/' if entry['type'] == 'folder' else ''}", what)
-
-
-def _inside(name: str, root: Path) -> str:
-    """Return a path relative to the root of the repository."""
-    full = Path(os.path.normpath(root / name))
-    if full == root or not full.is_relative_to(root):
-        return "" if full == root else name
-    return full.relative_to(root).as_posix()
 
 
 def _place(path: str) -> tuple[str, int, int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -129,3 +130,11 @@ def _check_worktree(here: Path, nearest: Repository | None, repositories: list[R
         raise ArgumentError(
             f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"
         )
+
+
+def path_inside(name: str, root: Path) -> str:
+    """Return a path relative to the root of the repository."""
+    full = Path(os.path.normpath(root / name))
+    if full == root or not full.is_relative_to(root):
+        return "" if full == root else name
+    return full.relative_to(root).as_posix()

@@ -16,6 +16,7 @@ from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, token
 
 if TYPE_CHECKING:
     from sleuth.code import FileRow, Snapshot
+    from sleuth.code.search import Place
     from sleuth.filters import Filter
     from sleuth.ingest import FileNames
     from sleuth.store import StoredDocument
@@ -196,7 +197,7 @@ class Tools:
         request = {"history": name, "at": at}
         head = self._head()
         offset = read_cursor(cursor, request)
-        snapshot, row, lines = self._touched(_text(name, "name"), at)
+        snapshot, (row, lines) = self._touched(_text(name, "name"), at)
         revision = snapshot.info.base or "HEAD"
         root = Path(snapshot.repository.path)
         commits = commits_of(root, row.path, revision=revision, lines=lines, most=offset + MOST_RESULTS + 1)
@@ -349,21 +350,15 @@ class Tools:
             return _Text(id, text, {**fields, "start_line": start, "end_line": end}, start, changed)
         return None
 
-    def _touched(self, name: str, at: str | None) -> tuple[Snapshot, FileRow, tuple[int, int] | None]:
+    def _touched(self, name: str, at: str | None) -> tuple[Snapshot, Place]:
         """Return the file and lines of a path, a path with lines or the name of a definition."""
-        place = _PLACE.fullmatch(name)
-        path = self._absolute(place["path"] if place else name)
+        from sleuth.code.search import places_named
+
         for snapshot in self._workspace.snapshots_at(at):
-            inside = path.removeprefix(f"{snapshot.repository.path}/")
-            position = snapshot.by_path.get(inside)
-            if position is not None and self._sees(snapshot, row := snapshot.files[position]):
-                if place is None or not place["first"]:
-                    return snapshot, row, None
-                first = int(place["first"])
-                return snapshot, row, (first, int(place["last"] or first))
-            for definition in snapshot.definitions(name):
-                if self._sees(snapshot, definition.file):
-                    return snapshot, definition.file, (definition.symbol.line, definition.symbol.end)
+            inside = self._absolute(name).removeprefix(f"{snapshot.repository.path}/")
+            for place in (*places_named(snapshot, inside), *places_named(snapshot, name)):
+                if self._sees(snapshot, place.file):
+                    return snapshot, place
         raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
 
     def _sees(self, snapshot: Snapshot, row: FileRow) -> bool:

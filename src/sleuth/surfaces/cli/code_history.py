@@ -1,0 +1,102 @@
+"""sleuth code history, and sleuth code search --history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
+from sleuth.surfaces.cli.snapshots import (
+    MOST_REFRESHED,
+    NoRefreshOption,
+    RefreshOption,
+    RepoOption,
+    SnapshotOption,
+    opened,
+    path_inside,
+)
+from sleuth.surfaces.cli.terminal import console, say_row
+
+if TYPE_CHECKING:
+    from sleuth.code import Commit
+    from sleuth.surfaces.cli.snapshots import OpenSnapshot
+
+_SHORT_ID = 12
+_SHOWN_PATHS = 5
+
+
+def history(
+    name: Annotated[str, typer.Argument(help="A file, FILE:10-20, or a name such as Class.method.")],
+    k: Annotated[int, typer.Option("-k", "--limit", min=1, help="How many commits.")] = 20,
+    text: Annotated[str, typer.Option("--text", help="Only commits that added or removed this text.")] = "",
+    json: JsonOption = False,
+    repo: RepoOption = None,
+    at: SnapshotOption = None,
+    max_refresh: RefreshOption = MOST_REFRESHED,
+    no_refresh: NoRefreshOption = False,
+    index: IndexOption = None,
+) -> None:
+    """List the commits that touched a file, some lines of it or a definition, newest first."""
+    from sleuth.code import commits_of
+    from sleuth.code.search import base_of, places_named
+
+    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as opening:
+        snapshot = opening.snapshot
+        root = Path(snapshot.repository.path)
+        place = next(places_named(snapshot, path_inside(name, root)), None)
+        if place is None:
+            raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
+        path = place.file.path
+        commits = commits_of(root, path, revision=base_of(snapshot), lines=place.lines, text=text, most=k)
+    if json:
+        lines = list(place.lines) if place.lines else None
+        facts = {"path": path, "lines": lines, "stale": opening.stale}
+        print_json(facts | {"commits": [commit._asdict() for commit in commits]})
+    else:
+        for commit in commits:
+            _print_commit(commit)
+    if not commits:
+        raise typer.Exit(1)
+
+
+def search_messages(
+    opening: OpenSnapshot,
+    query: str,
+    k: int,
+    path: list[str] | None,
+    others: Mapping[str, Any],
+    *,
+    json: bool,
+) -> None:
+    """Print the commits whose messages answer a query.
+
+    Args:
+        others: options of the command that do not fit, which must be empty.
+    """
+    from sleuth.code import search_history
+
+    if wrong := [name for name, value in others.items() if value]:
+        raise ArgumentError(f"--history must stand without {', '.join(wrong)}")
+    if path is not None and len(path) > 1:
+        raise ArgumentError(f"--path must be given once with --history, got {path!r}")
+    snapshot = opening.snapshot
+    hits = search_history(snapshot, query, k, path=path[0] if path else "")
+    if json:
+        facts = {"query": query, "snapshot": snapshot.info.id, "stale": opening.stale}
+        print_json(facts | {"commits": [hit.to_dict() for hit in hits]})
+    else:
+        for hit in hits:
+            _print_commit(hit.commit, *hit.paths)
+    if not hits:
+        console(stderr=True).print("Nothing found.")
+        raise typer.Exit(1)
+
+
+def _print_commit(commit: Commit, *paths: str) -> None:
+    more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
+    touched = ", ".join(paths[:_SHOWN_PATHS]) + more
+    say_row(commit.id[:_SHORT_ID], commit.date[:10], commit.author, commit.subject, *filter(None, [touched]))

@@ -1,0 +1,110 @@
+"""The commits that touched a file, and the messages that led to a snapshot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeStorage, Snapshot, commits_of, index_path, search_history
+from sleuth.errors import ArgumentError
+from tests.code.conftest import Git, write
+from tests.code.test_cli import run
+
+BUCKET = "class Bucket:\n    def take(self):\n        return 1\n\n    def refill(self):\n        return 2\n"
+
+
+@pytest.fixture
+def past(git: Git) -> tuple[Git, list[str]]:
+    """Return a repository with four commits, oldest first."""
+    return git, [
+        git.commit({"bucket.py": BUCKET}, "Add a bucket of tokens"),
+        git.commit(
+            {"retry.py": "TRIES = 3\n"}, "Try again after a timeout\n\nThe provider drops one call in ten."
+        ),
+        git.commit(
+            {"bucket.py": BUCKET.replace("return 2", "return 3"), "retry.py": "TRIES = 4\n"}, "Refill faster"
+        ),
+        git.commit({"notes.txt": "timeout\n"}, "Write notes"),
+    ]
+
+
+def snapshot_of(storage: CodeStorage, root: Path, revision: str | None = None) -> Snapshot:
+    report = index_path(storage, root, revision=revision)
+    repository = storage.repository(report.repository)
+    return storage.open_snapshot(repository, storage.snapshot(repository, report.snapshot))
+
+
+def test_messages_are_searched(past: tuple[Git, list[str]], storage: CodeStorage) -> None:
+    """The commit whose subject or body answers comes first, with the paths that it touched."""
+    git, ids = past
+    hits = search_history(snapshot_of(storage, git.root), "which calls does the provider drop")
+    assert (hits[0].commit.id, hits[0].paths) == (ids[1], ("retry.py",))
+    assert hits[0].commit.subject == "Try again after a timeout"
+    faster = search_history(snapshot_of(storage, git.root), "refill")
+    assert [(hit.commit.id, hit.paths) for hit in faster] == [(ids[2], ("bucket.py", "retry.py"))]
+
+
+def test_only_ancestors_are_searched(past: tuple[Git, list[str]], storage: CodeStorage) -> None:
+    """A snapshot gives the commits and scores that it gave when its commit was the newest one."""
+    git, ids = past
+    git("checkout", "-q", ids[1])
+    before = search_history(snapshot_of(storage, git.root, ids[1]), "timeout notes")
+    git("checkout", "-q", "main")
+    snapshot_of(storage, git.root)
+    assert search_history(snapshot_of(storage, git.root, ids[1]), "timeout notes") == before
+    assert [hit.commit.id for hit in before] == [ids[1]]
+
+
+def test_messages_below_a_path(past: tuple[Git, list[str]], storage: CodeStorage) -> None:
+    """With a path, commits that touched nothing there are left out."""
+    git, ids = past
+    snapshot = snapshot_of(storage, git.root)
+    assert {hit.commit.id for hit in search_history(snapshot, "tokens timeout refill", path="bucket.py")} == {
+        ids[0],
+        ids[2],
+    }
+    assert search_history(snapshot, "tokens", path="missing.py") == []
+    assert search_history(snapshot, "", 5) == search_history(snapshot, "tokens", 0) == []
+
+
+def test_odd_messages(git: Git, storage: CodeStorage) -> None:
+    """Control characters in a message, empty messages and odd paths neither fail nor shift what belongs to others."""
+    odd = git.commit({"a \x01b.py": "x = 1\n", "ü.py": "y = 1\n"}, "Odd \x1f\x1e separators\n\nand \x1e more")
+    git("commit", "-q", "--allow-empty", "--allow-empty-message", "-m", "")
+    git.commit({"b.py": "z = 1\n"}, "Plain message")
+    hits = search_history(snapshot_of(storage, git.root), "separators plain")
+    assert {hit.commit.id: hit.paths for hit in hits}[odd] == ("a \x01b.py", "ü.py")
+    listed = commits_of(git.root, "ü.py")
+    assert [(commit.id, commit.body.strip()) for commit in listed] == [(odd, "and \x1e more")]
+
+
+def test_folders_have_no_history(tmp_path: Path, storage: CodeStorage) -> None:
+    """A folder outside git is refused by name."""
+    write(tmp_path / "plain", {"a.py": "x = 1\n"})
+    with pytest.raises(ArgumentError, match="must be of a git repository"):
+        search_history(snapshot_of(storage, tmp_path / "plain"), "x")
+
+
+def test_commands(past: tuple[Git, list[str]]) -> None:
+    """`history` lists commits of a file, of lines, of a definition and of a text; `search --history` ranks messages."""
+    git, ids = past
+    assert run(git.root, "index", ".").returncode == 0
+
+    def listed(*arguments: str) -> list[str]:
+        done = run(git.root, "history", *arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return [commit["id"] for commit in json.loads(done.stdout)["commits"]]
+
+    assert listed("bucket.py") == [ids[2], ids[0]]
+    assert listed("Bucket.refill", "--no-refresh") == [ids[2], ids[0]]
+    assert listed("bucket.py:2-3") == [ids[0]]
+    assert listed("bucket.py", "--text", "return 3") == [ids[2]]
+    printed = run(git.root, "search", "--history", "timeout").stdout
+    assert printed.startswith(f"{ids[1][:12]}\t") and printed.rstrip().endswith(
+        "Try again after a timeout\tretry.py"
+    )
+    refused = run(git.root, "search", "--history", "timeout", "--lang", "py")
+    assert refused.returncode == 2 and "without --lang" in refused.stderr
+    assert run(git.root, "history", "missing.py").returncode == 2
