@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import random
 import resource
 import signal
 import subprocess
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +22,6 @@ from sleuth.code.parsing import (
     Workers,
     analyse,
     facts_of,
-    is_suspicious,
     limits,
     pack_facts,
     pack_sources,
@@ -87,29 +84,6 @@ def test_repeated_openings_cost_themselves_alone(language: str, workers: Workers
         assert len(facts.chunks) == 1
     assert not after.failure
     assert after.defines == facts_of(good).defines
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_repeated_openings_are_suspicious(unit: str) -> None:
-    """Sources that repeat one opening are never parsed in this process."""
-    source = (unit * 4_096)[:4_096].encode()
-    assert is_suspicious(source, zlib.compress(source, 1))
-
-
-def test_usual_files_are_not_suspicious() -> None:
-    """Nearly all modules of this project are parsed where they are read."""
-    contents = [path.read_bytes() for path in (*ROOT.rglob("src/**/*.py"), *ROOT.rglob("tests/**/*.py"))]
-    suspicious = [content for content in contents if is_suspicious(content, zlib.compress(content, 1))]
-    assert len(suspicious) < len(contents) / 25
-
-
-@pytest.mark.parametrize("share", [1, 3])
-def test_openings_before_other_names_are_suspicious(share: int) -> None:
-    """A source that repeats an opening is one also where each stands before another name, and in part of a file."""
-    names = "".join(f"=>k{random.Random(i).getrandbits(24):x}\n" for i in range(1_000)).encode()
-    usual = Path(__file__).read_bytes()[: len(names) // share if share > 1 else 0]
-    source = usual + names
-    assert is_suspicious(source, zlib.compress(source, 1))
 
 
 def test_memory_is_limited() -> None:
@@ -192,16 +166,26 @@ def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch)
         pool.submit([BOMB]).result()
 
 
-def test_long_sources_are_parsed_in_a_process() -> None:
-    """A source that does not look suspicious may be costly too: only a short one is parsed where it is read."""
-    text = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("test_[a-d]*.py")))
-    assert len(text) > IN_PLACE_BYTES
-    assert not is_suspicious(text, zlib.compress(text, 1))
+def test_only_tiny_sources_are_parsed_in_this_process() -> None:
+    """A source that is long enough to cost much is parsed in a process that can be killed, whatever it looks like."""
+    text = b"def f(): pass\n" * IN_PLACE_BYTES
     with Analyser() as analyser:
-        assert not analyser.analyse("short.py", text[:4_000]).failure
+        assert not analyser.analyse("short.py", text[:IN_PLACE_BYTES]).failure
         assert not analyser._workers.processes.running
-        analyser.analyse("long.py", text)
+        assert not analyser.analyse("long.py", text[: IN_PLACE_BYTES + 1]).failure
         assert analyser._workers.processes.running
+
+
+def test_sources_stay_in_order_wherever_they_are_parsed() -> None:
+    """A batch of short and long sources, of text and of other files gives its results in its order."""
+    names = ["a", "b", "c", "d", "e"]
+    files = [
+        (f"{name}.py", f"def {name}(): pass\n".encode() + b"# x\n" * (IN_PLACE_BYTES * (at % 2)))
+        for at, name in enumerate(names)
+    ]
+    with Analyser() as analyser:
+        results = analyser.begin([files[0], ("a.md", b"# A\n"), *files[1:], ("b.bin", b"\0")])()
+    assert [result.texts.get("defines") for result in results] == ["a", "", *names[1:], None]
 
 
 def test_one_file_is_killable_too() -> None:

@@ -83,12 +83,16 @@ def test_documents(readers: Processes, name: str) -> None:
 
 @pytest.mark.parametrize("language", PARSED)
 def test_sources(readers: Processes, language: str) -> None:
-    """Mutated sources are parsed where they are read within these limits, or elsewhere, or named."""
+    """Mutated sources are parsed in the program within these limits, or in a process, or named."""
     name = f"a.{ENDINGS[language]}"
     for i in range(INPUTS):
         rng = random.Random(f"{language} {i}")
         read(
-            readers, "code", name, mutate((SOURCES[language][0].encode(),), rng, IN_PLACE_BYTES), f"input {i}"
+            readers,
+            "code",
+            name,
+            mutate((SOURCES[language][0].encode(),), rng, 4 * IN_PLACE_BYTES),
+            f"input {i}",
         )
 
 

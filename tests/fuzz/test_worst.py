@@ -29,8 +29,9 @@ def test_a_small_page(readers: Processes, name: str) -> None:
 
 @pytest.mark.parametrize("language", ENDINGS)
 def test_a_short_source(readers: Processes, language: str) -> None:
-    """Unclosed openings, each before another name, are parsed within 200 MB where they are read, or elsewhere."""
+    """Unclosed openings, alone and each before another name, are parsed within 200 MB and a second in the program."""
     for opening in OPENINGS if INPUTS > 100 else ("=>", "/*"):
         for ending in ("\n", " ", ""):
-            source = opened(opening, ending, IN_PLACE_BYTES)
-            read(readers, "code", f"a.{ENDINGS[language]}", source, opening + ending)
+            alone = (f"{opening}{ending}".encode() * IN_PLACE_BYTES)[:IN_PLACE_BYTES]
+            for source in (opened(opening, ending, IN_PLACE_BYTES), alone):
+                read(readers, "code", f"a.{ENDINGS[language]}", source, opening + ending)

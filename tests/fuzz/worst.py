@@ -102,8 +102,8 @@ WORST: dict[str, Maker] = {
     "indented.rst": _filled(" a" + "\n" * 9, b"::\n\n"),
     "lines.py": _filled("x = 1\n"),
 }  # fmt: skip
-TINY = frozenset({"long name.csv", "rows.csv", "rows.tsv", "members.json", "numbers.jsonl", "pages.txt"})
-"""Those that make a passage of two or four bytes: as many passages as bytes allow, each at the cost of a passage."""
+TINY = frozenset({"long name.csv", "rows.csv", "rows.tsv", "members.json", "numbers.jsonl"})
+"""Those that make a document of two or four bytes: as many as bytes allow, each at the cost of a document."""
 PAGE_BYTES = 8 << 10
 """Larger pages are read in a process."""
 PAGES: dict[str, Maker] = {

@@ -279,6 +279,14 @@ def test_pages() -> None:
     assert all("\f" not in chunk.text for chunk in chunks)
 
 
+def test_short_pages_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that is shorter than a quarter of a chunk is cut without looking at what follows it."""
+    monkeypatch.setattr("sleuth.text.chunkers._step", lambda *_: pytest.fail("it was measured"))
+    pages = [f"page {i} has words" for i in range(300)]
+    chunks = Chunker(400, 0).split(Document("\f".join(pages)))
+    assert [(chunk.text, chunk.page) for chunk in chunks] == [(page, i) for i, page in enumerate(pages, 1)]
+
+
 def test_pages_are_numbered_where_there_are_pages() -> None:
     """A PDF of one page has page 1; plain text without form feeds, and code, have no page."""
     assert Chunker().split(Document("a", {"type": "pdf"}))[0].page == 1

@@ -100,6 +100,7 @@ class Chunker:
             code=kind in CODE,
             overlap=self.overlap,
             paged=kind == "pdf" or (kind not in CODE and "\f" in text),
+            short=self.size // 4,
         )
         return cutter.chunks()
 
@@ -156,7 +157,11 @@ def _step(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 @dataclass(slots=True)
 class _PassageCutter:
-    """One pass over one text."""
+    """One pass over one text.
+
+    Attributes:
+        short: characters that a quarter of a chunk holds at least, as a token takes one or more.
+    """
 
     text: str
     outline: Outline
@@ -164,6 +169,7 @@ class _PassageCutter:
     code: bool
     overlap: int
     paged: bool
+    short: int
 
     def chunks(self) -> Iterator[Chunk]:
         text, outline = self.text, self.outline
@@ -202,6 +208,8 @@ class _PassageCutter:
 
     def _next_cut(self, position: int, fresh: int, page_end: int) -> tuple[int, bool]:
         """Return where the chunk from `position` ends, beyond `fresh`, and whether that is within a section."""
+        if page_end - position <= self.short:  # many short pages would each be measured against a whole chunk
+            return page_end, False
         text, windows = self.text, self.windows
         quarter = _step(windows.quarter, text, position)
         low = max(quarter, fresh + 1)

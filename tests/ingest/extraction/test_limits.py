@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from contextlib import closing
 from dataclasses import replace
 from io import BytesIO
 from itertools import pairwise
@@ -17,7 +18,7 @@ from sleuth.engine import Engine
 from sleuth.files import ProcessStartError
 from sleuth.ingest import FileEntry, FileRead, ReadOptions, Record, Skipped, read, walk
 from sleuth.ingest.extraction import ExtractionError, Extractors
-from sleuth.ingest.loaders import kind_of, large, load_here
+from sleuth.ingest.loaders import kind_of, large, load, load_here
 from sleuth.types import Document
 from tests.ingest.files import docx_of, pdf_of
 
@@ -230,6 +231,24 @@ def test_a_large_file_is_read_in_a_process(tmp_path: Path) -> None:
         assert [d.page_content for d in here if isinstance(d, Document)] == [
             d.page_content for d in documents if str(d.metadata["source"]).startswith(entry.source)
         ]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"), [("a.csv", "x\n"), ("a.json", "1,"), ("a.jsonl", "1\n"), ("a.txt", "x\n")]
+)
+def test_files_of_many_values_are_read_in_a_process(tmp_path: Path, name: str, unit: str) -> None:
+    """A small file of rows with more than 20,000 line breaks and commas is read as a large one is; text is not."""
+    extractors = Extractors(20, 1 << 30)
+    with closing(extractors):
+        for count in (19_000, 21_000):
+            path = tmp_path / name
+            path.write_text(
+                ("[1," if name == "a.json" else "") + unit * count + ("1]" if name == "a.json" else "1")
+            )
+            (entry,) = (entry for entry in walk([path], LIMITS) if isinstance(entry, FileEntry))
+            list(load(entry, LIMITS, extractors))
+            is_process = count > 20_000 and name != "a.txt"
+            assert bool(extractors.readers.running) == is_process
 
 
 def test_a_reader_that_takes_too_long_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,6 @@ from sleuth.code.parsing.languages import language_of as language_of
 from sleuth.code.parsing.languages import languages_named as languages_named
 from sleuth.code.parsing.limits import IN_PLACE_BYTES as IN_PLACE_BYTES
 from sleuth.code.parsing.limits import UNPARSED as UNPARSED
-from sleuth.code.parsing.limits import is_suspicious as is_suspicious
 from sleuth.code.parsing.limits import seconds_for as seconds_for
 from sleuth.code.parsing.lines import LineIndex as LineIndex
 from sleuth.code.parsing.parse import parse_source as parse_source

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple
@@ -15,13 +13,10 @@ from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import LANGUAGES, language_of, language_of_first_line
 from sleuth.code.parsing.limits import (
     IN_PLACE_BYTES,
-    IN_PLACE_SECONDS,
     MAX_BYTES,
     NO_GRAMMAR,
     TOO_LARGE,
-    is_suspicious,
 )
-from sleuth.code.parsing.parse import SlowParseError
 from sleuth.code.parsing.workers import Workers
 from sleuth.files import decode, is_binary
 
@@ -76,17 +71,17 @@ class _Readable(NamedTuple):
 
 
 class Analyser:
-    """Takes files apart: in this process, or in several."""
+    """Takes files apart: sources in processes that can be killed, few short ones in this process."""
 
     def __init__(self, workers: int = 1, *, many: bool = False) -> None:
         """Make ready; nothing is started before it is needed.
 
         Args:
             workers: processes that parse at once.
-            many: whether there are enough files for them; else files are parsed here, and only those that may take
-                much time or memory in a process that can be killed.
+            many: whether there are enough files for them; else one process parses them, and sources that are too short
+                to take much time or memory are parsed here.
         """
-        self._in_place = workers < 2 or not many
+        self._in_place = IN_PLACE_BYTES if workers < 2 or not many else 0
         self._workers = Workers(1 if self._in_place else workers)
 
     def close(self) -> None:
@@ -109,29 +104,22 @@ class Analyser:
         """Begin a batch, given as paths and contents; what is returned waits for its files, in order."""
         looked = [_look_at(path, content) for path, content in files]
         sources = [file.source for file in looked if isinstance(file, _Readable) and file.source.language]
-        begun = None if self._in_place or not sources else self._workers.submit(sources)
+        longer = [source for source in sources if len(source.text) > self._in_place]
+        begun = self._workers.submit(longer) if longer else None
 
         def finish() -> list[Analysed]:
-            parsed = iter(begun.result() if begun is not None else map(self._parse, sources))
+            parsed = iter(begun.result() if begun is not None else ())
+
+            def facts_for(file: _Readable) -> Facts:
+                if not file.source.language:
+                    return facts_of_text(file.source, file.failure)
+                return next(parsed) if len(file.source.text) > self._in_place else facts_of(file.source)
+
             return [
-                file
-                if isinstance(file, Analysed)
-                else _analysed(
-                    file, next(parsed) if file.source.language else facts_of_text(file.source, file.failure)
-                )
-                for file in looked
+                file if isinstance(file, Analysed) else _analysed(file, facts_for(file)) for file in looked
             ]
 
         return finish
-
-    def _parse(self, source: SourceText) -> Facts:
-        content = zlib.compress(source.text, 1)
-        if len(source.text) <= IN_PLACE_BYTES and not is_suspicious(source.text, content):
-            with suppress(
-                SlowParseError, MemoryError, RecursionError
-            ):  # a process that can be killed tries again
-                return facts_of(source, content, IN_PLACE_SECONDS)
-        return self._workers.submit([source]).result()[0]
 
 
 def analyse(path: str, content: bytes) -> Analysed:

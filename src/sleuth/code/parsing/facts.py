@@ -51,24 +51,16 @@ class Facts(NamedTuple):
     failure: str = ""
 
 
-def facts_of(source: SourceText, content: bytes | None = None, seconds: float | None = None) -> Facts:
-    """Return the facts of a source; of one without a language, its chunks.
-
-    Args:
-        content: the text compressed, where that is known.
-        seconds: of CPU time that parsing may take, None for any.
-
-    Raises:
-        SlowParseError: it took longer.
-    """
+def facts_of(source: SourceText) -> Facts:
+    """Return the facts of a source; of one without a language, its chunks."""
     if not source.language:
         return facts_of_text(source)
-    tables = tables_of(source.text, source.language, seconds)
+    tables = tables_of(source.text, source.language)
     detail = Detail(source.text, source.language, source.path, tables)
     names = detail.names
     symbols = [names[at].qualified if at >= 0 else "" for at in detail.chunk_symbols()]
     return Facts(
-        zlib.compress(source.text, 1) if content is None else content,
+        zlib.compress(source.text, 1),
         detail.pack(),
         " ".join([name.name for name in names if name.kind != "attribute"]),
         " ".join([name.name for name in names]),

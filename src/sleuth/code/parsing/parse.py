@@ -6,7 +6,6 @@ imports and chunks. A tree with errors is used for what it still shows: tree-sit
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from operator import itemgetter
@@ -21,7 +20,6 @@ from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.references import imports_of_matches, references_of
 from sleuth.code.parsing.tables import Tables
 from sleuth.code.parsing.uses import read_uses
-from sleuth.errors import CodeError
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -31,11 +29,6 @@ if TYPE_CHECKING:
 
 _CAPITALS: Final = frozenset({"python", "kotlin", "scala"})
 """Languages in which a call of a capitalised name makes an object."""
-_READ_AT_ONCE: Final = 1 << 16
-
-
-class SlowParseError(CodeError):
-    """A source takes longer than it was allowed to."""
 
 
 def parse_source(source: bytes, language: str, path: str = "") -> Detail:
@@ -49,21 +42,17 @@ def parse_source(source: bytes, language: str, path: str = "") -> Detail:
     return Detail(source, language, path, tables_of(source, language))
 
 
-def tables_of(source: bytes, language: str, seconds: float | None = None) -> Tables:
+def tables_of(source: bytes, language: str) -> Tables:
     """Return what stands in a source.
 
     Args:
         source: UTF-8.
         language: a name in `LANGUAGES` with a package.
-        seconds: of CPU time that parsing may take, None for any. Not exact: tree-sitter does not ask while it recovers
-            from an error, and running the queries is not counted (py-tree-sitter 0.26 crashes when they are watched).
-
-    Raises:
-        SlowParseError: it took longer.
     """
+    import tree_sitter
+
     chosen = grammar(language)
-    stop = None if seconds is None else time.thread_time() + seconds
-    tree = _parsed(source, chosen, stop)
+    tree = tree_sitter.Parser(chosen.language).parse(source)
     lines = LineIndex(source)
     uses, others = read_uses(_matches(tree, chosen), chosen.roles)
     by_subject = _by_subject(others, chosen)
@@ -78,22 +67,6 @@ def tables_of(source: bytes, language: str, seconds: float | None = None) -> Tab
         cut_definitions(tree.root_node, definitions, lines),
         sound=not tree.root_node.has_error,
     )
-
-
-def _parsed(source: bytes, grammar: Grammar, stop: float | None) -> Tree:
-    import tree_sitter
-
-    parser = tree_sitter.Parser(grammar.language)
-    if stop is None:
-        return parser.parse(source)
-    try:
-        return parser.parse(
-            lambda at, _: source[at : at + _READ_AT_ONCE],
-            encoding="utf8",
-            progress_callback=lambda *_: time.thread_time() > stop,
-        )
-    except ValueError:  # it was stopped
-        raise SlowParseError("it takes too long to parse") from None
 
 
 def _matches(tree: Tree, grammar: Grammar) -> list[tuple[int, Match]]:

@@ -16,6 +16,8 @@ from sleuth.types import Document
 LARGE: Final = 256 << 10
 """Files of more bytes are read by a process. Smaller ones are read in the program, where every step is linear: see
 docs/decisions/reading-under-limits.md for what the worst of them take."""
+MANY_VALUES: Final = 20_000
+"""Files of rows with more line breaks and commas are read by a process too."""
 _BYTES_PER_SECOND: Final = 1_000_000
 """Each second's worth of bytes gives a file another second of CPU time."""
 

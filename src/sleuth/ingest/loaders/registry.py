@@ -14,7 +14,7 @@ from sleuth.files import kind_of_first_line, kind_of_name
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.extraction.worker import KINDS
 from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.large import LARGE, load_large
+from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.types import Document
@@ -39,6 +39,7 @@ _LOADERS: Final = {
     "parquet": "parquet:load_parquet",
 }
 _BUILT_IN: Final = {**dict.fromkeys(KINDS, "extracted:load_extracted"), **_LOADERS}
+_ROWS: Final = frozenset({"csv", "tsv", "json", "jsonl"})
 _HEAD_BYTES: Final = 8 << 10
 _plugins: dict[str, Loader] = {}
 _plugin_extensions: dict[str, str] = {}
@@ -138,13 +139,26 @@ def load(
         stream.seek(0)
         file = FileBytes(entry, stream, head, kind_of(entry.source, head), extractors or own)
         common = _common(entry, file.kind)
-        is_large = entry.size > LARGE and is_built_in(file.kind) and file.kind not in KINDS
-        for item in load_large(file, options) if is_large else _loader(file.kind)(file, options):
+        loader = load_large if is_built_in(file.kind) and _is_large(file) else _loader(file.kind)
+        for item in loader(file, options):
             if isinstance(item, Document):
                 item.metadata = {**common, **item.metadata, **options.metadata}
                 yield _checked(item, entry.source)
             else:
                 yield item
+
+
+def _is_large(file: FileBytes) -> bool:
+    """Return whether a file of text or rows is read by a process: it has many bytes, or many values in fewer."""
+    if file.kind in KINDS:
+        return False
+    if file.entry.size > LARGE:
+        return True
+    if file.kind not in _ROWS or file.entry.size <= MANY_VALUES:
+        return False
+    content = file.stream.read(LARGE)
+    file.stream.seek(0)
+    return content.count(b"\n") + content.count(b",") > MANY_VALUES
 
 
 def load_here(entry: FileEntry, kind: str, options: ReadOptions) -> Iterator[Document | Skipped]:

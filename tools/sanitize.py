@@ -1,0 +1,86 @@
+"""Run tests over kernels that are compiled with sanitizers, and print what came of each file or folder of them.
+
+`python tools/sanitize.py PATH ...`, in a tree whose kernels are compiled so; `make sanitize` makes one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+REPORTS = Path("reports")
+OUTCOMES = re.compile(r"(\d+) (passed|failed|errors?|skipped)")
+
+
+class Run(NamedTuple):
+    """What came of a file or folder of tests.
+
+    Attributes:
+        outcomes: how many tests passed, failed and were skipped.
+        reports: the first lines of what the sanitizers wrote, in any process.
+        output: the end of what pytest wrote.
+    """
+
+    path: str
+    outcomes: dict[str, int]
+    reports: list[str]
+    output: str
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether tests passed, none failed, and no sanitizer wrote anything."""
+        return bool(self.outcomes.get("passed")) and not (
+            self.reports or self.outcomes.keys() - {"passed", "skipped"}
+        )
+
+
+def environment() -> dict[str, str]:
+    """Return the environment in which the sanitizers of a library work: their own is loaded first."""
+    library = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], text=True).strip()
+    log = f"log_path={(REPORTS / 'report').resolve()}"
+    return os.environ | {
+        "LD_PRELOAD": library,
+        "ASAN_OPTIONS": f"detect_leaks=0:{log}",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:{log}",
+        "SLEUTH_EXPLORE": "1",
+        "PYTHONPATH": "src",
+    }
+
+
+def run(path: str) -> Run:
+    """Run one file or folder of tests."""
+    REPORTS.mkdir(exist_ok=True)
+    for report in REPORTS.iterdir():
+        report.unlink()
+    command = [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:cacheprovider", path]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    outcomes = {name: int(count) for count, name in OUTCOMES.findall(done.stdout[-300:])}
+    reports = [
+        next((line for line in report.read_text("utf-8", "replace").splitlines() if "rror" in line), "empty")
+        for report in sorted(REPORTS.iterdir())
+    ]
+    return Run(path, outcomes, reports, done.stdout[-6_000:])
+
+
+def main(paths: list[str]) -> int:
+    """Run all, print the output of those that are not clean as they end, then the table."""
+    runs = []
+    for path in paths:
+        runs.append(run(path))
+        print(".", end="", flush=True)
+        if not runs[-1].is_clean:
+            print(f"\n{runs[-1].output}\n", *runs[-1].reports, sep="\n", flush=True)
+    print(f"\n{'tests':40}{'passed':>8}{'failed':>8}{'skipped':>9}{'reports':>9}")
+    for path, outcomes, reports, _ in runs:
+        failed = sum(count for name, count in outcomes.items() if name not in ("passed", "skipped"))
+        counts = (outcomes.get("passed", 0), failed, outcomes.get("skipped", 0), len(reports))
+        print(f"{path:40}{counts[0]:8}{counts[1]:8}{counts[2]:9}{counts[3]:9}")
+    return int(not all(each.is_clean for each in runs))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
