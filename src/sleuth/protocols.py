@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.filters import Filter
-    from sleuth.types import Ranking, RetrievedItem
+    from sleuth.types import Chunk, Document, Ranking, RetrievedItem
 
 
 @runtime_checkable
@@ -83,4 +83,22 @@ class Reranker(Protocol):
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> Sequence[RetrievedItem]:
         """`items` in a better order."""
+        ...
+
+
+@runtime_checkable
+class DocumentChunker(Protocol):
+    """Cuts documents into the passages that are indexed and found.
+
+    Contract: each chunk is a slice of the document's text, with visible characters; they ascend by start; equal
+    documents give equal chunks within one fingerprint. `sleuth.ingest.chunks_at` makes chunks of places.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and settings: two chunkers cut alike if and only if equal."""
+        ...
+
+    def split(self, document: Document) -> Sequence[Chunk]:
+        """Return the chunks of `document` in order; none if it is blank."""
         ...

@@ -24,6 +24,8 @@ class IndexSettings:
             text; 0 leaves them out.
         k1, b: BM25's saturation of term frequency (0 or more) and strength of length normalisation (0 to 1).
         embedder: what makes vectors, by its spelling (`sleuth.engine.embedders`); "" for none.
+        chunker: what cuts documents into passages: "" for the built-in one, the name of an installed one, or
+            "custom:FINGERPRINT" (`docs/plugins.md`).
     """
 
     analyzer: str = "english"
@@ -34,6 +36,7 @@ class IndexSettings:
     k1: float = 1.5
     b: float = 0.75
     embedder: str = "wordllama"
+    chunker: str = ""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -58,8 +61,11 @@ class IndexSettings:
                 raise ArgumentError(f"{name} must be {rule}, got {getattr(self, name)!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return asdict(self)
+        """Plain values, fit for JSON; without the built-in chunker, which older indexes do not name."""
+        values = asdict(self)
+        return (
+            values if self.chunker else {name: value for name, value in values.items() if name != "chunker"}
+        )
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> IndexSettings:

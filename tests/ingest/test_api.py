@@ -87,8 +87,7 @@ def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path, monkeypatch:
     from sleuth.ingest.loaders import registry
     from sleuth.types import Document
 
-    monkeypatch.setattr(registry, "_plugins", {})
-    monkeypatch.setattr(registry, "_plugin_extensions", {})
+    monkeypatch.setattr(registry, "_registered", [])
     register_loader("odd", lambda file, options: [Document("text", {"set": {1}})], extensions=[".odd"])
     odd: dict[Any, Any] = {"source": "x#1", "row": 1, 5: 5}
     rows = [Document("a", odd), Document("b", {"source": "x#2", "row": 2})]

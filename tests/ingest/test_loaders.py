@@ -539,9 +539,7 @@ def test_kinds() -> None:
 
 def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plugin loads its own format by extension or content; a plugin that fails costs one file."""
-    monkeypatch.setattr(registry, "_plugins", {})
-    monkeypatch.setattr(registry, "_plugin_extensions", {})
-    monkeypatch.setattr(registry, "_plugin_magic", [])
+    monkeypatch.setattr(registry, "_registered", [])
 
     def upper(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
         text, metadata = file.text()

@@ -163,9 +163,9 @@ def test_wrong_moves(engine: Engine, docs: Path) -> None:
 
 def test_indexes_with_absolute_names(engine: Engine, docs: Path) -> None:
     """An index with absolute names is renamed to relative ones without reading a file."""
-    from sleuth.ingest import FileNames, index_paths
+    from sleuth.ingest import FileNames, index_paths, open_chunker
 
-    index_paths(engine.store, engine.settings, [docs], names=FileNames())
+    index_paths(engine.store, open_chunker(engine.settings), [docs], names=FileNames())
     with engine.store.writer() as writer:
         writer.note("names", "")
     assert ids(engine) == [f"{docs}/a.md", f"{docs}/data/b.csv#1"]

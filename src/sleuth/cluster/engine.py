@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sleuth.engine import SearchersOfNewest
     from sleuth.filters import Filter
     from sleuth.lexical import LexicalLeg
-    from sleuth.protocols import Embedder
+    from sleuth.protocols import DocumentChunker, Embedder
     from sleuth.store import Repair
 
 _LEVELS = ("error", "warning", "ok")
@@ -125,6 +125,7 @@ class ShardedEngine(GatheredEngine):
         embedder: Embedder | str | None = None,
         re_embed: bool = False,
         scope: Filter | Mapping[str, Any] | str | None = None,
+        chunker: DocumentChunker | str | None = None,
         shards: int | None = None,
     ) -> ShardedEngine:
         """Open the index of many shards in folder `path`; see `Engine.open`.
@@ -161,6 +162,7 @@ class ShardedEngine(GatheredEngine):
         with ExitStack() as stack:
             first, *others = folders
             options: dict[str, Any] = {"settings": settings, "embedder": embedder, "re_embed": re_embed}
+            options["chunker"] = chunker
             engines = [stack.enter_context(Engine.open(first, create=create, **options))]
             for other in others:
                 engine = (
@@ -170,7 +172,9 @@ class ShardedEngine(GatheredEngine):
                 )
                 engines.append(stack.enter_context(engine))
             stack.pop_all()
-        return cls(ShardedStore(folder, engines, divided.names()), scope=as_filter(scope))
+        engine = cls(ShardedStore(folder, engines, divided.names()), scope=as_filter(scope))
+        engine._chunker = engines[0]._chunker
+        return engine
 
     def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
         """Make the vectors that are still to be made, shard after shard; see `Engine.embed`."""

@@ -22,7 +22,7 @@ from sleuth.store import Store
 if TYPE_CHECKING:
     from sleuth.cluster.storage.manifest import Manifest
     from sleuth.filters import Filter
-    from sleuth.protocols import Embedder
+    from sleuth.protocols import DocumentChunker, Embedder
     from sleuth.settings import IndexSettings
 
 
@@ -34,6 +34,7 @@ def open_published(
     embedder: Embedder | str | None = None,
     re_embed: bool = False,
     scope: Filter | Mapping[str, Any] | str | None = None,
+    chunker: DocumentChunker | str | None = None,
     cache: Cache | None = None,
 ) -> Engine:
     """Open a version of a published index, as `Engine.open` does for a folder; it is read-only.
@@ -41,6 +42,7 @@ def open_published(
     Args:
         address: `s3://bucket/name`, the newest version, or `s3://bucket/name@7`.
         create, re_embed: must be left out.
+        chunker: not used, since no documents are added.
         cache: where its files come to; the user's own where None.
 
     Raises:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sleuth.engine.selection import Count, Facet, MetadataKey
     from sleuth.filters import Filter
     from sleuth.ingest import AddReport, FileNames, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
+    from sleuth.protocols import DocumentChunker
     from sleuth.settings import IndexSettings
     from sleuth.store import IndexSnapshot, Store, StoredDocument
 
@@ -53,6 +54,8 @@ class Contents:
     """
 
     scope: Filter | None = None
+    _chunker: DocumentChunker | None = None
+    """The object that cuts documents, where the index was made with one."""
 
     if TYPE_CHECKING:
         path: Path
@@ -86,12 +89,13 @@ class Contents:
                 it are kept.
             IndexLockedError: another writer did not finish in time; names it.
         """
-        from sleuth.ingest import add_documents
+        from sleuth.ingest import add_documents, open_chunker
 
         if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
             raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
+        chunker = open_chunker(self.settings, self._chunker)
         report = add_documents(
-            self._store, self.settings, self._checked(documents), progress=progress, timeout=timeout
+            self._store, chunker, self._checked(documents), progress=progress, timeout=timeout
         )
         self.embed(timeout=timeout)
         return report
@@ -150,7 +154,7 @@ class Contents:
             IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
             EmbeddingError: as `embed`; the files are read.
         """
-        from sleuth.ingest import IndexInterrupted, index_paths
+        from sleuth.ingest import IndexInterrupted, index_paths, open_chunker
 
         if self.scope is not None:
             raise ArgumentError(
@@ -158,7 +162,7 @@ class Contents:
             )
         report = index_paths(
             self._store,
-            self.settings,
+            open_chunker(self.settings, self._chunker),
             paths,
             names=self.files,
             options=options,

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
-    from sleuth.protocols import Embedder, Reranker
+    from sleuth.hooks import Morpheus
+    from sleuth.protocols import DocumentChunker, Embedder, Reranker
     from sleuth.store import Finding, IndexSnapshot, Leg, Repair
 
 
@@ -51,6 +52,8 @@ class Engine(Contents, Answering, AsyncTwins):
         scope: the filter that everything is limited to, None for no limit.
     """
 
+    _parent: Engine | None = None
+    """The engine that a view was made of."""
     _after_close: Callable[[], object] = staticmethod(lambda: None)
 
     def __init__(
@@ -84,6 +87,7 @@ class Engine(Contents, Answering, AsyncTwins):
         embedder: Embedder | str | None = None,
         re_embed: bool = False,
         scope: Filter | Mapping[str, Any] | str | None = None,
+        chunker: DocumentChunker | str | None = None,
     ) -> Engine:
         """Open the index in folder `path`, or the index of several shards there.
 
@@ -98,6 +102,8 @@ class Engine(Contents, Answering, AsyncTwins):
                 new ones, and can be broken off.
             scope: a filter that everything is limited to: searches, `get`, listings, counts, facets, changes and
                 deletions. See `scoped`.
+            chunker: for a new index: what cuts documents into passages, or the name of an installed one; None for the
+                built-in one. An index that was made with an object needs it again to add documents.
 
         Raises:
             IndexNotFoundError: no index there, and `create` is False.
@@ -109,14 +115,16 @@ class Engine(Contents, Answering, AsyncTwins):
         """
         if opener := opener_of(path):
             options = {"create": create, "settings": settings, "embedder": embedder, "re_embed": re_embed}
-            return opener(path, scope=scope, **options)
+            return opener(path, scope=scope, chunker=chunker, **options)
         limit = as_filter(scope)
-        store, model = open_index(path, settings, embedder, create=create, re_embed=re_embed)
+        store, model = open_index(path, settings, embedder, chunker, create=create, re_embed=re_embed)
         try:
-            return cls(store, model, scope=limit)
+            engine = cls(store, model, scope=limit)
         except BaseException:
             store.close()
             raise
+        engine._chunker = None if isinstance(chunker, str) else chunker
+        return engine
 
     def retrieve(
         self,
@@ -233,10 +241,12 @@ class Engine(Contents, Answering, AsyncTwins):
         store = Store.open(path, create=create, settings=self.settings.to_dict())
         try:
             check_settings(self.settings.to_dict(), store)
-            return Engine(store, self.embedder)
+            engine = Engine(store, self.embedder)
         except BaseException:
             store.close()
             raise
+        engine._chunker = self._chunker
+        return engine
 
     def on_close(self, callback: Callable[[], object]) -> None:
         """Call this when the engine has let go of the index."""
@@ -328,8 +338,8 @@ class Engine(Contents, Answering, AsyncTwins):
     def scoped(self, filter: Filter | Mapping[str, Any] | str) -> Engine:
         """Return a view of this index that sees only what matches a filter, within the scope of this engine.
 
-        It shares the open index and costs next to nothing, so a server can make one for each user. It has hooks and
-        plugins of its own. Closing it leaves this engine open.
+        It shares the open index and costs next to nothing, so a server can make one for each user. Hooks and plugins of
+        this engine apply; those that are added to the view apply to it alone. Closing it leaves this engine open.
 
         Raises:
             FilterError: a filter that cannot be read.
@@ -340,8 +350,11 @@ class Engine(Contents, Answering, AsyncTwins):
         view = copy(self)
         for name in ("_registry", "_hooks_lock", "manager"):
             view.__dict__.pop(name, None)
-        view.scope, view._is_view = limit, True
+        view.scope, view._is_view, view._parent = limit, True, self
         return view
+
+    def _base_hooks(self) -> Morpheus | None:
+        return None if self._parent is None else self._parent.morpheus
 
     def close(self, *, finish: bool = True) -> None:
         """Let go of the index, after its plugins. Closing twice is fine.

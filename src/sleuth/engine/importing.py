@@ -9,8 +9,7 @@ from math import hypot
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError
-from sleuth.ingest import AddReport
-from sleuth.text import Chunker
+from sleuth.ingest import AddReport, open_chunker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,7 +131,7 @@ def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     from sleuth.dense import embedded_text
     from sleuth.store import text_hash
 
-    chunker = Chunker(engine.settings.chunk_size, engine.settings.chunk_overlap)
+    chunker = open_chunker(engine.settings, engine._chunker)
     vectors = {}
     for row in rows:
         chunks = chunker.split(row.document)

@@ -24,9 +24,11 @@ from sleuth.store import Store
 
 if TYPE_CHECKING:
     from sleuth.dense import DenseLeg
-    from sleuth.protocols import Embedder
+    from sleuth.protocols import DocumentChunker, Embedder
 
 logger = logger_of("engine")
+
+_DEFAULTS = IndexSettings()
 
 
 class OpenIndex(NamedTuple):
@@ -40,17 +42,28 @@ def open_index(
     path: str | Path,
     settings: IndexSettings | Mapping[str, Any] | None,
     embedder: Embedder | str | None,
+    chunker: DocumentChunker | str | None = None,
     *,
     create: bool,
     re_embed: bool,
 ) -> OpenIndex:
     """Open or make the index in a folder; arguments and errors are those of `Engine.open`."""
     named = _named(settings)
+    if chunker is not None:
+        from sleuth.ingest import spelling_of_chunker
+
+        named = {**named, "chunker": spelling_of_chunker(chunker)}
     of_new = IndexSettings.from_dict({"embedder": default_spelling(), **named})
     if embedder is not None and "embedder" not in named:
         of_new = replace(of_new, embedder=spelling_of(embedder))
     lexical_leg(of_new)  # refuses an unknown analyzer before there is a file
     creates = create and not Store.is_at(path)
+    if creates and of_new.chunker:
+        from sleuth.ingest import open_chunker
+
+        open_chunker(
+            of_new, None if isinstance(chunker, str) else chunker
+        )  # refuses one that is not installed
     model = open_embedder(of_new.embedder, embedder, path=str(path), required=True) if creates else None
     store = _open_store(path, of_new, create=create)
     try:
@@ -121,7 +134,7 @@ def check_settings(expected: Mapping[str, Any], store: Store) -> None:
         ArgumentError: names the first that differs, with both values.
     """
     for name, value in expected.items():
-        recorded = store.settings.get(name)
+        recorded = store.settings.get(name, getattr(_DEFAULTS, name, None))
         if recorded != value:
             raise ArgumentError(
                 f"{name} must be {recorded!r} as in the index at {store.path}, got {value!r}; "

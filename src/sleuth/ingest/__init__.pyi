@@ -2,7 +2,11 @@ from sleuth.ingest.api import add_documents as add_documents
 from sleuth.ingest.api import index_paths as index_paths
 from sleuth.ingest.api import present as present
 from sleuth.ingest.api import roots_of as roots_of
+from sleuth.ingest.chunkers import chunks_at as chunks_at
+from sleuth.ingest.chunkers import open_chunker as open_chunker
+from sleuth.ingest.chunkers import spelling_of_chunker as spelling_of_chunker
 from sleuth.ingest.hashing import content_hash as content_hash
+from sleuth.ingest.loaders import FileFormat as FileFormat
 from sleuth.ingest.loaders import register_loader as register_loader
 from sleuth.ingest.moving import move_documents as move_documents
 from sleuth.ingest.names import FileNames as FileNames

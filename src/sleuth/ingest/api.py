@@ -30,12 +30,12 @@ from sleuth.ingest.roots import Options, RootReading, plan, remember, roots_in
 from sleuth.ingest.sync import Run, known_files
 from sleuth.ingest.walking import WalkScope
 from sleuth.logs import logger_of
-from sleuth.settings import IndexSettings
-from sleuth.text import Chunker
 from sleuth.types import Document
 
 if TYPE_CHECKING:
+    from sleuth.ingest.chunkers import CheckedChunker
     from sleuth.store import Store
+    from sleuth.text import Chunker
 
 logger = logger_of("ingest")
 
@@ -44,7 +44,7 @@ _Record: TypeAlias = Document | Skipped | Unchanged | FileRead
 
 def add_documents(
     store: Store,
-    settings: IndexSettings,
+    chunker: Chunker | CheckedChunker,
     documents: Iterable[Document],
     *,
     progress: Callable[[AddReport], None] | None = None,
@@ -53,7 +53,6 @@ def add_documents(
     """Add documents in batches, each committed whole; see `Engine.add`."""
     started = time.monotonic()
     report = AddReport(version=store.version)
-    chunker = Chunker(settings.chunk_size, settings.chunk_overlap)
     with store.writer(timeout=timeout) as writer:
         adder = Adder(writer, chunker, report)
         for document in documents:
@@ -72,7 +71,7 @@ def add_documents(
 
 def index_paths(
     store: Store,
-    settings: IndexSettings,
+    chunker: Chunker | CheckedChunker,
     paths: Sequence[str | Path],
     *,
     names: FileNames,
@@ -101,7 +100,6 @@ def index_paths(
     left_out = LeftOut()
     try:
         with store.writer(timeout=timeout) as writer:
-            chunker = Chunker(settings.chunk_size, settings.chunk_overlap)
             adder = Adder(writer, chunker, report)
             run = Run(adder, files, report, names)
             if is_new:

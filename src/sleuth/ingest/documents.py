@@ -13,11 +13,12 @@ from sleuth.ingest.options import AUTO
 from sleuth.ingest.reports import AddReport
 from sleuth.ingest.validate import PreparedDocument, prepare
 from sleuth.store import BATCH_BYTES, DocumentBatch, Known
-from sleuth.text import Chunker
 from sleuth.types import Chunk, Document
 
 if TYPE_CHECKING:
+    from sleuth.ingest.chunkers import CheckedChunker
     from sleuth.store import Writer
+    from sleuth.text import Chunker
 
 Report = TypeVar("Report", bound=AddReport)
 
@@ -73,7 +74,9 @@ class Adder(Generic[Report]):
         kept: the report as of the last commit.
     """
 
-    def __init__(self, writer: Writer, chunker: Chunker, report: Report, language: str = AUTO) -> None:
+    def __init__(
+        self, writer: Writer, chunker: Chunker | CheckedChunker, report: Report, language: str = AUTO
+    ) -> None:
         """Adds to an index.
 
         Args:
@@ -188,5 +191,5 @@ def _is_whole(chunks: Sequence[Chunk], document: Document) -> bool:
     if len(chunks) != 1:
         return False
     only = chunks[0]
-    whole = len(only.text) == len(document.page_content) and only.start_line == 1
+    whole = only.text == document.page_content and only.start_line == 1
     return whole and only.page is None and not only.fields and not only.metadata

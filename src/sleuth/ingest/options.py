@@ -7,10 +7,13 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from sleuth.ingest.loaders.format import FileFormat
 
 AUTO: Final = "auto"
 """The option for documents whose language is to be detected."""
@@ -50,6 +53,8 @@ class ReadOptions:
         metadata: added to the metadata of every document; replaces equal keys.
         language: of documents whose metadata names none: a code of ISO 639 such as "de", or "auto" to detect it from
             the text. It is kept as metadata `language` and chooses the analyzer.
+        loaders: formats of your own (`docs/plugins.md`), which take precedence over installed and built-in ones. They
+            are not remembered: give them on every run, or install them.
         workers: processes that extract PDF, HTML, office and book files in parallel; 0 means one per core, at most 8.
     """
 
@@ -68,6 +73,7 @@ class ReadOptions:
     title_field: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     language: str = AUTO
+    loaders: Sequence[FileFormat] = ()
     workers: int = 0
 
     def __post_init__(self) -> None:
@@ -102,17 +108,18 @@ class ReadOptions:
                     f"got {', '.join(sorted(reserved))}: give them another name"
                 )
         check_language(self.language)
+        object.__setattr__(self, "loaders", _checked_loaders(self.loaders))
         if self.metadata:
             from sleuth.ingest.validate import check_metadata
 
             check_metadata(self.metadata)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options that are not the default ones, apart from `workers`; plain values, fit for JSON."""
+        """Return the options that are not the default ones, fit for JSON; without `workers` and `loaders`."""
         values = {
             name: list(value) if name in _GLOBS_AND_FIELDS else value
             for name in self.__dataclass_fields__
-            if name != "workers" and (value := getattr(self, name)) != getattr(DEFAULT, name)
+            if name not in ("workers", "loaders") and (value := getattr(self, name)) != getattr(DEFAULT, name)
         }
         plain: dict[str, Any] = json.loads(json.dumps(values, sort_keys=True, default=str))
         return plain
@@ -138,6 +145,16 @@ class ReadOptions:
         """The limits of reading one file, as text; a file that exceeded them is tried again under others."""
         values = (self.max_seconds, self.max_memory_bytes, self.max_unpacked_bytes, self.max_bytes)
         return " ".join(map(str, values))
+
+
+def _checked_loaders(loaders: Any) -> tuple[FileFormat, ...]:
+    if loaders in ((), []):
+        return ()
+    from sleuth.ingest.loaders.format import FileFormat
+
+    if not isinstance(loaders, list | tuple) or not all(isinstance(one, FileFormat) for one in loaders):
+        raise ArgumentError(f"loaders must be a list of FileFormat, got {loaders!r}")
+    return tuple(loaders)
 
 
 def check_language(value: str) -> str:

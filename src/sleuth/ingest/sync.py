@@ -134,6 +134,7 @@ class Run:
     def read_with(self, options: ReadOptions) -> None:
         """Set the options of the files that follow."""
         self.limits = options.limits
+        self.loaders = options.loaders
         self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
         self.adder.language = options.language
 
@@ -146,8 +147,10 @@ class Run:
         return file.state == (size, modified_ns) and file.reading == self._reading(source)
 
     def _reading(self, source: str) -> str:
-        kind = kind_of(source)
-        return self.readings[kind in ROWS or not is_built_in(kind)]
+        kind = kind_of(source, loaders=self.loaders)
+        if is_built_in(kind, self.loaders):
+            return self.readings[kind in ROWS]
+        return f"{self.readings[True]} {kind}".strip()  # a file is read again when its format gets a loader
 
     def take(self, entry: Document | Skipped | Unchanged | FileRead) -> None:
         if isinstance(entry, Document):

@@ -63,8 +63,8 @@ class Readers:
 
     def begin(self, entry: FileEntry) -> Future[list[FileRecord]] | None:
         """Start to read a file; None if it is read when its turn comes."""
-        kind = kind_of(entry.source)
-        if self.count < 2 or kind not in KINDS or not is_built_in(kind):
+        kind = kind_of(entry.source, loaders=self.options.loaders)
+        if self.count < 2 or kind not in KINDS or not is_built_in(kind, self.options.loaders):
             return None
         if self.threads is None:
             self.threads = ThreadPoolExecutor(self.count, thread_name_prefix="sleuth-reader")

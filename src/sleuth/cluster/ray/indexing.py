@@ -112,6 +112,10 @@ def _plan(  # noqa: PLR0917 - what `index_on_ray` was given
         _check_base(base, source, shards, settings)
         full, shards = base.settings, base.shards
     count = Layout(DEFAULT_SHARDS if shards is None else shards).shards
+    if options.loaders:
+        raise ArgumentError(
+            "loaders must be installed on every machine of a cluster (`sleuth.loaders`), got functions"
+        )
     # All machines see the files under the same absolute paths, and so they are named.
     roots = present(roots_of(paths, FileNames()), (), prune=False)
     records = list(walk(roots, options))

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sleuth.cluster.ray.batches import encode_batch
 from sleuth.cluster.shards.wire import decode, encode
 from sleuth.cluster.shards.writing import by_shard
-from sleuth.ingest import Adder, AddReport, FileEntry, ReadOptions, Skipped, read_file
+from sleuth.ingest import Adder, AddReport, FileEntry, ReadOptions, Skipped, open_chunker, read_file
 from sleuth.settings import IndexSettings
-from sleuth.text import Chunker
 from sleuth.types import Document
 
 if TYPE_CHECKING:
@@ -86,8 +85,7 @@ def read_files(
     """
     index, reading = IndexSettings.from_dict(settings), ReadOptions(**decode(options))
     sender = Sender(builders, shards)
-    chunker = Chunker(index.chunk_size, index.chunk_overlap)
-    adder: Adder[AddReport] = Adder(sender, chunker, AddReport(), reading.language)  # type: ignore[arg-type]
+    adder: Adder[AddReport] = Adder(sender, open_chunker(index), AddReport(), reading.language)  # type: ignore[arg-type]
     skipped: list[Skipped] = []
     size = 0
     for data in rows["entry"]:

@@ -1,4 +1,5 @@
 from sleuth.ingest.loaders.file import FileBytes as FileBytes
+from sleuth.ingest.loaders.format import FileFormat as FileFormat
 from sleuth.ingest.loaders.registry import kind_of as kind_of
 from sleuth.ingest.loaders.registry import load as load
 from sleuth.ingest.loaders.registry import load_here as load_here

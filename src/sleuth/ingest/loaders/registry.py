@@ -1,29 +1,28 @@
-"""Chooses the loader of a file by its name, else by its first bytes; plugins register their own."""
+"""Chooses the loader of a file by its name, else by its first bytes."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import cache
 from importlib import import_module
-from typing import Any, BinaryIO, Final, TypeAlias
+from typing import Any, BinaryIO, Final
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.files import kind_of_first_line, kind_of_name
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.extraction.worker import KINDS
 from sleuth.ingest.loaders.file import FileBytes
+from sleuth.ingest.loaders.format import FileFormat, Loader
 from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
+from sleuth.logs import logger_of
 from sleuth.types import Document
 
-Loader: TypeAlias = Callable[[FileBytes, ReadOptions], Iterable[Document | Skipped]]
-"""Yields documents with their own `title` and other metadata; `load` adds the metadata that all files have.
-
-Raises LoadError if the file cannot be read, MissingPackageError if a package is missing. A row that cannot be read is
-yielded as `Skipped`."""
+logger = logger_of("ingest")
 
 _LOADERS: Final = {
     "text": "plain:load_text",
@@ -41,9 +40,9 @@ _LOADERS: Final = {
 _BUILT_IN: Final = {**dict.fromkeys(KINDS, "extracted:load_extracted"), **_LOADERS}
 _ROWS: Final = frozenset({"csv", "tsv", "json", "jsonl"})
 _HEAD_BYTES: Final = 8 << 10
-_plugins: dict[str, Loader] = {}
-_plugin_extensions: dict[str, str] = {}
-_plugin_magic: list[tuple[Callable[[bytes], bool], str]] = []
+GROUP: Final = "sleuth.loaders"
+"""Entry points of this group name a `FileFormat`."""
+_registered: list[FileFormat] = []
 
 
 def register_loader(
@@ -53,37 +52,58 @@ def register_loader(
     extensions: Sequence[str] = (),
     sniff: Callable[[bytes], bool] | None = None,
 ) -> None:
-    """Register `loader` for files of `kind`, in place of an earlier one.
+    """Register `loader` for files of `kind` in this process, in place of an earlier one; see `FileFormat`."""
+    _registered.insert(0, FileFormat(kind, loader, extensions, sniff))
+
+
+@cache
+def _installed() -> tuple[FileFormat, ...]:
+    """Return the formats of installed packages; one that does not load is logged and left out."""
+    from importlib.metadata import entry_points
+
+    formats: list[FileFormat] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            value = point.load()
+        except Exception as error:  # noqa: BLE001 - a package that fails must not stop the others
+            logger.warning("the loader %s failed to load: %s: %s", point.name, type(error).__name__, error)
+            continue
+        if isinstance(value, FileFormat):
+            formats.append(value)
+        else:
+            logger.warning("the loader %s must name a FileFormat, got %s", point.name, type(value).__name__)
+    return tuple(formats)
+
+
+def _formats(loaders: Sequence[FileFormat]) -> Iterator[FileFormat]:
+    """Yield the formats that are not built in, the first to be asked first."""
+    yield from loaders
+    yield from _registered
+    yield from _installed()
+
+
+def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) -> str:
+    """Return the kind of a file with this name that starts with these bytes.
 
     Args:
-        extensions: such as ".tex"; they take precedence over built-in ones.
-        sniff: returns from the first 8 KiB whether a file without a known extension is of this kind.
+        loaders: those of `ReadOptions`.
     """
-    for extension in extensions:
-        if not extension.startswith("."):
-            raise ArgumentError(f"extensions must start with a dot, got {extension!r}")
-        _plugin_extensions[extension.lower()] = kind
-    if sniff is not None:
-        _plugin_magic.append((sniff, kind))
-    _plugins[kind] = loader
-
-
-def kind_of(name: str, head: bytes = b"") -> str:
-    """Return the kind of a file with this name that starts with these bytes."""
     base = name.rpartition("/")[2]
-    extension = os.path.splitext(base)[1].lower()  # noqa: PTH122  # called for every file
-    return _plugin_extensions.get(extension) or kind_of_name(base) or _sniffed(head)
+    for one in _formats(loaders):
+        if one.has_extension(base):
+            return one.kind
+    return kind_of_name(base) or _sniffed(head, loaders)
 
 
-def is_built_in(kind: str) -> bool:
-    """Return whether a built-in loader reads files of this kind, not a plugin's."""
-    return kind not in _plugins
+def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
+    """Return whether a built-in loader reads files of this kind."""
+    return all(one.kind != kind for one in _formats(loaders))
 
 
-def _sniffed(head: bytes) -> str:
-    for sniff, kind in _plugin_magic:
-        if sniff(head):
-            return kind
+def _sniffed(head: bytes, loaders: Sequence[FileFormat]) -> str:
+    for one in _formats(loaders):
+        if one.sniff is not None and one.sniff(head):
+            return one.kind
     if head.startswith(b"%PDF-"):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
@@ -112,9 +132,10 @@ def _zipped(head: bytes) -> str:
     return next((kind for mark, kind in _ZIPPED if mark in head), "text")
 
 
-def _loader(kind: str) -> Loader:
-    if kind in _plugins:
-        return _plugins[kind]
+def _loader(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
+    for one in _formats(loaders):
+        if one.kind == kind:
+            return one.load
     module, _, name = _BUILT_IN.get(kind, _BUILT_IN["code"]).partition(":")
     loader: Loader = getattr(import_module(f"sleuth.ingest.loaders.{module}"), name)
     return loader
@@ -137,9 +158,10 @@ def load(
     with closing(own), open_file(entry) as stream:
         head = stream.read(_HEAD_BYTES)
         stream.seek(0)
-        file = FileBytes(entry, stream, head, kind_of(entry.source, head), extractors or own)
+        file = FileBytes(entry, stream, head, kind_of(entry.source, head, options.loaders), extractors or own)
         common = _common(entry, file.kind)
-        loader = load_large if is_built_in(file.kind) and _is_large(file) else _loader(file.kind)
+        is_large = is_built_in(file.kind, options.loaders) and _is_large(file)
+        loader = load_large if is_large else _loader(file.kind, options.loaders)
         for item in loader(file, options):
             if isinstance(item, Document):
                 item.metadata = {**common, **item.metadata, **options.metadata}

@@ -76,6 +76,9 @@ LanguageOption = Annotated[
 AnalyzerOption = Annotated[
     str | None, typer.Option("--analyzer", help="english, plain or code; for a new index.")
 ]
+ChunkerOption = Annotated[
+    str | None, typer.Option("--chunker", help="An installed chunker, by name; for a new index.")
+]
 ChunkSizeOption = Annotated[
     int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")
 ]
@@ -121,6 +124,7 @@ def index(
     language: LanguageOption = None,
     analyzer: AnalyzerOption = None,
     chunk_size: ChunkSizeOption = None,
+    chunker: ChunkerOption = None,
     shards: ShardsOption = None,
     timeout: TimeoutOption = 10.0,
     embedder: EmbedderOption = None,
@@ -153,7 +157,7 @@ def index(
     check_new_index(place, paths)
     if paths and not (quiet or json or folder) and place != Path.cwd() / NAME and place.exists():
         say(f"Writing to the index of a folder above, {place}; --index names another one.", err=True)
-    settings = {"analyzer": analyzer, "chunk_size": chunk_size}
+    settings = {"analyzer": analyzer, "chunk_size": chunk_size, "chunker": chunker}
     with opener_for(shards)(
         place,
         create=bool(paths),
