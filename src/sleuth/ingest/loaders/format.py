@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from sleuth.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from sleuth.ingest.loaders.file import FileBytes
-    from sleuth.ingest.options import ReadOptions
-    from sleuth.ingest.reports import Skipped
-    from sleuth.types import Document
+Loader: TypeAlias = Callable[[Any, Any], Iterable[Any]]
+"""Takes a `FileBytes` and its `ReadOptions`; yields `Document`s with their own `title` and other metadata.
 
-Loader: TypeAlias = "Callable[[FileBytes, ReadOptions], Iterable[Document | Skipped]]"
-"""Yields documents with their own `title` and other metadata; `load` adds the metadata that all files have.
+`load` adds the metadata that all files have.
 
 Raises LoadError if the file cannot be read, MissingPackageError if a package is missing. A row that cannot be read is
 yielded as `Skipped`."""
