@@ -1,10 +1,11 @@
 """A server under load on loopback: mixed reads and writes by many clients, beside the bare engine.
 
-python -m benchmarks.serve_load [--clients 100] [--seconds 60] [--passages 100000] [--writes 0.05]
+python -m benchmarks.serve_load [--clients 100] [--seconds 60] [--passages 100000] [--writes 0.02] [--burst 400]
 
 Every answer is checked: a search must hold a document that was acknowledged before it was asked for, where the search
 is for that document; every acknowledged document must be in the index at the end. Client and server share the machine,
-so the clients' own work takes part of its cores.
+so the clients' own work takes part of its cores. After that, more clients search than the queue has room for: each must
+get its hits or 503 with Retry-After, and nobody may wait.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from pathlib import Path
 from benchmarks.passages import passages, queries
 from sleuth import Document, Engine
 
-WARM = 50
+BURST = 5.0
+"""Seconds that the clients of the second part search."""
 
 
 @dataclass
@@ -35,6 +37,7 @@ class Tally:
 
     Attributes:
         seconds: of each answered search, then of each answered add.
+        mute: refusals that do not say when to ask again.
         lost: acknowledged documents that a later search for them did not find, or that are not in the index.
         wrong: searches whose hits are not those of the bare engine.
     """
@@ -43,6 +46,7 @@ class Tally:
     adds: list[float] = field(default_factory=list)
     refusals: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
+    mute: int = 0
     acknowledged: list[int] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
     wrong: int = 0
@@ -55,9 +59,10 @@ class Connection:
     def __init__(self, port: int) -> None:
         self.port = port
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self.retries = False
 
     async def post(self, path: str, value: object) -> tuple[int, bytes]:
-        """Status and body of an answer."""
+        """Status and body of an answer; `retries` becomes whether it says when to ask again."""
         if self.streams is None:
             self.streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self.streams
@@ -69,6 +74,7 @@ class Connection:
         writer.write(head.encode() + body)
         answer = await reader.readuntil(b"\r\n\r\n")
         length = int(re.search(rb"content-length: (\d+)", answer)[1])  # type: ignore[index]
+        self.retries = b"\r\nretry-after: " in answer
         return int(answer.split(b" ", 2)[1]), await reader.readexactly(length)
 
 
@@ -108,6 +114,7 @@ async def client(
                 tally.wrong += len(ids & set(expected[query])) < len(expected[query]) - 1
         if status == 503:
             tally.refusals.append(time.perf_counter() - started)
+            tally.mute += not connection.retries
             await asyncio.sleep(0.05)
         tally.statuses[status] += 1
 
@@ -149,6 +156,9 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=100_000)
     parser.add_argument("--writes", type=float, default=0.02)
     parser.add_argument(
+        "--burst", type=int, default=400, help="clients of the second part, which only search"
+    )
+    parser.add_argument(
         "--index", type=Path, help="an index that is there, of as many passages; it is changed"
     )
     options = parser.parse_args()
@@ -171,6 +181,7 @@ def main() -> None:
         tally = asyncio.run(
             drive(port, options.clients, seconds=options.seconds, expected=expected, share=options.writes)
         )
+        burst = asyncio.run(drive(port, options.burst, seconds=BURST, expected=expected, share=0))
     finally:
         server.terminate()
         server.wait(60)
@@ -185,8 +196,14 @@ def main() -> None:
         f"refused with 503: {len(tally.refusals)}, {quantiles(tally.refusals)} ms; statuses {dict(tally.statuses)}"
     )
     print(f"lost: {len(tally.lost)}; wrong: {tally.wrong} of {tally.checked}")
+    print(
+        f"{options.burst} clients at once: {len(burst.searches)} searches, {quantiles(burst.searches)} ms; "
+        f"refused with 503: {len(burst.refusals)}, {quantiles(burst.refusals)} ms, {burst.mute} without Retry-After; "
+        f"statuses {dict(burst.statuses)}; wrong: {burst.wrong} of {burst.checked}"
+    )
     folder.cleanup()
-    if tally.lost or tally.wrong or set(tally.statuses) - {200, 503}:
+    statuses = set(tally.statuses) | set(burst.statuses)
+    if tally.lost or tally.wrong or burst.wrong or burst.mute or statuses - {200, 503}:
         sys.exit(1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 from contextlib import suppress
@@ -109,7 +110,7 @@ def processes_of(name: str) -> list[int]:
 def test_the_command_builds_an_index(
     ray: Any, corpus: Path, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`sleuth cluster index` prints what it did, and `sleuth search` finds it."""
+    """`sleuth cluster index` prints what it did and nothing of Ray Data's log, and `sleuth search` finds it."""
     for words in (
         ["cluster", "index", address, str(corpus), "--shards", "2", "--workers", "1"],
         ["search", "--index", address, "moon pulls 3"],
@@ -119,5 +120,6 @@ def test_the_command_builds_an_index(
             main()
         assert leaving.value.code in (0, None)
     printed = capsys.readouterr().out
+    assert not logging.getLogger("ray.data").isEnabledFor(logging.INFO)
     assert f"46 documents, 46 passages in {address}@1" in printed
     assert "The moon pulls 3 times" in printed

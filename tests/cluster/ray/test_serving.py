@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
@@ -156,3 +159,35 @@ def test_a_new_version_is_rolled_out_while_queries_run(index: Path, address: str
 def words_of(engine: RayEngine) -> str:
     """The last word of all documents in a ranking; several, in order, where versions are mixed."""
     return " ".join(sorted({item.text.split()[-1] for item in engine.retrieve("moon ship wind", 40)}))
+
+
+def test_the_command_serves_and_follows_versions(index: Path, address: str, ray: Any) -> None:
+    """`sleuth serve --ray --address --follow` answers over HTTP, goes over to a new version, and ends in order."""
+    command = ["serve", "--index", address, "--ray", "--searchers", "2", "--follow", "0.2", "--port", "0"]
+    where = ["--address", ray.get_runtime_context().gcs_address, "--quiet"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sleuth", *command, *where], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    try:
+        line = process.stderr.readline()
+        assert line.startswith("Sleuth answers on "), line + process.stderr.read()
+        url = line.split()[-1]
+
+        def words() -> set[str]:
+            """The last words of the hits of a search."""
+            answer = httpx.post(f"{url}/v1/search", json={"query": "moon ship wind", "k": 40}, timeout=60)
+            assert answer.status_code == 200, answer.text
+            return {item["text"].split()[-1] for item in answer.json()["items"]}
+
+        assert words() == {"tide"}
+        with ShardedEngine.open(index) as writer:
+            writer.add(documents(120, last="storm"))
+        publish(index, address)
+        wait_until(lambda: words() == {"storm"})
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()

@@ -15,6 +15,8 @@ _LOCAL: Mapping[str, str] = {
     "RAY_raylet_start_wait_time_s": "120",
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing sends telemetry
 }
+_QUIET: Mapping[str, str] = {"RAY_DATA_LOG_LEVEL": "WARNING"}
+"""Ray Data tells on standard error of every step of a build otherwise."""
 OBJECT_STORE_BYTES = 200_000_000
 """Shared memory of a Ray on this machine: answers and batches of documents are small."""
 
@@ -36,7 +38,8 @@ def ray_session(address: str | None = None, *, cpus: int | None = None) -> Itera
         MissingPackageError: Ray is not installed.
         StoreError: the cluster cannot be reached, or a Ray that was started here is not on loopback alone.
     """
-    with _environment({} if address else _LOCAL):
+    quiet = {name: os.environ.get(name, value) for name, value in _QUIET.items()}
+    with _environment(quiet if address else {**_LOCAL, **quiet}):
         try:
             import ray
         except ImportError as error:
