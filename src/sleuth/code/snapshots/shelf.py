@@ -172,7 +172,7 @@ class Shelf:
         """
         with self._guard:
             for name, opened in list(self._opened.items()):
-                if opened.file is not None and opened.file.size() < len(opened.file):
+                if opened.is_cut_off:
                     del self._opened[name]
                     raise self._damaged(f"segment {name} was cut off while it was open")
 

@@ -88,6 +88,11 @@ class Opened:
     padding: tuple[bytes, ...]
     file: mmap.mmap | None = None
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether its file is shorter than what is mapped: reading beyond its end kills the process."""
+        return self.file is not None and self.file.size() < len(self.file)
+
 
 def new_name(leg: str, first: int, last: int) -> str:
     """Return an unused name: a rebuilt segment never replaces bytes that a reader may have mapped."""
@@ -182,11 +187,21 @@ def verify(segment: Opened, pause: Callable[[int], object] = lambda _: None) -> 
     Args:
         pause: called with the number of bytes after each piece.
     """
-    wrong = [
-        name.removeprefix("$")
-        for name, array in segment.stored.items()
-        if _checksum(array, pause) != segment.checksums[name]
-    ]
+
+    def look(size: int) -> None:
+        pause(size)
+        if segment.is_cut_off:  # to read on would end the process
+            raise EOFError
+
+    try:
+        look(0)
+        wrong = [
+            name.removeprefix("$")
+            for name, array in segment.stored.items()
+            if _checksum(array, look) != segment.checksums[name]
+        ]
+    except EOFError:
+        return f"segment {segment.name} was cut off"
     wrong += ["padding"] if any(any(gap) for gap in segment.padding) else []
     return f"segment {segment.name}: {', '.join(wrong)} not as written" if wrong else ""
 
