@@ -16,7 +16,7 @@ from sleuth.ingest.loaders import kind_of
         ("A.MD", "markdown"),
         ("src/Makefile", "makefile"),
         ("CMakeLists.txt", "cmake"),
-        ("x.tar.gz", ""),
+        ("x.tar.gz", "compressed"),
         ("py", ""),
         ("", ""),
     ],

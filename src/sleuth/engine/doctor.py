@@ -34,6 +34,7 @@ EXTRAS: dict[str, tuple[str, str]] = {
     "pptx": ("office", "PowerPoint presentations are read"),
     "python_calamine": ("office", "spreadsheets of Excel and OpenDocument are read"),
     "striprtf": ("office", "RTF files are read"),
+    "olefile": ("office", "messages of Outlook are read"),
     "trafilatura": ("html", "pages of the web are read as a reader would"),
     "boto3": ("bedrock", "knowledge bases of AWS are searched and filled"),
     "langchain_chroma": ("chroma", "a Chroma is searched and imported"),

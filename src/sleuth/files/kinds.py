@@ -21,8 +21,26 @@ _DOCUMENTS: Final = {
     "rtf": "rtf",
     "xml": "xml xsd xsl xslt csproj",
     "svg": "svg",
+    "notebook": "ipynb",
+    "latex": "tex ltx latex",
+    "bibtex": "bib",
+    "org": "org",
+    "man": "man mdoc",
+    "subtitles": "vtt srt",
+    "calendar": "ics ical",
+    "email": "eml",
+    "msg": "msg",
+    "mhtml": "mhtml mht",
 }
 """Extensions of documents."""
+
+_CONTAINERS: Final = {
+    "mbox": "mbox",
+    "zip": "zip",
+    "tar": "tar tgz tbz tbz2 txz",
+    "compressed": "gz bz2 xz",
+}
+"""Extensions of files that hold other files, each a document."""
 
 _ROWS: Final = {
     "csv": "csv",
@@ -97,7 +115,7 @@ _CODE: Final = {
 }
 """Extensions of source code and of files that programs read."""
 
-EXTENSIONS: Final = _DOCUMENTS | _ROWS | _CODE
+EXTENSIONS: Final = _DOCUMENTS | _CONTAINERS | _ROWS | _CODE
 """Extensions of each kind, lower case."""
 
 FILENAMES: Final = {
@@ -125,7 +143,7 @@ ROWS: Final = frozenset(_ROWS)
 CODE: Final = frozenset(_CODE)
 """Kinds whose text is cut as source code: at top-level definitions and blank lines."""
 
-MARKDOWN: Final = frozenset(_DOCUMENTS) - {"text", "rst", "pdf", "svg"}
+MARKDOWN: Final = frozenset(_DOCUMENTS) - {"text", "rst", "pdf", "svg", "subtitles"}
 """Kinds whose text is Markdown: as it is in the file, or as loaders write it."""
 
 _INTERPRETERS: Final = (

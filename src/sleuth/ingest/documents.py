@@ -32,6 +32,10 @@ COMMIT_SECONDS = 10.0
 """Longest time between two commits if documents arrive slowly."""
 
 
+_PARTS: Final = frozenset({"row", "member"})
+"""Metadata keys of documents that are a part of their file."""
+
+
 class State(NamedTuple):
     """Size and time of a file, which show later that it has not changed without reading it."""
 
@@ -147,7 +151,7 @@ class Adder(Generic[Report]):
         self.report.unchanged += 1
         if (record.size, record.modified_ns) == state:
             return False
-        if "modified" not in prepared.document.metadata or "row" in prepared.document.metadata:
+        if "modified" not in prepared.document.metadata or _PARTS.intersection(prepared.document.metadata):
             self.writer.touch(prepared.id, state.size, state.modified_ns)
             return False
         # The writer skips equal content, but "modified" in its metadata has changed: delete and write again.

@@ -22,7 +22,8 @@ MAX_BYTES: Final = 64 << 20
 """Default limit of file size, 64 MiB; CSV and JSONL files are read row by row and have no such limit."""
 
 RESERVED: Final = frozenset({
-    "source", "path", "row", "page", "start_line", "end_line", "heading", "modified", "size", "type", "content_hash",
+    "source", "path", "row", "member", "page", "start_line", "end_line", "heading", "modified", "size", "type",
+    "content_hash",
 })  # fmt: skip
 """Metadata keys that the engine writes: front matter, fields of rows and callers cannot set them."""
 

@@ -18,9 +18,13 @@ SkipKind: TypeAlias = Literal[
     "empty",
     "invalid",
     "row",
+    "member",
 ]
 REFUSED: Final[frozenset[SkipKind]] = frozenset({"binary", "link", "special", "empty", "invalid"})
 """Kinds that mean a file holds no text (any more); with the other kinds, its text could not be read."""
+
+PARTS: Final[frozenset[SkipKind]] = frozenset({"row", "member"})
+"""Kinds that concern a part of a file; the rest of it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +46,10 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file, folder, link or row without a document.
+    """A file, folder, link, row or member of an archive without a document.
 
     Attributes:
-        path: its name in the index, see `FileNames`; followed by `#row` for a row.
+        path: its name in the index, see `FileNames`; followed by `#row` for a row, by `#path` for a file inside it.
         reason: one clause, fit for a list.
         kind: for counting and for deciding what to say.
         size, modified_ns: of a file that exceeded a limit, so that it is not tried again until it changes.

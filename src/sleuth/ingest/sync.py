@@ -12,7 +12,7 @@ from sleuth.ingest.documents import UNKNOWN, Adder, State
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
 from sleuth.ingest.names import FileNames, is_below
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import REFUSED, FileRead, IndexReport, Skipped, Unchanged
+from sleuth.ingest.reports import PARTS, REFUSED, FileRead, IndexReport, Skipped, Unchanged
 from sleuth.ingest.validate import identify
 from sleuth.ingest.walking import is_gone
 from sleuth.types import Document
@@ -92,8 +92,9 @@ def is_file(document: StoredDocument) -> bool:
 
 
 def file_of(document: StoredDocument) -> str:
-    """Return the file of a document: the source of a row is `file#row`."""
-    return document.source.rpartition("#")[0] if "row" in document.metadata else document.source
+    """Return the file of a document: the source of a row is `file#row`, that of a file inside it `file#path`."""
+    source = document.source.rpartition("#")[0] if "row" in document.metadata else document.source
+    return source.removesuffix(f"#{document.metadata['member']}") if "member" in document.metadata else source
 
 
 EXCESS_NOTE: Final = "limits "
@@ -191,7 +192,7 @@ class Run:
 
     def _take_skipped(self, skipped: Skipped) -> None:
         self.report.skipped.append(skipped)
-        if skipped.kind == "row":
+        if skipped.kind in PARTS:
             return
         self._release()
         file = self.files.get(skipped.source)

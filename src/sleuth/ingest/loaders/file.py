@@ -14,6 +14,21 @@ from sleuth.ingest.reports import FileEntry
 
 _SMALL_PAGE: Final = 8 << 10
 """Larger HTML pages are parsed in another process: with elements reopened in each paragraph, this size needs 100 MB."""
+MOST_MEMBERS: Final = 10_000
+"""Members of one file that are read, those of files inside it included."""
+
+
+@dataclass(slots=True)
+class Room:
+    """What a file may still unpack, shared by all files inside it.
+
+    Attributes:
+        bytes: that members may still have together.
+        members: that may still be read.
+    """
+
+    bytes: int
+    members: int = MOST_MEMBERS
 
 
 @dataclass(slots=True)
@@ -25,14 +40,18 @@ class FileBytes:
         stream: its bytes, open at the start.
         head: its first 8 KiB.
         kind: such as "markdown" or "python"; becomes `metadata["type"]`.
-        extractors: the processes that extract text.
+        extractors: the processes that extract text; None in a process with limits, where text is extracted at once.
+        depth: number of files that this one is inside.
+        room: what it may still unpack, shared with the files that it is inside.
     """
 
     entry: FileEntry
     stream: BinaryIO
     head: bytes
     kind: str
-    extractors: Extractors
+    extractors: Extractors | None
+    depth: int = 0
+    room: Room | None = None
 
     def read(self) -> bytes:
         """Return all bytes."""
@@ -57,6 +76,6 @@ class FileBytes:
         Raises:
             ExtractionError: no text; the message says why.
         """
-        if kind == "html" and len(data) <= _SMALL_PAGE:
+        if self.extractors is None or (kind == "html" and len(data) <= _SMALL_PAGE):
             return extract(kind, data, limit)
         return self.extractors.extract(kind, data, limit)

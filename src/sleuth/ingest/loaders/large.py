@@ -1,4 +1,4 @@
-"""Reads large files of text and rows in a process with limits of time and memory."""
+"""Reads large files of text and rows, mail and archives in a process with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -29,21 +29,31 @@ def load_large(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
         LoadError: the file cannot be read, or exceeds a limit; the message says which.
         ProcessStartError: no process can be started.
     """
-    entry = file.entry
+    entry, extractors = file.entry, file.extractors
+    assert extractors is not None  # noqa: S101 - only the program itself starts processes
     request = {"entry": asdict(entry), "kind": file.kind, "options": _plain(options)}
-    seconds = file.extractors.seconds + entry.size / _BYTES_PER_SECOND
+    seconds = extractors.seconds + entry.size / _BYTES_PER_SECOND
     try:
-        for head, body in file.extractors.readers.answers(request, b"", seconds):
+        for head, body in extractors.readers.answers(request, b"", seconds):
             if "error" in head:
                 raise LoadError(entry.source, head["error"], kind=head["kind"])
             yield from _read(head["items"], body)
     except ProcessEndedError as error:
-        raise LoadError(entry.source, file.extractors.why_ended(error), kind="limits") from error
+        raise LoadError(entry.source, extractors.why_ended(error), kind="limits") from error
 
 
 def _plain(options: ReadOptions) -> dict[str, Any]:
     """Return what loaders look at, as JSON."""
-    names = ("max_bytes", "max_row_bytes", "text_fields", "metadata_fields", "id_field", "title_field")
+    names = (
+        "max_bytes",
+        "max_row_bytes",
+        "max_unpacked_bytes",
+        "hidden",
+        "text_fields",
+        "metadata_fields",
+        "id_field",
+        "title_field",
+    )
     values = {name: getattr(options, name) for name in names}
     return {
         name: value if isinstance(value, int | str | None) else list(value) for name, value in values.items()
@@ -51,11 +61,14 @@ def _plain(options: ReadOptions) -> dict[str, Any]:
 
 
 def _read(items: list[list[Any]], body: bytes) -> Iterator[Document | Skipped]:
-    """Yield what a process put into an answer: documents as [bytes of text, metadata, id], rows as [path, reason]."""
+    """Yield what a process put into an answer: documents as [bytes of text, metadata, id], rows and members as
+    [path, reason, kind].
+    """
     at = 0
     for first, *rest in items:
         if isinstance(first, str):
-            yield Skipped(first, rest[0], "row")
+            reason, kind = rest
+            yield Skipped(first, reason, kind)
         else:
             metadata, id = rest
             yield Document(body[at : at + first].decode("utf-8", "surrogatepass"), metadata, id=id)

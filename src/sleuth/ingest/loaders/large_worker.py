@@ -1,4 +1,4 @@
-"""The process that reads large files of text and rows: `python -m sleuth.ingest.loaders.large_worker BYTES`."""
+"""The process that reads large files, mail and archives: `python -m sleuth.ingest.loaders.large_worker BYTES`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from sleuth.errors import LoadError
+from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files import serve
 from sleuth.ingest.loaders.registry import load_here
 from sleuth.ingest.options import ReadOptions
@@ -27,6 +27,8 @@ def answers(request: Mapping[str, Any], _: bytes) -> Iterator[tuple[dict[str, An
         yield {"items": []}, b""
     except LoadError as error:
         yield {"error": error.reason, "kind": error.kind}, b""
+    except MissingPackageError as error:
+        yield {"error": str(error), "kind": "missing package"}, b""
     except MemoryError:
         memory = f"{int(sys.argv[1]) >> 20:,} MB"
         yield (
@@ -40,13 +42,15 @@ def answers(request: Mapping[str, Any], _: bytes) -> Iterator[tuple[dict[str, An
 
 
 def _batches(items: Iterable[Document | Skipped]) -> Iterator[tuple[list[list[Any]], bytes]]:
-    """Yield lists of [bytes of text, metadata, id] of documents and [path, reason] of skipped rows, with the texts."""
+    """Yield lists of [bytes of text, metadata, id] of documents and [path, reason, kind] of what is skipped, with the
+    texts.
+    """
     batch: list[list[Any]] = []
     texts: list[bytes] = []
     size = 0
     for item in items:
         if isinstance(item, Skipped):
-            batch.append([item.path, item.reason])
+            batch.append([item.path, item.reason, item.kind])
         else:
             texts.append(item.page_content.encode("utf-8", "surrogatepass"))
             size += len(texts[-1])

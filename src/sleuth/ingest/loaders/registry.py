@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -28,7 +29,21 @@ _LOADERS: Final = {
     "text": "plain:load_text",
     "markdown": "plain:load_markdown",
     "rst": "plain:load_rest",
-    "asciidoc": "plain:load_text",
+    "asciidoc": "asciidoc:load_asciidoc",
+    "latex": "latex:load_latex",
+    "bibtex": "bibtex:load_bibtex",
+    "org": "org:load_org",
+    "man": "man:load_man",
+    "subtitles": "subtitles:load_subtitles",
+    "calendar": "calendar:load_calendar",
+    "notebook": "notebook:load_notebook",
+    "email": "mail:load_email",
+    "mbox": "mail:load_mbox",
+    "mhtml": "mail:load_mhtml",
+    "msg": "outlook:load_msg",
+    "zip": "archives:load_zip",
+    "tar": "archives:load_tar",
+    "compressed": "archives:load_compressed",
     "code": "plain:load_code",
     "html": "extracted:load_html",
     "csv": "rows:load_csv",
@@ -39,7 +54,9 @@ _LOADERS: Final = {
 }
 _BUILT_IN: Final = {**dict.fromkeys(KINDS, "extracted:load_extracted"), **_LOADERS}
 _ROWS: Final = frozenset({"csv", "tsv", "json", "jsonl"})
-_HEAD_BYTES: Final = 8 << 10
+_IN_PROCESS: Final = frozenset({"email", "mbox", "mhtml", "msg", "zip", "tar", "compressed"})
+"""Kinds that a process reads, whatever their size: they hold files of any kind."""
+HEAD_BYTES: Final = 8 << 10
 GROUP: Final = "sleuth.loaders"
 """Entry points of this group name a `FileFormat`."""
 _registered: list[FileFormat] = []
@@ -100,19 +117,23 @@ def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
     return all(one.kind != kind for one in _formats(loaders))
 
 
+_STARTS: Final = ((b"%PDF-", "pdf"), (b"{\rtf", "rtf"))
+_manual = re.compile(rb"(?:[.']\\"[^\n]{0,500}\n|\n){0,100}\.(?:TH|Dd|Dt|SH) ")
+
+
 def _sniffed(head: bytes, loaders: Sequence[FileFormat]) -> str:
     for one in _formats(loaders):
         if one.sniff is not None and one.sniff(head):
             return one.kind
-    if head.startswith(b"%PDF-"):
-        return "pdf"
     if head.startswith(b"PK\x03\x04"):
-        return _zipped(head)
-    if head.startswith(b"{\\rtf"):
-        return "rtf"
+        return next((kind for mark, kind in _ZIPPED if mark in head), "zip")
+    if kind := next((kind for start, kind in _STARTS if head.startswith(start)), ""):
+        return kind
     start = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "html"
+    if _manual.match(head):
+        return "man"
     return kind_of_first_line(start) or "text"
 
 
@@ -128,11 +149,8 @@ _ZIPPED: Final = (
 """What the first members of documents that are zip archives are named or say, with their kinds."""
 
 
-def _zipped(head: bytes) -> str:
-    return next((kind for mark, kind in _ZIPPED if mark in head), "text")
-
-
-def _loader(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
+def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
+    """Return what reads files of a kind."""
     for one in _formats(loaders):
         if one.kind == kind:
             return one.load
@@ -156,12 +174,12 @@ def load(
     """Yield the documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
     own = Extractors(options.max_seconds, options.max_memory_bytes)  # starts no process before it is used
     with closing(own), open_file(entry) as stream:
-        head = stream.read(_HEAD_BYTES)
+        head = stream.read(HEAD_BYTES)
         stream.seek(0)
         file = FileBytes(entry, stream, head, kind_of(entry.source, head, options.loaders), extractors or own)
-        common = _common(entry, file.kind)
-        is_large = is_built_in(file.kind, options.loaders) and _is_large(file)
-        loader = load_large if is_large else _loader(file.kind, options.loaders)
+        common = common_metadata(entry, file.kind)
+        in_process = is_built_in(file.kind, options.loaders) and _is_read_apart(file)
+        loader = load_large if in_process else loader_of(file.kind, options.loaders)
         for item in loader(file, options):
             if isinstance(item, Document):
                 item.metadata = {**common, **item.metadata, **options.metadata}
@@ -170,11 +188,11 @@ def load(
                 yield item
 
 
-def _is_large(file: FileBytes) -> bool:
-    """Return whether a file of text or rows is read by a process: it has many bytes, or many values in fewer."""
+def _is_read_apart(file: FileBytes) -> bool:
+    """Return whether a process reads a file: it holds others, has many bytes, or many values in fewer."""
     if file.kind in KINDS:
         return False
-    if file.entry.size > LARGE:
+    if file.kind in _IN_PROCESS or file.entry.size > LARGE:
         return True
     if file.kind not in _ROWS or file.entry.size <= MANY_VALUES:
         return False
@@ -184,14 +202,11 @@ def _is_large(file: FileBytes) -> bool:
 
 
 def load_here(entry: FileEntry, kind: str, options: ReadOptions) -> Iterator[Document | Skipped]:
-    """Yield the documents of one file as its loader makes them. Raises as `load`."""
-    with (
-        closing(Extractors(options.max_seconds, options.max_memory_bytes)) as own,
-        open_file(entry) as stream,
-    ):
-        head = stream.read(_HEAD_BYTES)
+    """Yield the documents of one file as its loader makes them, all in this process. Raises as `load`."""
+    with open_file(entry) as stream:
+        head = stream.read(HEAD_BYTES)
         stream.seek(0)
-        yield from _loader(kind)(FileBytes(entry, stream, head, kind, own), options)
+        yield from loader_of(kind)(FileBytes(entry, stream, head, kind, None), options)
 
 
 def _checked(document: Document, file: str) -> Document | Skipped:
@@ -207,7 +222,8 @@ def _checked(document: Document, file: str) -> Document | Skipped:
     return document
 
 
-def _common(entry: FileEntry, kind: str) -> dict[str, Any]:
+def common_metadata(entry: FileEntry, kind: str) -> dict[str, Any]:
+    """Return the metadata that all documents have."""
     name = entry.source.rpartition("/")[2]
     return {
         "source": entry.source,

@@ -30,6 +30,8 @@ def file_url(id: str, metadata: Mapping[str, Any], *, base: Path | None = None) 
     if source.startswith(("http://", "https://")):
         return source
     path = source.rpartition("#")[0] if "row" in metadata else source
+    member = metadata.get("member")
+    path = path.removesuffix(f"#{member}")
     if base is not None and "path" in metadata and (base / path).is_file():
         path = str(base / path)
     if not Path(path).is_absolute():
@@ -38,7 +40,7 @@ def file_url(id: str, metadata: Mapping[str, Any], *, base: Path | None = None) 
         return f"sleuth:///{quote(id)}"
     if metadata.get("page"):
         return f"{Path(path).as_uri()}#page={metadata['page']}"
-    lines = metadata.get("start_line")
+    lines = None if member else metadata.get("start_line")
     return Path(path).as_uri() + (f"#L{lines}-L{metadata.get('end_line', lines)}" if lines else "")
 
 

@@ -23,8 +23,8 @@ VALUES = 6
 MOST_USES = 200
 
 _NOT_FACETS = frozenset({
-    "source", "path", "title", "heading", "modified", "size", "content_hash", "row", "page", "pages", "start_line",
-    "end_line", "id", "url", "description",
+    "source", "path", "title", "heading", "modified", "size", "content_hash", "row", "member", "page", "pages",
+    "start_line", "end_line", "id", "url", "description",
 })  # fmt: skip
 """Keys with a value of its own for nearly every document."""
 

@@ -1,0 +1,131 @@
+"""Loaders of archives and compressed files: a document for each file inside. Nothing is unpacked to disk."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import tarfile
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Final
+
+from sleuth.errors import LoadError
+from sleuth.ingest.loaders.file import FileBytes
+from sleuth.ingest.loaders.members import Member, load_member, room_of, skipped_member
+from sleuth.ingest.options import ReadOptions
+from sleuth.ingest.reports import Skipped
+from sleuth.types import Document
+
+_ERRORS: Final = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError,
+    NotImplementedError, RuntimeError,
+)  # fmt: skip
+_RATIO: Final = 300
+"""Times that a member may be larger than packed; text is rarely 20 times as large, and logs 100 times."""
+_SMALL: Final = 1 << 20
+"""Bytes of a member whose ratio does not matter."""
+_ENCRYPTED: Final = 1
+_LEFT_OUT: Final = frozenset({"__MACOSX", ".git", ".hg", ".svn"})
+
+
+def load_zip(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield the documents of all members, in the order of the archive.
+
+    Raises:
+        LoadError: it is damaged, or exceeds a limit.
+    """
+    try:
+        with zipfile.ZipFile(file.stream) as archive:
+            for info in archive.infolist():
+                if info.is_dir() or _is_left_out(info.filename, options):
+                    continue
+                reason = _why_not(info, room_of(file, options).bytes)
+                if reason:
+                    yield skipped_member(file, info.filename, reason)
+                    continue
+                modified = 0
+                with suppress(ValueError, OverflowError):
+                    modified = int(time.mktime((*info.date_time, 0, 0, -1))) * 1_000_000_000
+                try:
+                    data = archive.read(info)
+                except _ERRORS as error:
+                    yield skipped_member(file, info.filename, f"damaged: {error}")
+                    continue
+                yield from load_member(file, Member(info.filename, data, modified), options)
+    except _ERRORS as error:
+        raise LoadError(file.entry.source, f"not readable as zip: {error}") from error
+
+
+def _why_not(info: zipfile.ZipInfo, room: int) -> str:
+    """Return why a member is not unpacked; "" if it is."""
+    if info.flag_bits & _ENCRYPTED:
+        return "protected by a password"
+    if info.file_size > _SMALL and info.file_size > _RATIO * max(info.compress_size, 1):
+        return f"unpacks to {info.file_size // max(info.compress_size, 1):,} times its size"
+    if info.file_size > room:
+        return f"{info.file_size:,} bytes, more than the archive may unpack to"
+    return ""
+
+
+def load_tar(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield the documents of all regular files of a tar archive, compressed or not, in the order of the archive.
+
+    Raises:
+        LoadError: it is damaged, or exceeds a limit.
+    """
+    try:
+        with tarfile.open(fileobj=file.stream, mode="r|*") as archive:
+            for info in archive:
+                if not info.isreg() or _is_left_out(info.name, options):
+                    continue
+                if info.size > (room := room_of(file, options).bytes):
+                    reason = f"unpacks to {info.size:,} bytes, and {room:,} are left of its limit"
+                    raise LoadError(file.entry.source, reason, kind="limits")
+                content = archive.extractfile(info)
+                data = content.read() if content is not None else b""
+                yield from load_member(
+                    file, Member(info.name, data, int(info.mtime) * 1_000_000_000), options
+                )
+    except _ERRORS as error:
+        raise LoadError(file.entry.source, f"not readable as tar: {error}") from error
+
+
+def load_compressed(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield the documents of the one file inside, which is named as this one without its last extension.
+
+    Raises:
+        LoadError: it is damaged, or exceeds a limit.
+    """
+    name = PurePosixPath(file.entry.source.split("#")[-1])
+    if name.stem.endswith(".tar"):
+        yield from load_tar(file, options)
+        return
+    room = room_of(file, options).bytes
+    try:
+        with _decompressed(file) as stream:
+            data = stream.read(room + 1)
+    except _ERRORS as error:
+        raise LoadError(file.entry.source, f"not readable as {name.suffix[1:]}: {error}") from error
+    yield from load_member(file, Member(name.stem, data, file.entry.modified_ns), options)
+
+
+def _decompressed(file: FileBytes) -> bz2.BZ2File | lzma.LZMAFile | gzip.GzipFile:
+    if file.entry.source.endswith(".bz2"):
+        return bz2.BZ2File(file.stream)
+    if file.entry.source.endswith(".xz"):
+        return lzma.LZMAFile(file.stream)
+    return gzip.GzipFile(fileobj=file.stream)
+
+
+def _is_left_out(name: str, options: ReadOptions) -> bool:
+    parts = PurePosixPath(name).parts
+    return any(
+        part in _LEFT_OUT or (part[0] == "." and not options.hidden)
+        for part in parts
+        if part not in (".", "..")
+    )

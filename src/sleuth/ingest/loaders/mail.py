@@ -1,0 +1,168 @@
+"""Loaders of mail: single messages (.eml), mailboxes (mbox) and saved pages (.mhtml)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import Any, Final
+
+from sleuth.errors import LoadError
+from sleuth.files import decode
+from sleuth.ingest.extraction.html import html_to_markdown, is_nested_too_deeply
+from sleuth.ingest.loaders.file import FileBytes
+from sleuth.ingest.loaders.members import Member, load_member
+from sleuth.ingest.loaders.plain import document
+from sleuth.ingest.options import ReadOptions
+from sleuth.ingest.reports import Skipped
+from sleuth.types import Document
+
+_HEADERS: Final = {"from": "From", "to": "To", "cc": "Cc"}
+_message_start = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{0,1000}\r?\n")
+_escaped_from = re.compile(rb"^>(>{0,100}From )", re.MULTILINE)
+_quotation = re.compile(r"<(/?)blockquote\b[^>]{0,2000}>", re.IGNORECASE)
+_IN, _OUT = "\ue000", "\ue001"
+"""Mark where quotations begin and end while HTML becomes text; private characters that no mail means."""
+_forwarded = re.compile(
+    r"^(?:-{2,20} ?(?:Original Message|Ursprüngliche Nachricht|Message d'origine|Forwarded message) ?-{2,20}"
+    r"|_{20,200}\nFrom: .*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield a message with its headers as metadata, titled by its subject, then its attachments."""
+    message = message_from_bytes(file.read(), policy=policy.default)
+    if not isinstance(message, EmailMessage) or not message.keys():
+        raise LoadError(file.entry.source, "not readable as mail: it has no headers")
+    headers = _headers(message)
+    text = mail_text(headers, _body(message))
+    title = {"title": headers.pop("subject")} if "subject" in headers else {}
+    yield document(file, text, {**headers, **title})
+    for number, part in enumerate(_attachments(message), 1):
+        yield from load_member(file, _attached(part, number), options)
+
+
+def load_mbox(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield each message of a mailbox, with its attachments, as a member named by its number."""
+    data = file.read()
+    starts = list(_message_start.finditer(data))
+    if not starts:
+        raise LoadError(file.entry.source, "not readable as mbox: no line starts with 'From '")
+    ends = [start.start() for start in starts[1:]] + [len(data)]
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1):
+        message = _escaped_from.sub(rb"\1", data[start.end() : end])
+        yield from load_member(file, Member(str(number), message, kind="email"), options)
+
+
+def load_mhtml(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
+    """Yield the page that was saved, without its pictures and styles."""
+    message = message_from_bytes(file.read(), policy=policy.default)
+    pages = [part for part in message.walk() if part.get_content_type() == "text/html"]
+    if not pages or not isinstance(message, EmailMessage):
+        raise LoadError(file.entry.source, "not readable as mhtml: it holds no page")
+    title, text = _from_html(_decoded(pages[0]))
+    title = title or _header(message, "subject")
+    address = _header(message, "snapshot-content-location")
+    yield document(
+        file, text, {**({"title": title} if title else {}), **({"url": address} if address else {})}
+    )
+
+
+def mail_text(headers: dict[str, Any], body: str) -> str:
+    """Return what a reader looks for in a mail: who wrote it to whom and when, and the text; "" for neither.
+
+    Quotations of earlier mails are marked with "> ".
+    """
+    known = [f"{label}: {headers[name]}" for name, label in _HEADERS.items() if headers.get(name)]
+    if headers.get("date"):
+        known.append(f"Date: {headers['date']}")
+    if match := _forwarded.search(body):
+        start = match.start()
+        quoted = "\n".join(f"> {line}".rstrip() for line in body[start:].strip().split("\n"))
+        body = f"{body[:start].rstrip()}\n\n{quoted}"
+    subject = headers.get("subject", "")
+    text = body.strip() or subject
+    return "\n".join([*known, "", text]) if text else ""
+
+
+def html_body(html: str) -> str:
+    """Return the text of a mail in HTML."""
+    _, text = _from_html(html)
+    return text
+
+
+def _headers(message: EmailMessage) -> dict[str, Any]:
+    """Return the headers that a reader looks for, decoded; those that are damaged are left out."""
+    headers = {
+        name: _header(message, name) for name in ("subject", "from", "to", "cc", "message-id", "in-reply-to")
+    }
+    try:
+        sent = message["date"].datetime
+        headers["date"] = (sent.astimezone(UTC) if sent.tzinfo else sent).strftime("%Y-%m-%d %H:%M")
+    except (AttributeError, ValueError, TypeError, OverflowError):
+        pass
+    return {name.replace("-", "_"): value for name, value in headers.items() if value}
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        return " ".join(str(message.get(name, "")).encode("utf-8", "replace").decode().split())
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        IndexError,
+    ):  # the parser of headers fails on some damaged ones
+        return ""
+
+
+def _body(message: EmailMessage) -> str:
+    part = message.get_body(("plain", "html"))
+    if part is None:
+        return ""
+    text = _decoded(part)
+    return html_body(text) if part.get_content_type() == "text/html" else text
+
+
+def _decoded(part: Any) -> str:
+    payload = part.get_payload(decode=True)
+    text, _ = decode(payload if isinstance(payload, bytes) else b"", part.get_content_charset())
+    return text
+
+
+def _from_html(html: str) -> tuple[str, str]:
+    """Return title and text of a page, whose quotations are marked with "> "."""
+    marked = _quotation.sub(lambda match: f"{match[0]}<p>{_OUT if match[1] else _IN}</p>", html)
+    if is_nested_too_deeply(marked):
+        return "", ""
+    title, text = html_to_markdown(marked)
+    if _IN not in text:
+        return title, text
+    lines: list[str] = []
+    depth = 0
+    for line in text.split("\n"):
+        if line in (_IN, _OUT):
+            depth = max(0, depth + (1 if line == _IN else -1))
+        else:
+            lines.append(f"{'> ' * min(depth, 10)}{line}".rstrip() if depth else line)
+    return title, "\n".join(lines)
+
+
+def _attachments(message: EmailMessage) -> Iterator[Any]:
+    """Yield the parts that have a file name or are messages; pictures inside the text are among them."""
+    for part in message.iter_attachments() if message.is_multipart() else ():
+        if part.get_filename() or part.get_content_type() == "message/rfc822" or part.is_attachment():
+            yield part
+
+
+def _attached(part: Any, number: int) -> Member:
+    name = " ".join((part.get_filename() or "").split())
+    if part.get_content_type() == "message/rfc822":
+        inner = part.get_payload()
+        data = inner[0].as_bytes() if isinstance(inner, list) and inner else b""
+        return Member(name or f"message {number}.eml", data, kind="email")
+    payload = part.get_payload(decode=True)
+    return Member(name or f"attachment {number}", payload if isinstance(payload, bytes) else b"")

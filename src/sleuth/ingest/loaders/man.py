@@ -1,0 +1,92 @@
+"""Loader of manual pages (man and mdoc): sections, options and examples as Markdown, each line at its place."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+from sleuth.ingest.loaders.file import FileBytes
+from sleuth.ingest.loaders.plain import document
+from sleuth.ingest.options import ReadOptions
+from sleuth.types import Document
+
+_request = re.compile(r"[.'][ \t]{0,20}([A-Za-z]{1,20})(?:[ \t]+(.*))?$")
+_escape = re.compile(
+    r"\\(?:f(?:\[[^\]]{0,20}\]|\(..|.)|s[-+]?\d|\*?(?:\((..)|\[([^\]]{1,20})\])|([-&%|^0e ~:/,.'`\\]))"
+)
+_SIGNS: Final = {"bu": "•", "em": "—", "en": "–", "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "aq": "'", "dq": '"',
+                 "hy": "-", "mi": "-", "co": "©", "ga": "`", "ha": "^", "ti": "~", "rs": "\\"}  # fmt: skip
+_PLAIN: Final = {"-": "-", "e": "\\", "\\": "\\", "~": " ", " ": " ", "0": " ", "'": "'", "`": "`", ".": "."}
+_HEADINGS: Final = {"SH": "# ", "Sh": "# ", "SS": "## ", "Ss": "## "}
+_OPEN: Final = frozenset({"nf", "EX", "Bd"})
+_CLOSE: Final = frozenset({"fi", "EE", "Ed"})
+_NAMING: Final = frozenset({"TH", "Dt"})
+_SILENT: Final = frozenset({
+    "ad", "br", "ce", "de", "Dd", "Dt", "El", "Bl", "ft", "hy", "ie", "if", "el", "IX", "in", "LP", "mk", "na", "ne",
+    "nh", "nr", "Os", "P", "PD", "PP", "Pp", "RE", "RS", "so", "sp", "ta", "TH", "ti", "TP", "tr", "UE", "ds", "rm",
+    "ll", "TQ",
+})  # fmt: skip
+"""Requests whose arguments are no words."""
+
+
+def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
+    """Yield the whole page, titled by its name and section: "ls(1)"."""
+    text, metadata = file.text()
+    lines: list[str] = []
+    title, example = "", False
+    for line in text.split("\n"):
+        match = _request.match(line)
+        if match is None:
+            is_comment = line.startswith((".", "'\\\"")) and not line.startswith("...")
+            lines.append("" if is_comment else _unescaped(line))
+            continue
+        name, words = match[1], _words(match[2] or "")
+        if name in _NAMING and words and not title:
+            page, *section = words
+            title = f"{page.lower()}({section.pop(0)})" if section else page.lower()
+        if name in _HEADINGS:
+            lines.append(f"{'```' if example else ''}{_HEADINGS[name]}{' '.join(words)}")
+            example = False
+        elif name in (_CLOSE if example else _OPEN):
+            example = not example
+            lines.append("```")
+        elif name in _SILENT or name in _OPEN or name in _CLOSE:
+            lines.append("")
+        else:
+            lines.append(_said(name, words))
+    yield document(file, "\n".join(lines), {**({"title": title} if title else {}), **metadata})
+
+
+def _said(name: str, words: list[str]) -> str:
+    """Return the words of a request."""
+    if name == "Fl":
+        return " ".join(f"-{word}" for word in words)
+    if name in ("Xr", "MR") and len(words) > 1:
+        page, section, *rest = words
+        return f"{page}({section}){''.join(rest)}"
+    if name in ("It", "IP"):
+        return f"- {' '.join(word for word in words if word != '•')}" if words else "-"
+    alternating = len(name) == 2 and name.isupper() and set(name) <= set("BIR")
+    return ("" if alternating else " ").join(words)
+
+
+def _words(arguments: str) -> list[str]:
+    plain = _unescaped(arguments.partition('\\"')[0])
+    try:
+        return (
+            shlex.split(plain.replace("'", "\\'").replace("\\\\'", "\\'"), posix=True)
+            if '"' in plain
+            else plain.split()
+        )
+    except ValueError:
+        return plain.replace('"', "").split()
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return _escape.sub(
+        lambda match: _SIGNS.get(match[1] or match[2] or "", _PLAIN.get(match[3] or "", "")), text
+    )

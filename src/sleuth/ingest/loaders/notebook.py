@@ -1,0 +1,71 @@
+"""Loader of Jupyter notebooks: texts, code and what the code printed, as Markdown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sleuth.errors import LoadError
+from sleuth.ingest.loaders.file import FileBytes
+from sleuth.ingest.loaders.plain import document
+from sleuth.ingest.options import ReadOptions
+from sleuth.text import scan_markdown
+from sleuth.types import Document
+
+_OUTPUT: Final = 2_000
+"""Characters of one output that are read: the rest of a long one is more of the same."""
+_colour = re.compile(r"\x1b\[[0-9;]{0,20}m")
+
+
+def load_notebook(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
+    """Yield the cells as Markdown, titled by the first heading. Pictures and other data in outputs are left out."""
+    text, metadata = file.text()
+    try:
+        notebook = json.loads(text)
+        cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
+        language = _language(notebook)
+        parts = [part for cell in cells for part in _parts(cell, language)]
+    except RecursionError:
+        raise LoadError(file.entry.source, "nested too deeply", kind="limits") from None
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise LoadError(file.entry.source, f"not readable as a notebook: {error!r}") from error
+    body = "\n\n".join(filter(None, parts))
+    paths = scan_markdown(body).paths
+    title = {"title": paths[0]} if paths else {}
+    yield document(file, body, {**title, "cells": len(cells), **metadata})
+
+
+def _language(notebook: Mapping[str, Any]) -> str:
+    stated = notebook.get("metadata", {})
+    name = stated.get("language_info", {}).get("name") or stated.get("kernelspec", {}).get("language")
+    return name if isinstance(name, str) else "python"
+
+
+def _parts(cell: Mapping[str, Any], language: str) -> Iterator[str]:
+    """Yield the source of a cell, and its outputs."""
+    source = _text(cell.get("source", cell.get("input", ""))).strip("\n")
+    kind = cell.get("cell_type")
+    if kind == "heading":
+        yield f"{'#' * int(cell.get('level', 1))} {source}"
+    elif kind != "code":
+        yield source
+    elif source.strip():
+        yield f"```{language}\n{source}\n```"
+    for output in cell.get("outputs", ()):
+        printed = _colour.sub("", _printed(output)).strip("\n")
+        if printed.strip():
+            cut = printed[:_OUTPUT] + ("\n…" if len(printed) > _OUTPUT else "")
+            yield f"Output:\n\n```\n{cut}\n```"
+
+
+def _printed(output: Mapping[str, Any]) -> str:
+    if output.get("ename"):
+        return f"{output['ename']}: {output.get('evalue', '')}"
+    data = output.get("data", {})
+    return _text(output.get("text") or data.get("text/markdown") or data.get("text/plain") or "")
+
+
+def _text(lines: str | list[str]) -> str:
+    return lines if isinstance(lines, str) else "".join(lines)
