@@ -25,6 +25,7 @@ QUERIES = (
 ENDINGS = {
     "python": "py", "javascript": "js", "typescript": "ts", "tsx": "tsx", "go": "go", "rust": "rs", "java": "java",
     "c": "c", "cpp": "cpp", "csharp": "cs", "ruby": "rb", "php": "php", "kotlin": "kt", "scala": "scala", "bash": "sh",
+    "lua": "lua", "swift": "swift", "elixir": "ex", "hcl": "tf", "sql": "sql", "graphql": "graphql",
 }  # fmt: skip
 
 

@@ -47,6 +47,8 @@ def files_of(  # noqa: PLR0911 - one way per language
     if language in ("java", "kotlin", "scala"):
         exact = _dotted(snapshot, file, f"{item.module}.{item.name}")
         return exact or _folder(snapshot, item.module.replace(".", "/")), item.name
+    if language == "lua":
+        return _dotted(snapshot, file, item.module), item.name
     if language == "rust":
         return _rust(snapshot, file, item)
     if language == "ruby":

@@ -201,6 +201,32 @@ def _bash(text: str) -> Iterator[Import]:
         yield Import(match[1], "*", "*")
 
 
+def _lua(text: str) -> Iterator[Import]:
+    match = re.search(r"""(?:(\w+)\s*=\s*)?(?:require|dofile)\s*\(?\s*['"]([^'"]+)['"]""", text)
+    if match:
+        yield Import(match[2], "", match[1] or match[2].rpartition(".")[2])
+
+
+def _swift(text: str) -> Iterator[Import]:
+    yield Import(text.rsplit(maxsplit=1)[-1], "*", "*")
+
+
+def _elixir(text: str) -> Iterator[Import]:
+    match = re.match(
+        r"(\w+)\s*\(?\s*([\w.]+?)(?:\.\{([^}]*)\})?(?:\s*,.*\bas:\s*([\w.]+).*|\s*,.*|\W*)$", text, re.S
+    )
+    if match is None:
+        return
+    keyword, module, several, alias = match.groups()
+    if several:
+        for name in several.split(","):
+            yield Import(f"{module}.{name.strip()}", "", name.strip())
+    elif keyword == "import":
+        yield Import(module, "*", "*")
+    else:
+        yield Import(module, "", alias or module.rpartition(".")[2])
+
+
 _READERS: dict[str, Callable[[str], Iterator[Import]]] = {
     "python": _python,
     "javascript": _javascript,
@@ -217,4 +243,8 @@ _READERS: dict[str, Callable[[str], Iterator[Import]]] = {
     "ruby": _ruby,
     "php": _php,
     "bash": _bash,
+    "lua": _lua,
+    "swift": _swift,
+    "elixir": _elixir,
+    "hcl": _include,
 }

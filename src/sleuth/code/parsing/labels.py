@@ -135,8 +135,10 @@ def is_public(  # noqa: PLR0911 - one custom per language
     if language in ("javascript", "typescript", "tsx"):
         exported = b"export" in head or (outer is not None and "public_api" in outer.labels)
         return exported and b"private" not in head and not name.startswith(("_", "#"))
-    if language in ("kotlin", "scala"):
+    if language in ("kotlin", "scala", "swift"):
         return b"private" not in head and b"internal" not in head
+    if language == "elixir":
+        return re.match(rb"\s*def(?:macro|guard)?p\b", head) is None
     if language in ("c", "cpp"):
         return b"static" not in head or (outer is not None and outer.kind != "module")
     return not name.startswith("_")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sleuth.code.parsing.definitions import Match
     from sleuth.code.parsing.grammars import Grammar, Pattern
 
-_CAPITALS: Final = frozenset({"python", "kotlin", "scala"})
+_CAPITALS: Final = frozenset({"python", "kotlin", "scala", "swift"})
 """Languages in which a call of a capitalised name makes an object."""
 
 
