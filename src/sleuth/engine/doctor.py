@@ -46,7 +46,7 @@ EXTRAS: dict[str, tuple[str, str]] = {
     "langchain_chroma": ("chroma", "a Chroma is searched and imported"),
     "model2vec": ("models", "embedders model2vec:MODEL"),
     "sentence_transformers": ("models", "embedders sentence-transformers:MODEL"),
-    "watchfiles": ("watch", "`sleuth code index --watch` sees what is saved"),
+    "watchfiles": ("watch", "`sleuth index --watch` and `sleuth code index --watch` see what is saved"),
     "ir_measures": ("eval", "`sleuth eval` measures rankings"),
     "matplotlib": ("eval", "`sleuth eval` plots them"),
     "obstore": ("cluster", "indexes are published to object storage and read from there"),

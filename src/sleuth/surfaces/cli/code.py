@@ -12,7 +12,7 @@ import typer
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.code_history import history, search_messages
-from sleuth.surfaces.cli.code_index import changes_below, embed_snapshot, index_with_bar, print_report
+from sleuth.surfaces.cli.code_index import embed_snapshot, index_with_bar, print_report
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.snapshots import (
@@ -26,6 +26,7 @@ from sleuth.surfaces.cli.snapshots import (
     repository_here,
 )
 from sleuth.surfaces.cli.terminal import console, say, say_row
+from sleuth.surfaces.cli.watching import changes_below
 
 if TYPE_CHECKING:
     from sleuth.code import RetrievedContext
@@ -89,7 +90,7 @@ def index(
             embed_snapshot(storage, report)
         print_report(report, json=json)
         if watch:
-            for changed in changes_below(path, Path(report.path)):
+            for changed in changes_below([Path(report.path)]):
                 newer = index_code(storage, path, changed=changed, workers=workers, timeout=timeout)
                 if newer.snapshot != report.snapshot:
                     report = newer

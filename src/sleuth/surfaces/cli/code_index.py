@@ -1,8 +1,7 @@
-"""What `sleuth code index` does: parses behind a progress bar, watches a folder, and reports."""
+"""What `sleuth code index` does: parses behind a progress bar, and reports."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,35 +40,6 @@ def index_with_bar(
             timeout=timeout,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
-
-
-_MANY_CHANGES = 1_000
-
-
-def changes_below(path: Path, root: Path) -> Iterator[list[str] | None]:
-    """Yield the changes below a folder, one per burst, without those of git's files, of the index or of other tools.
-
-    None stands for anything: the first time, since files may have changed before the watch began, and where there are
-    so many that some may have been lost.
-    """
-    from sleuth.errors import MissingPackageError
-
-    try:
-        import watchfiles
-    except ImportError as error:
-        raise MissingPackageError("watchfiles", "watch", "--watch") from error
-    hidden = {".git", ".sleuth", "node_modules", "__pycache__"}
-    notable = watchfiles.DefaultFilter()
-    first, seen = True, set()
-    for changes in watchfiles.watch(
-        root if root.is_dir() else path, watch_filter=None, debounce=100, step=20, raise_interrupt=True
-    ):
-        inside = [(change, name, hidden.intersection(Path(name).parts)) for change, name in changes]
-        seen |= {name for _, name, where in inside if where.isdisjoint((".git", ".sleuth"))}
-        if any(not where and notable(change, name) for change, name, where in inside):
-            yield None if first or len(seen) > _MANY_CHANGES else list(seen)
-            first = False
-            seen.clear()
 
 
 def print_report(report: CodeIndexReport, *, json: bool) -> None:

@@ -28,6 +28,7 @@ from sleuth.surfaces.cli.files import from_here, shown
 from sleuth.surfaces.cli.places import NAME, index_folder
 from sleuth.surfaces.cli.skips import grouped
 from sleuth.surfaces.cli.terminal import console, say
+from sleuth.surfaces.cli.watching import changes_below
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth index docs/ README.md              again later: only what changed is read
   sleuth index --prune docs/                also forget files that are gone
   sleuth index data.csv --text-field body --metadata-field year    remembered for data.csv
+  sleuth index notes/ --watch               what is saved is searchable at once, until Ctrl-C
   sleuth index src/ --analyzer code         identifiers split and kept whole
   sleuth index --re-embed --embedder ollama:nomic-embed-text
 """
@@ -107,6 +109,10 @@ NoIgnoreOption = Annotated[
 DefaultsOption = Annotated[
     bool, typer.Option("--defaults", help="Forget the options that are remembered for these paths.")
 ]
+WatchOption = Annotated[
+    bool,
+    typer.Option("--watch", help="Index again after every save, and delete what is gone, until Ctrl-C."),
+]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Name each file that is skipped.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
@@ -132,6 +138,7 @@ def index(
     hidden: HiddenOption = None,
     no_ignore: NoIgnoreOption = None,
     defaults: DefaultsOption = False,
+    watch: WatchOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -171,7 +178,26 @@ def index(
         elif not quiet:
             print_run(engine, report, paths)
         print_skipped(report, engine.files, verbose=verbose)
+        if watch and not report.interrupted:
+            follow(engine, paths, timeout, json=json, quiet=quiet)
     leave(report)
+
+
+def follow(engine: Engine, paths: list[Path], timeout: float, *, json: bool, quiet: bool) -> None:
+    """Index paths again after every save, and delete documents of files that are gone; return after Ctrl-C."""
+    try:
+        for _ in changes_below(paths, engine.path.resolve()):
+            report = read_paths(engine, paths, None, True, timeout, visible=False)
+            if report.interrupted:
+                return
+            if not (report.added or report.updated or report.deleted or report.pruned):
+                continue
+            if json:
+                print_json(report.to_dict())
+            elif not quiet:
+                print_report(report, from_here(str(engine.path)), read=True)
+    except KeyboardInterrupt:
+        return
 
 
 def opener_for(shards: int | None) -> Callable[..., Engine]:
