@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from sleuth import Document, Engine, default_embedder
 from sleuth.engine import Sources, examine
 from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
 from sleuth.settings import IndexSettings
+from sleuth.surfaces.cli.app import app, register
 
 DOCUMENTS = [Document("Tokens are refilled every second.", id="a"), Document("Cats sleep all day.", id="b")]
 COMMAND = r"pip install 'sleuth\[hybrid\]'"
@@ -53,6 +55,22 @@ def test_a_new_index_is_searched_by_words_and_says_so_once(
     with Engine.open(tmp_path / "i", re_embed=True) as engine:
         assert [item.id for item in engine.retrieve("kittens napping", 1, legs=["dense"])] == ["b#0"]
         assert engine.status()["words_only"] == ""
+
+
+def test_the_command_that_creates_an_index_prints_how_to_add_meaning(
+    tmp_path: Path, installed: Callable[[bool], None]
+) -> None:
+    """`sleuth index` prints the command on standard error when it creates an index, and not later."""
+    (tmp_path / "a.md").write_text("Tokens are refilled every second.\n")
+
+    def errors(*options: str) -> str:
+        arguments = ["index", str(tmp_path / "a.md"), "--index", *options]
+        register(arguments)
+        return CliRunner().invoke(app, arguments, catch_exceptions=False).stderr
+
+    assert "pip install 'sleuth[hybrid]'" in " ".join(errors(str(tmp_path / "i")).split())
+    assert "pip install" not in errors(str(tmp_path / "i"))
+    assert "pip install" not in errors(str(tmp_path / "j"), "--embedder", "")
 
 
 def test_an_embedder_that_is_named_must_be_installed(

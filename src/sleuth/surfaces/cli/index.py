@@ -165,6 +165,7 @@ def index(
     if paths and not (quiet or json or folder) and place != Path.cwd() / NAME and place.exists():
         say(f"Writing to the index of a folder above, {place}; --index names another one.", err=True)
     settings = {"analyzer": analyzer, "chunk_size": chunk_size, "chunker": chunker}
+    creates = not place.exists()
     with opener_for(shards)(
         place,
         create=bool(paths),
@@ -177,6 +178,8 @@ def index(
             print_json(report.to_dict())
         elif not quiet:
             print_run(engine, report, paths)
+            if engine.words_only and (engine.settings.embedder or (creates and embedder is None)):
+                say(f"Words alone are searched: {engine.words_only}", err=True)
         print_skipped(report, engine.files, verbose=verbose)
         if watch and not report.interrupted:
             follow(engine, paths, timeout, json=json, quiet=quiet)
@@ -217,8 +220,6 @@ def print_run(engine: Engine, report: IndexReport, paths: list[Path]) -> None:
     print_left_out(report)
     print_gone(report, engine.files)
     offer_code(paths)
-    if engine.settings.embedder and engine.words_only:
-        say(f"Words alone are searched: {engine.words_only}", err=True)
 
 
 def read_options(
