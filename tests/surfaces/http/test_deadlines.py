@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sleuth import CodeRetriever, Engine, index_path, open_code
-from sleuth.code import Navigator
+from sleuth.code import Navigator, commits_of, repository_map
 from sleuth.errors import SleuthError
 from sleuth.remote import Cancellation, context_of
+from tests.waiting import wait_until
 
 CALLS: dict[str, Callable[[Engine], Any]] = {
     "retrieve": lambda engine: engine.retrieve("tokens"),
@@ -42,7 +47,7 @@ def test_documents_are_not_read_for_nobody(index: Path, name: str) -> None:
 
 
 def test_code_is_not_read_for_nobody(tmp_path: Path) -> None:
-    """Searches for code and uses of names stop after it too."""
+    """Searches for code, uses of names and maps stop after it too."""
     (tmp_path / "shop.py").write_text("def refill():\n    return 1\n\n\nrefill()\n", "utf-8")
     with open_code(tmp_path / ".sleuth", create=True) as storage:
         index_path(storage, tmp_path, workers=1)
@@ -54,3 +59,31 @@ def test_code_is_not_read_for_nobody(tmp_path: Path) -> None:
             )
         with pytest.raises(SleuthError, match="cancelled"):
             after_its_end(lambda: Navigator(snapshot).find_references("refill"))
+        with pytest.raises(SleuthError, match="cancelled"):
+            after_its_end(lambda: repository_map(snapshot))
+
+
+def test_git_is_ended_with_its_caller(tmp_path: Path) -> None:
+    """A git that lists the history of a file ends when the request does, also where it would wait for ever."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    pipe = tmp_path / "settings"
+    os.mkfifo(pipe)
+    with (tmp_path / ".git" / "config").open("a") as settings:
+        settings.write(f"[include]\n\tpath = {pipe}\n")
+    cancellation = Cancellation()
+    context = context_of(cancellation)
+    with ThreadPoolExecutor(1) as pool:
+        listed = pool.submit(context.run, commits_of, tmp_path, "shop.py")
+        writers: list[int] = []
+
+        def is_read() -> bool:
+            """Whether git has opened its settings, which never end."""
+            with suppress(OSError):
+                writers.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            return bool(writers)
+
+        wait_until(is_read)
+        cancellation.cancel()
+        with pytest.raises(SleuthError, match="cancelled"):
+            listed.result(10)
+        os.close(writers[0])

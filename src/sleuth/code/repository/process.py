@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 from sleuth.errors import CodeError
+from sleuth.remote import check_cancelled, current_cancellation
 
 _OFF = (
     "core.fsmonitor=false",
@@ -112,9 +114,22 @@ def finish(
 
 
 def run(folder: Path, *arguments: str, check: bool = True) -> bytes:
-    """Run a command that takes git milliseconds and return what it wrote."""
-    with start(folder, *arguments) as process:
-        return finish(process, folder, arguments[0], check=check, seconds=SHORT_SECONDS)
+    """Run a command that takes git milliseconds and return what it wrote.
+
+    Raises:
+        SleuthError: the caller was cancelled; git is ended.
+    """
+    check_cancelled()
+    cancellation = current_cancellation()
+    with (
+        start(folder, *arguments) as process,
+        nullcontext() if cancellation is None else cancellation.closing(process.kill),
+    ):
+        try:
+            return finish(process, folder, arguments[0], check=check, seconds=SHORT_SECONDS)
+        except CodeError:
+            check_cancelled()
+            raise
 
 
 def filters_off(root: Path) -> list[str]:

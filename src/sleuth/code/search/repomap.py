@@ -23,6 +23,7 @@ from sleuth.code.graph.modules import files_of
 from sleuth.code.search.context import count_tokens
 from sleuth.code.snapshots.places import is_below
 from sleuth.errors import ArgumentError
+from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Reference, Symbol
@@ -93,6 +94,7 @@ def repository_map(
     ranked = rank_definitions(snapshot, focus=focus, query=query)
     low, high = 0, len(ranked)
     while low < high:
+        check_cancelled()
         middle = (low + high + 1) // 2
         if count(_draw(snapshot, ranked[:middle])) <= budget:
             low = middle
@@ -100,6 +102,7 @@ def repository_map(
             high = middle - 1
     shown = ranked[:low]
     for item in ranked[low : low + _FILLERS]:
+        check_cancelled()
         if count(_draw(snapshot, [*shown, item])) <= budget:
             shown.append(item)
     return _draw(snapshot, shown)
@@ -186,10 +189,12 @@ class _Edges(NamedTuple):
 def _edges(snapshot: Snapshot) -> _Edges:
     homes_of: dict[str, list[int]] = defaultdict(list)
     for i, row in enumerate(snapshot.files):
+        check_cancelled()
         for name in {s.name for s in snapshot.detail(row).symbols if s.kind in _OUTLINED}:
             homes_of[name].append(i)
     rows: list[tuple[int, int, float, str]] = []
     for source, row in enumerate(snapshot.files):
+        check_cancelled()
         for (target, name), uses in _uses(snapshot, row, homes_of).items():
             if target != source:
                 rarity = math.log1p(len(snapshot.files) / len(homes_of[name]))
