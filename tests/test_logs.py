@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
+from sleuth.llm import OllamaEmbedder
 from sleuth.logs import logger_of
+from sleuth.testing.ollama import OllamaServer
+from sleuth.vector_store import Retriever, SleuthVectorStore
 
 WORD = "xylophone"
 
@@ -23,6 +26,32 @@ def test_loggers_have_names_of_families() -> None:
     getters = [path for path, text in texts.items() if "getLogger(__name__)" in text]
     assert getters == []
     assert logger_of("web").name == "sleuth.web"
+
+
+def test_families_tell_what_they_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Store, legs, models and vector stores log their steps; what is asked and stored is not in their records."""
+    with caplog.at_level(logging.DEBUG, "sleuth"), OllamaServer() as server:
+        embedder = OllamaEmbedder("nomic-embed-text", base_url=server.url)
+        with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
+            engine.add([Document(f"A {WORD} plays.", {"source": "b"})])
+            Retriever(SleuthVectorStore(engine, embedder), embedder).retrieve(WORD, k=1)
+    families = {"store", "lexical", "dense", "llm", "vector_store"}
+    assert families <= {record.name.removeprefix("sleuth.") for record in caplog.records}
+    assert WORD not in caplog.text
+
+
+def test_a_repair_on_opening_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A segment that is missing when an index is opened is a warning of the store."""
+    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
+        engine.add(Document(f"Word{number} of {number * 7919}.", {"source": str(number)}) for number in range(3000))
+    segments = list((tmp_path / "index").rglob("*.seg"))
+    assert segments
+    for segment in segments:
+        segment.unlink()
+    Engine.open(tmp_path / "index").close()
+    assert [record.levelname for record in caplog.records if record.name == "sleuth.store"] == [
+        "WARNING"
+    ] * len(segments)
 
 
 def test_nothing_is_printed_by_default() -> None:

@@ -173,3 +173,21 @@ def test_indexes_with_absolute_names(engine: Engine, docs: Path) -> None:
     assert (report.read, report.unchanged) == (0, 2)
     assert ids(engine) == ["docs/a.md", "docs/data/b.csv#1"]
     assert [item.metadata["path"] for item in engine.retrieve("ocelot", 1)] == ["docs/a.md"]
+
+
+def test_metadata_is_kept_after_the_new_folder_was_indexed(engine: Engine, docs: Path) -> None:
+    """A document with the same text inherits what its predecessor was told, and is not read again."""
+    engine.index([docs], options={"metadata": {"team": "search"}})
+    first = sorted(document.id for document in engine.documents())[0]
+    engine.update({"owner": "Ada", "title": "Told"}, [first])
+    papers = docs.rename(docs.with_name("papers"))
+    (papers / "changed.md").write_text("# Other\n\nAnother text.\n")
+    report = engine.index([papers])
+    assert report.gone_roots[0].moved_to == "papers"
+    engine.move(docs, papers)
+    heir = engine.get(first.replace("docs", "papers", 1))[0].metadata
+    assert (heir["owner"], heir["title"], heir["team"]) == ("Ada", "Told", "search")
+    assert heir["path"] == first.replace("docs", "papers", 1)
+    again = engine.index([papers])
+    assert (again.added, again.deleted) == (0, 0)
+    assert engine.get(first.replace("docs", "papers", 1))[0].metadata["owner"] == "Ada"

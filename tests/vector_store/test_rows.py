@@ -12,7 +12,7 @@ import pytest
 from sleuth import Engine
 from sleuth.engine import import_vectors
 from sleuth.errors import ArgumentError, EmbedderMismatchError
-from tests.vector_store.test_import import Counted
+from tests.vector_store.test_import import Counted, sleuth
 
 TEXTS = [f"tide {word} moon" for word in ("one", "two", "three", "four", "five", "six")]
 VECTORS = np.array(Counted().embed_documents(TEXTS), np.float32)
@@ -54,6 +54,18 @@ def test_vectors_of_parquet_come_along(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.Table.from_pylist(values), tmp_path / "rows.parquet", row_group_size=2)
     fields = {"text_field": "body", "id_field": "name", "vector_field": "v"}
     assert imported(tmp_path, tmp_path / "rows.parquet", **fields) == {"t2#0": pytest.approx(1, abs=2e-3)}
+
+
+def test_a_failed_import_leaves_no_empty_index(rows: Path, tmp_path: Path) -> None:
+    """`sleuth import vectors` that fails deletes the index that it made, and no other."""
+    np.save(tmp_path / "few.npy", VECTORS[:4])
+    command = ("import", "vectors", rows.name, "--vectors", "few.npy", "--re-embed", "--index")
+    done = sleuth(*command, "new", cwd=tmp_path)
+    assert (done.returncode, "vectors must be as many as rows" in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "new").exists()
+    Engine.open(tmp_path / "old", create=True, embedder="").close()
+    assert sleuth(*command, "old", cwd=tmp_path).returncode == 2
+    assert (tmp_path / "old").exists()
 
 
 def test_what_does_not_fit_is_refused(rows: Path, tmp_path: Path) -> None:

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import EmbedderMismatchError, EmbeddingError
+from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.store import text_hash
 from sleuth.vectors import as_vectors
+
+logger = logger_of("dense")
 
 Progress = Callable[[int, int], None]
 """Told how many texts are done, and of how many."""
@@ -93,6 +96,9 @@ def embed_texts(
     dimension = dimension or next((len(vector) for vector in vectors.values()), 0)
     vectors = {name: vector for name, vector in vectors.items() if len(vector) == dimension}
     missing = [name for name in distinct if name not in vectors]
+    logger.debug(
+        "embedding %d texts with %s, %d are cached", len(missing), embedder.fingerprint, len(vectors)
+    )
     for done in _embed(embedder, missing, distinct, batch_size, threads):
         vectors.update(done)
         length = next((len(vector) for vector in done.values() if len(vector) != dimension), dimension)

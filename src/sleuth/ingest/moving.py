@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from sleuth.ingest.documents import COMMIT_BYTES
 from sleuth.ingest.names import FileNames, is_below
+from sleuth.ingest.options import RESERVED
 from sleuth.ingest.reports import GoneRoot, MoveReport
 from sleuth.ingest.roots import ROOT_NOTE, Root
 from sleuth.ingest.sync import EXCESS_NOTE, READ_NOTE, file_of, is_file
 from sleuth.ingest.updates import rewrite
 
 if TYPE_CHECKING:
-    from sleuth.store import IndexSnapshot, Store, StoredDocument
+    from sleuth.store import IndexSnapshot, Store, StoredDocument, Writer
 
 _SAMPLE: Final = 100
 """Documents that are compared by content to recognise a folder."""
@@ -73,15 +74,18 @@ def _texts(snapshot: IndexSnapshot, document: StoredDocument) -> list[str]:
 def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -> MoveReport:
     """Give the documents below one name another; nothing is read or embedded again.
 
-    A document whose new name the index holds already is deleted: the file of that name was read later.
+    A document whose new name the index holds already is deleted: the file of that name was read later. If both have the
+    same text, the one that stays gets the metadata of the other.
     """
     moved = replaced = 0
     with store.writer(timeout=timeout) as writer, store.reader() as snapshot:
         for document in _files_below(snapshot, old):
             source = _renamed(document.source, old, new)
             id = source if document.id == document.source else document.id
-            if id != document.id and snapshot.document(id) is not None:
+            other = snapshot.document(id) if id != document.id else None
+            if other is not None:
                 replaced += 1
+                _inherit(snapshot, writer, other, document)
             else:
                 moved += 1
                 path = _renamed(file_of(document), old, new)
@@ -99,6 +103,16 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
                     writer.note(note, "")
                     writer.note(f"{kind}{_renamed(name, old, new)}", value)
     return MoveReport(moved, replaced)
+
+
+def _inherit(snapshot: IndexSnapshot, writer: Writer, heir: StoredDocument, old: StoredDocument) -> None:
+    """Give a document the metadata of another one with the same text, except what its file determines."""
+    if _texts(snapshot, heir) != _texts(snapshot, old):
+        return
+    own = {key: value for key, value in old.metadata.items() if key not in RESERVED}
+    metadata = {**heir.metadata, **own}
+    if metadata != heir.metadata:
+        rewrite(snapshot, writer, heir, metadata)
 
 
 def name_old_files(store: Store, names: FileNames, *, timeout: float) -> None:

@@ -22,8 +22,11 @@ from sleuth.lexical.by_language import (
 from sleuth.lexical.merging import merge_field, number_rows
 from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.scoring import K1, B, bm25_norm
+from sleuth.logs import logger_of
 from sleuth.store import IN_MEMORY, Rows, Scratch, SegmentData, SegmentView
 from sleuth.text import get_analyzer
+
+logger = logger_of("lexical")
 
 FORMAT = 2
 """Raised when the arrays change."""
@@ -187,6 +190,7 @@ class LexicalBuilder:
 
     def finish(self) -> SegmentData:
         """Return the segment. The builder is empty afterwards."""
+        logger.debug("laying out the postings of %d passages", self._n)
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": self._n}
         for name in list(self._fields):

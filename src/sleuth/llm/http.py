@@ -19,6 +19,7 @@ from typing import Any
 
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.llm.closable import closable_opener
+from sleuth.logs import logger_of
 from sleuth.remote import (
     Answer,
     BrokenError,
@@ -31,6 +32,8 @@ from sleuth.remote import (
     endpoint_at,
     retry,
 )
+
+logger = logger_of("llm")
 
 LIMIT = 64 * 1024 * 1024
 """Maximum bytes of an answer. 1,000 vectors of 4,096 numbers take about 50 MB."""
@@ -135,6 +138,7 @@ class JsonClient:
     ) -> Any:
         url = self.base_url + path
         body = None if payload is None else json.dumps(payload).encode("utf-8")
+        logger.debug("asking %s, %d bytes", url, len(body or b""))
 
         def attempt(deadline: Deadline) -> Any:
             with ExitStack() as stack:

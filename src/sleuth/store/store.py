@@ -24,6 +24,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexDamagedError, IndexLockedError
+from sleuth.logs import logger_of
 from sleuth.store.catalogue import manifest, mark, merging, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError, Views
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.store.writing.writer import Writer
+
+logger = logger_of("store")
 
 __all__ = ["FORMAT", "Store"]
 
@@ -141,6 +144,12 @@ class Store:
         Returns:
             What was mended; empty for a healthy index.
         """
+        repairs = self._attached(legs, deferred)
+        for repair in repairs:
+            logger.warning("%s: %s", repair.what, repair.why)
+        return repairs
+
+    def _attached(self, legs: Sequence[Leg], deferred: Collection[str]) -> list[Repair]:
         self._views.attach(legs, frozenset(deferred))
         problems = self._problems()
         repairs = [Repair("record", self._lost)] if self._lost else []

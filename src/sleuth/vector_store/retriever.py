@@ -11,8 +11,11 @@ from typing import Any, TypeVar
 from sleuth.arguments import check_count
 from sleuth.errors import EmbeddingError, RetrievalError, SleuthError
 from sleuth.filters import Filter, as_filter, to_chroma
+from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.types import Document
+
+logger = logger_of("vector_store")
 
 T = TypeVar("T")
 
@@ -115,6 +118,7 @@ class Retriever:
         return None if tree is None else to_chroma(tree)
 
     def _ask(self, query: str, k: int, search: Callable[[], Sequence[T]]) -> Sequence[T]:
+        logger.debug("asking %s for %d documents", type(self.vs.store).__name__, k)
         try:
             return search()
         except Exception as cause:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from sleuth.logs import logger_of
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.manifest import Views
 from sleuth.store.catalogue.merging import Merges
@@ -19,6 +20,9 @@ from sleuth.store.writing.transaction import KeyRange, Transaction
 
 if TYPE_CHECKING:
     from sleuth.types import Chunk
+
+
+logger = logger_of("store")
 
 
 class Writer:
@@ -221,6 +225,7 @@ class Writer:
         version = self._transaction.commit()
         self._pending.committed()
         self._absent = set()
+        logger.debug("committed version %d", version)
         return version
 
     def change_manifest(self, change: Callable[[Connection], list[Built]]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +16,7 @@ from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
+    from sleuth.engine import Engine
     from sleuth.ingest import AddReport
 
 EmbedderOption = Annotated[
@@ -59,12 +63,12 @@ def chroma(
     index: IndexOption = None,
 ) -> None:
     """Import a collection of an embedded Chroma with its vectors; creates the index if there is none."""
-    from sleuth.engine import Engine, import_chroma
+    from sleuth.engine import import_chroma
     from sleuth.vector_store import read_chroma
 
     target = index_folder(index)
     next(read_chroma(path, collection), None)  # no new index for nothing
-    with Engine.open(target, create=True, embedder=embedder) as engine:
+    with _index_at(target, embedder) as engine:
         report = import_chroma(engine, path, collection, re_embed=re_embed)
     _show(report, target, json=json)
 
@@ -86,13 +90,33 @@ def vectors(
     index: IndexOption = None,
 ) -> None:
     """Import rows with vectors from files of any size. The index is made where there is none."""
-    from sleuth.engine import Engine, import_vectors
+    from sleuth.engine import import_vectors
 
     target = index_folder(index)
     fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
-    with Engine.open(target, create=True, embedder=embedder) as engine:
+    with _index_at(target, embedder) as engine:
         report = import_vectors(engine, path, vectors, re_embed=re_embed, **fields)
     _show(report, target, json=json)
+
+
+@contextmanager
+def _index_at(folder: Path, embedder: str | None) -> Iterator[Engine]:
+    """Open or make the index in a folder; a new one that is still empty after a failure is deleted."""
+    from sleuth.engine import Engine
+
+    is_new = not folder.exists() or not any(folder.iterdir())
+    is_empty = False
+    try:
+        with Engine.open(folder, create=True, embedder=embedder) as engine:
+            try:
+                yield engine
+            except BaseException:
+                is_empty = not engine.count().documents
+                raise
+    except BaseException:
+        if is_new and is_empty:
+            rmtree(folder)
+        raise
 
 
 def _show(report: AddReport, target: Path, *, json: bool) -> None:
