@@ -43,7 +43,7 @@ def test_families_tell_what_they_do(tmp_path: Path, caplog: pytest.LogCaptureFix
 def test_a_repair_on_opening_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A segment that is missing when an index is opened is a warning of the store."""
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        engine.add(Document(f"Word{number} of {number * 7919}.", {"source": str(number)}) for number in range(3000))
+        engine.add(Document(f"Word{n} of {n * 7919}.", {"source": str(n)}) for n in range(3000))
     segments = list((tmp_path / "index").rglob("*.seg"))
     assert segments
     for segment in segments:
