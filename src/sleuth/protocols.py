@@ -38,8 +38,9 @@ class Embedder(Protocol):
 
     An embedder may have more: `batch_size`, the texts that it takes best in one call; `cheap`, True where vectors cost
     so little that commits wait for them and no cache keeps them; `unrelated`, the cosine that texts without anything in
-    common reach, from which `min_score` counts; `read` and `token_weight`, where its tokens can be
-    matched with those of a query (`sleuth.dense.embedding.TokenEmbedder`).
+    common reach, from which `min_score` counts; `has_meaning(query)`, False for gibberish, whose vector `min_score`
+    ignores; `read` and `token_weight`, where its tokens can be matched with those of a query
+    (`sleuth.dense.embedding.TokenEmbedder`).
     """
 
     @property

@@ -102,10 +102,26 @@ def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
     )
 
 
-@pytest.mark.parametrize("query", ["qwxz blorf", "asdf qwer zxcv", "kwmtkrjw tcrcevjtm", "hjkl hjkl"])
+@pytest.mark.parametrize("query", ["qwxz blorf", "asdf qwer zxcv", "kwmtkrjw tcrcevjtm", "asdfgh qwerty"])
 def test_gibberish_finds_nothing(engine: Engine, query: str) -> None:
     """With a minimum score, passages without anything in common with the query are omitted."""
     assert not engine.retrieve(query, min_score=0)
+
+
+def test_gibberish_finds_nothing_among_many_passages(tmp_path: Path) -> None:
+    """Vectors of gibberish are ignored, however near a passage is; words with the same meaning are still found."""
+    subjects = ("acid", "DNA", "x-ray", "RNA", "kJ", "pH", "qubit", "XML", "IPv6", "zinc", "Wyoming", "jazz")
+    texts = ["Cats sleep most of the day."]
+    texts += [f"{one} and {other} of {number}" for number, one in enumerate(subjects) for other in subjects]
+    with Engine.open(tmp_path / "index", create=True) as many:
+        many.add(Document(text, {"source": str(number)}) for number, text in enumerate(texts))
+        assert many.retrieve("hjkl fghj", legs=["dense"])[0].score > 0.25  # type: ignore[operator]
+        for query in ("hjkl fghj", "asdfgh qwerty", "xcvb rtyu", "wkqpz vbtrx"):
+            assert not many.retrieve(query, min_score=0)
+            assert not many.retrieve(query, min_score=0.1)
+        for query in ("kittens napping", "felines napping"):
+            assert "0#0" in {item.id for item in many.retrieve(query, min_score=0)}
+        assert [item.text for item in many.retrieve("qubit hjkl", min_score=0)]  # a word that is there answers
 
 
 def test_the_least_score_compares_queries(engine: Engine) -> None:

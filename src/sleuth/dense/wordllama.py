@@ -37,6 +37,8 @@ _SPACE: Final = "\u2581"
 _FIRST_BYTE, _FIRST_TEXT = 3, 259
 """The tokens between stand for one byte each, of letters that have no token."""
 _PIECE: Final = 2
+_GIBBERISH_SHARE = 0.5
+"""Share of pieces above which a query is gibberish."""
 _KNOWN_SHARE, _UNKNOWN_SHARE = 0.6, 0.8
 """Shares of pieces up to which the vectors count in full, and from which on not at all (docs/languages.md)."""
 
@@ -67,8 +69,7 @@ class WordLlamaEmbedder:
     dimension = 256
     cheap = True
     unrelated = 0.25
-    """Cosine that texts without anything in common reach: of 25 queries of random letters and keys, the best passage of
-    an index reached .20."""
+    """Cosine that texts without anything in common rarely reach (docs/search.md has the table)."""
     token_weight = 0.35
     """Measured over all test collections (docs/quality.md has the table)."""
 
@@ -82,6 +83,14 @@ class WordLlamaEmbedder:
             return 1.0
         share = share_of_pieces(query)
         return min(max((_UNKNOWN_SHARE - share) / (_UNKNOWN_SHARE - _KNOWN_SHARE), 0.0), 1.0)
+
+    def has_meaning(self, query: str) -> bool:
+        """Return whether the vocabulary knows words of a query; gibberish falls into pieces of one or two letters.
+
+        Such pieces hold more than half of the letters in 98 of 100 queries of random letters or neighbouring keys, and
+        in 1 of 300 queries of test collections, 1 of 20 where these are full of abbreviations (`benchmarks.unrelated`).
+        """
+        return share_of_pieces(query) <= _GIBBERISH_SHARE
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return one vector, shape (256,)."""
@@ -119,6 +128,10 @@ class MissingWordLlama(WordLlamaEmbedder):
     def missing(self) -> str:
         """What is missing, with the command that installs it."""
         return str(missing_wordllama())
+
+    def has_meaning(self, query: str) -> bool:
+        """Return False: there are no vectors."""
+        return False
 
     def knowledge(self, query: str) -> float:
         """Return 1: there is nothing to weigh."""

@@ -158,7 +158,13 @@ def in_common(
     """Return the rows that share at least so much with the query, and more than nothing."""
     unrelated = float(getattr(engine.embedder, "unrelated", 0.0))
     dense = ranked.hits.get("dense")
-    cosines = {} if dense is None else dict(zip(dense.keys.tolist(), dense.scores.tolist(), strict=True))
+    has_meaning = getattr(engine.embedder, "has_meaning", None)
+    is_gibberish = has_meaning is not None and not has_meaning(query)
+    cosines = (
+        {}
+        if dense is None or is_gibberish
+        else dict(zip(dense.keys.tolist(), dense.scores.tolist(), strict=True))
+    )
     if least:
         analyzer = get_analyzer(engine.settings.analyzer)
         shares = shares_of(
