@@ -121,7 +121,9 @@ def test_gibberish_finds_nothing_among_many_passages(tmp_path: Path) -> None:
             assert not many.retrieve(query, min_score=0.1)
         for query in ("kittens napping", "felines napping"):
             assert "0#0" in {item.id for item in many.retrieve(query, min_score=0)}
-        assert [item.text for item in many.retrieve("qubit hjkl", min_score=0)]  # a word that is there answers
+        assert [
+            item.text for item in many.retrieve("qubit hjkl", min_score=0)
+        ]  # a word that is there answers
 
 
 def test_the_least_score_compares_queries(engine: Engine) -> None:
