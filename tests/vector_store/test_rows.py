@@ -12,7 +12,8 @@ import pytest
 from sleuth import Engine
 from sleuth.engine import import_vectors
 from sleuth.errors import ArgumentError, EmbedderMismatchError
-from tests.vector_store.test_import import Counted, sleuth
+from tests.surfaces.test_cli import sleuth
+from tests.vector_store.test_import import Counted
 
 TEXTS = [f"tide {word} moon" for word in ("one", "two", "three", "four", "five", "six")]
 VECTORS = np.array(Counted().embed_documents(TEXTS), np.float32)
