@@ -60,6 +60,19 @@ def test_search(place: Path) -> None:
     assert json.loads(piped.stdout)["hits"][0]["file_path"] == "shop/latest.py"
 
 
+def test_categories_are_left_out(place: Path) -> None:
+    """`--exclude` leaves out docs, tests and more, and names the categories where there is none of that name."""
+    both = {hit["file_path"] for hit in answer(place, "search", "shop payment charge", "-k", "20")["hits"]}
+    assert {"README.md", "tests/test_payment.py"} < both
+    rest = answer(
+        place, "search", "shop payment charge", "-k", "20", "--exclude", "docs", "--exclude", "test"
+    )
+    assert {hit["file_path"] for hit in rest["hits"]} == both - {"README.md", "tests/test_payment.py"}
+    refused = run(place, "search", "shop", "--exclude", "klingon")
+    assert refused.returncode == 2
+    assert "generated" in refused.stderr
+
+
 def test_walking(place: Path) -> None:
     """`refs`, `impact`, `show` and `map` print definitions, references, callers, folders and files."""
     refs = answer(place, "refs", "Order.add")

@@ -17,6 +17,7 @@ from sleuth.code import CodeRetriever, index_path
 from sleuth.code.parsing import (
     IN_PLACE_BYTES,
     LANGUAGES,
+    MEMORY,
     Analyser,
     SourceText,
     Workers,
@@ -31,6 +32,7 @@ from sleuth.code.parsing import (
 )
 from sleuth.engine import open_code
 from sleuth.errors import CodeError
+from sleuth.files import Processes
 from tests.code.conftest import write
 from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
@@ -84,6 +86,18 @@ def test_repeated_openings_cost_themselves_alone(language: str, workers: Workers
         assert len(facts.chunks) == 1
     assert not after.failure
     assert after.defines == facts_of(good).defines
+
+
+def test_queries_are_compiled_outside_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first source of a language has the time of any other, although its queries take longer to compile."""
+    monkeypatch.setattr("sleuth.files.processes.PATIENCE", 1_000)
+    processes = Processes("sleuth.code.parsing.worker", MEMORY)
+    source = SourceText("a.swift", SOURCES["swift"][0].encode(), "swift")
+    try:
+        (facts,) = unpack_facts(*processes.ask(*pack_sources([source]), seconds=0.05))
+    finally:
+        processes.close()
+    assert facts.defines == facts_of(source).defines
 
 
 def test_memory_is_limited() -> None:

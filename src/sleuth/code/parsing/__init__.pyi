@@ -23,6 +23,7 @@ from sleuth.code.parsing.languages import LANGUAGES as LANGUAGES
 from sleuth.code.parsing.languages import language_of as language_of
 from sleuth.code.parsing.languages import languages_named as languages_named
 from sleuth.code.parsing.limits import IN_PLACE_BYTES as IN_PLACE_BYTES
+from sleuth.code.parsing.limits import MEMORY as MEMORY
 from sleuth.code.parsing.limits import UNPARSED as UNPARSED
 from sleuth.code.parsing.limits import seconds_for as seconds_for
 from sleuth.code.parsing.lines import LineIndex as LineIndex

@@ -113,6 +113,12 @@ LangOption = Annotated[
 ]
 LabelOption = Annotated[list[str] | None, typer.Option("--label", help="Only definitions with this label.")]
 NoTestsOption = Annotated[bool, typer.Option("--no-tests", help="Omit tests.")]
+ExcludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude", help="Omit test, docs, config or generated; vendored code counts as generated."
+    ),
+]
 ExpandOption = Annotated[
     list[str] | None,
     typer.Option("--expand", help="callers, callees, siblings, implementations or tests."),
@@ -139,6 +145,7 @@ def search(
     lang: LangOption = None,
     label: LabelOption = None,
     no_tests: NoTestsOption = False,
+    exclude: ExcludeOption = None,
     expand: ExpandOption = None,
     budget: BudgetOption = None,
     granularity: GranularityOption = "lines",
@@ -163,12 +170,12 @@ def search(
         "path_prefix": path,
         "language": lang,
         "labels": label,
-        "exclude_category": ["test"] if no_tests else None,
+        "exclude_category": [*(exclude or ()), *(["test"] if no_tests else ())],
     }
     with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
         if messages:
             unfit = {"--strategy": strategy, "--lang": lang, "--label": label, "--no-tests": no_tests,
-                     "--expand": expand, "--budget": budget, "--per-file": per_file}  # fmt: skip
+                     "--exclude": exclude, "--expand": expand, "--budget": budget, "--per-file": per_file}  # fmt: skip
             search_messages(place, text, k, path, unfit, json=json)
             return
         embedder = default_embedder() if strategy in ("hybrid", "vector") else None
