@@ -1,4 +1,5 @@
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sleuth.dense import (
     TokenReranker,
     WordLlamaEmbedder,
     late,
+    legible,
     load_model,
 )
 from sleuth.errors import ArgumentError
@@ -36,19 +38,20 @@ def item(name: str, score: float | None, text: str) -> RetrievedItem:
 def slow_match(query: str, text: str) -> float:
     """Compute the match from the definition, token by token."""
     vocabulary, table, _ = load_model()
-    query_tokens = vocabulary.encode(query.encode()).tolist()
-    read = vocabulary.encode(text.encode()).tolist()
+    query_tokens = vocabulary.encode(legible(query)).tolist()
+    read = vocabulary.encode(legible(text)).tolist()
     if not query_tokens or not read:
         return 0.0
     rows = table.astype(np.float32)
     total = weights = 0.0
-    for token in query_tokens:
+    for token, times in Counter(query_tokens).items():
         length = float(np.linalg.norm(rows[token]))
         near = [
             float(rows[token] @ rows[other]) / (length * float(np.linalg.norm(rows[other]))) for other in read
         ]
-        total += length**1.5 * max(near)
-        weights += length**1.5
+        weight = times**0.5 * length**1.5
+        total += weight * max(near)
+        weights += weight
     return total / weights
 
 

@@ -85,8 +85,8 @@ def explain(
 def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
     """Return how well each text matches the query's tokens, shape (len(texts),): 1 if it holds all of them, 0 if empty.
 
-    The mean over the query's tokens of the greatest cosine to a token of the text, weighted by how often a token
-    comes and by the length of its vector to the power of `RARITY`.
+    The mean over the query's distinct tokens of the greatest cosine to a token of the text, weighted by the root of how
+    often a token comes and by the length of its vector to the power of `RARITY`.
     """
     places = np.arange(len(texts), dtype=np.int64)
     tokens, sizes = load_model().vocabulary.read([legible(text) for text in texts], MOST_TOKENS)

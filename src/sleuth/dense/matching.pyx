@@ -47,8 +47,8 @@ def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list pa
     """Return the weighted mean, over a query's tokens, of the greatest cosine to a token of each row. Releases the GIL.
 
     Args:
-        ids: the query's tokens, shape (m,), sorted in place; each weighs the length of its vector to the power of
-            `rarity`, as often as it comes.
+        ids: the query's tokens, shape (m,), sorted in place; each distinct one weighs the length of its vector to the
+            power of `rarity`, times the root of how often it comes.
         table: a vector per token, shape (size, dimension), the bits of float16.
         parts: for each segment its keys, ascending, shape (rows,), int64; the sets of tokens of its rows, one after the
             other, uint8; the bytes of each, shape (rows,), uint16; and where every 64th begins, uint64.
@@ -191,13 +191,15 @@ cdef size_t distinct(const Match* x, const int32_t* ids, size_t n, double rarity
                      double* weights) noexcept nogil:
     """The distinct ones of n ascending tokens, their vectors scaled to length 1, zeros where they are, and what they weigh;
     how many."""
-    cdef size_t m = 0, i, j
+    cdef size_t m = 0, times = 1, i, j
     cdef double square, length
     cdef float* row
     for i in range(n):
         if m and tokens[m - 1] == ids[i]:
-            weights[m - 1] += pow(length, rarity)
+            times += 1
+            weights[m - 1] = pow(length, rarity) * sqrt(<double> times)
             continue
+        times = 1
         row, square = directions + m * x.columns, 0
         for j in range(x.columns):
             row[j] = widen(x.table[ids[i] * x.columns + j])

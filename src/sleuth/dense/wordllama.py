@@ -70,7 +70,7 @@ class WordLlamaEmbedder:
     cheap = True
     unrelated = 0.25
     """Cosine that texts without anything in common rarely reach (docs/search.md has the table)."""
-    token_weight = 0.35
+    token_weight = 0.3
     """Measured over all test collections (docs/quality.md has the table)."""
 
     def knowledge(self, query: str) -> float:

@@ -31,6 +31,7 @@ from sleuth.engine.elsewhere import SHARDS as SHARDS
 from sleuth.engine.elsewhere import address_of as address_of
 from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.fusion import LEGS as LEGS
+from sleuth.engine.fusion import WEIGHTS as WEIGHTS
 from sleuth.engine.fusion import as_fusion as as_fusion
 from sleuth.engine.opening import lexical_leg as lexical_leg
 from sleuth.engine.queries import QueryCondition as QueryCondition
@@ -51,3 +52,5 @@ from sleuth.engine.search import check_legs as check_legs
 from sleuth.engine.search import embedded as embedded
 from sleuth.engine.selection import Selection as Selection
 from sleuth.engine.sources import SPELLINGS as SPELLINGS
+from sleuth.engine.trust import agreement as agreement
+from sleuth.engine.trust import trust_in_vectors as trust_in_vectors

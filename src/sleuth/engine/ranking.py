@@ -6,12 +6,13 @@ The version may be one index or all shards of one: both rank by this code.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sleuth.compose import Fused, best_places, fuse_hits
 from sleuth.dense import late
 from sleuth.engine.fusion import WEIGHTS, Fusion
+from sleuth.engine.trust import trust_in_vectors
 from sleuth.errors import RetrievalError
 from sleuth.types import Explanation, PartReport
 
@@ -145,31 +146,53 @@ def rank(
         raise RetrievalError(f"no part answered: {reasons}", context={"query": query, "k": k})
     if len(legs) == 1:
         return _alone(version, pools, legs[0], k)
-    weights = {leg: fusion.weights.get(leg, 1.0) for leg in pools.hits}
-    tokens = version.token_weight if fusion.method == "minmax" else 0.0
-    if fusion.weights == WEIGHTS and "dense" in weights:  # weights that a caller chose stay as they are
-        knowledge = version.knowledge(query)
-        weights["dense"] *= knowledge
-        tokens *= knowledge
-    if fusion.tokens is not None:
-        tokens = fusion.tokens
+    weights = weigh(version, query, pools, fusion)
     fused = fuse_hits(
         pools.hits,
-        weights,
+        weights.legs,
         fusion.method,
-        max(k, late.READ) if tokens else k,
+        max(k, late.READ) if weights.tokens else k,
         rank_constant=fusion.rank_constant,
         order=version.order,
     )
-    if tokens and len(fused) > 1:
-        return _matched(version, fused, pools, query, k, weight=tokens)
+    if weights.tokens and len(fused) > 1:
+        return _matched(version, fused, pools, query, k, weights=weights)
     return RankedRows(
         fused.keys.tolist(),
         fused.scores.tolist(),
         tuple(pools.parts),
-        lambda i: _unfold(version, fused, pools, i),
+        lambda i: _unfold(version, fused, pools, weights, i),
         pools.hits,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LegWeights:
+    """What counts how much in one fused ranking.
+
+    Attributes:
+        legs: weight by leg.
+        tokens: of the best score, what the best match of tokens gains; 0 where none are matched.
+        reasons: what the default weights were multiplied by, as an explanation tells it.
+    """
+
+    legs: Mapping[str, float]
+    tokens: float
+    reasons: Mapping[str, float]
+
+
+def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion) -> LegWeights:
+    """Return the weights for a query: default ones fall where vectors are worth less, others stay."""
+    legs = {leg: fusion.weights.get(leg, 1.0) for leg in pools.hits}
+    tokens = version.token_weight if fusion.method == "minmax" else 0.0
+    reasons: dict[str, float] = {}
+    if fusion.weights == WEIGHTS and len(legs) == len(WEIGHTS):
+        knowledge = version.knowledge(query)
+        trust = trust_in_vectors(pools.hits["lexical"], pools.hits["dense"])
+        legs["dense"] *= knowledge * trust
+        tokens *= knowledge
+        reasons = {"knowledge": knowledge, "trust": trust}
+    return LegWeights(legs, tokens if fusion.tokens is None else fusion.tokens, reasons)
 
 
 def _alone(version: Rankable, pools: Pools, leg: str, k: int) -> RankedRows:
@@ -186,26 +209,27 @@ def _alone(version: Rankable, pools: Pools, leg: str, k: int) -> RankedRows:
 
 
 def _matched(
-    version: Rankable, fused: Fused, pools: Pools, query: str, k: int, *, weight: float
+    version: Rankable, fused: Fused, pools: Pools, query: str, k: int, *, weights: LegWeights
 ) -> RankedRows:
     """Return the best `k` of a fused ranking, after the tokens of the first of them were matched."""
     values = version.match(query, fused.keys[: late.READ])
     scores = fused.scores.copy()
-    scores[: len(values)] = late.lift(scores[: len(values)], values, weight)
+    scores[: len(values)] = late.lift(scores[: len(values)], values, weights.tokens)
     places = best_places(fused.keys, scores, min(k, len(scores)), version.order).tolist()
 
     def explain(i: int) -> Explanation:
         place = places[i]
-        below = _unfold(version, fused, pools, place)
+        below = _unfold(version, fused, pools, weights, place)
         if place >= len(values):
             return below
-        return late.explain(float(scores[place]), float(values[place]), below.value, weight, below)
+        return late.explain(float(scores[place]), float(values[place]), below.value, weights.tokens, below)
 
     best, values_of_best = fused.keys[places].tolist(), scores[places].tolist()
     return RankedRows(best, values_of_best, tuple(pools.parts), explain, pools.hits)
 
 
-def _unfold(version: Rankable, fused: Fused, pools: Pools, i: int) -> Explanation:
+def _unfold(version: Rankable, fused: Fused, pools: Pools, weights: LegWeights, i: int) -> Explanation:
     key = int(fused.keys[i])
     legs = [leg for leg, ranks in zip(fused.legs, fused.ranks, strict=True) if ranks[i]]
-    return fused.explain(i, {leg: version.explain(leg, pools.asked[leg], key) for leg in legs})
+    explanation = fused.explain(i, {leg: version.explain(leg, pools.asked[leg], key) for leg in legs})
+    return replace(explanation, facts={**explanation.facts, **weights.reasons})

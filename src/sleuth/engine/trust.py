@@ -1,0 +1,41 @@
+"""How far the default fusion trusts the vectors of an index for one query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sleuth.store import Hits
+
+_FIRST: Final = 20
+_AMONG: Final = 100
+_ENOUGH: Final = 0.3
+_LEAST: Final = 0.25
+"""Chosen over 31 collections and 14 whose vectors say nothing (docs/quality.md has the table)."""
+
+
+def trust_in_vectors(lexical: Hits, dense: Hits) -> float:
+    """Return the share of the dense leg's weight that counts, from .25 to 1: all of it where the legs agree enough.
+
+    Where vectors are worth something, half of the first hits of each leg are among the first hundred of the other;
+    where they are not, one in five is, by chance and by the words that a text and its vector have in common.
+    """
+    return min(1.0, max(_LEAST, agreement(lexical, dense) / _ENOUGH))
+
+
+def agreement(lexical: Hits, dense: Hits) -> float:
+    """Return which share of the first 20 hits of each leg is among the first 100 of the other; 1 if a leg has none."""
+    if not len(lexical) or not len(dense):
+        return 1.0
+    words, vectors = _first(lexical, _FIRST), _first(dense, _FIRST)
+    shared = len(words & _first(dense, _AMONG)) + len(vectors & _first(lexical, _AMONG))
+    return shared / (len(words) + len(vectors))
+
+
+def _first(hits: Hits, n: int) -> set[int]:
+    """Return the keys of the first `n` hits and of those that tie with the last of them, whose order is not settled."""
+    if len(hits) > n:
+        n = int(np.count_nonzero(hits.scores >= hits.scores[n - 1]))
+    return set(hits.keys[:n].tolist())

@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from sleuth.engine import WEIGHTS, Engine, agreement, trust_in_vectors
+from sleuth.store import Hits
+from sleuth.types import Document, Explanation
+from tests.dense.strategies import HashEmbedder
+
+
+def hits(keys: list[int], scores: list[float] | None = None) -> Hits:
+    values = np.arange(len(keys), 0, -1.0) if scores is None else np.array(scores, np.float64)
+    return Hits(np.array(keys, np.int64), values.astype(np.float32), np.zeros(len(keys), np.int32))
+
+
+def test_agreement() -> None:
+    """Agreement is the share of both first twenties that are among the first hundred of the other leg."""
+    assert agreement(hits([*range(200)]), hits([*range(200)])) == 1
+    assert agreement(hits([*range(200)]), hits([*range(200, 400)])) == 0
+    assert agreement(hits([*range(20), 50, 51]), hits([50, 51, *range(100, 118), *range(5)])) == 7 / 40
+    assert agreement(hits([1, 2]), hits([*range(100, 198), 2, 3, 1])) == 1 / 22
+
+
+def test_ties_change_nothing() -> None:
+    """Hits that tie with the twentieth count too, so that agreement does not depend on their order."""
+    other = hits([7, *range(100, 300)])
+    tied = [*range(10), *range(10, 60)]
+    scores = [2.0] * 10 + [1.0] * 50
+    reordered = hits([*range(10), *range(59, 9, -1)], scores)
+    assert agreement(hits(tied, scores), other) == agreement(reordered, other) == 2 / 80
+
+
+def test_trust() -> None:
+    """Legs that agree enough, or of which one found nothing, have full trust; others at least a quarter."""
+    assert trust_in_vectors(hits([*range(200)]), hits([*range(200)])) == 1
+    assert trust_in_vectors(hits([]), hits([*range(9)])) == 1
+    assert trust_in_vectors(hits([*range(200)]), hits([*range(200, 400)])) == 0.25
+    assert trust_in_vectors(hits([*range(20)]), hits([*range(3), *range(20, 37)])) == pytest.approx(0.5)
+
+
+@pytest.fixture(scope="module")
+def without_meaning(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """An index whose vectors say nothing about its texts."""
+    rng = np.random.default_rng(5)
+    words = [f"word{i}" for i in range(400)]
+    documents = [Document(" ".join(rng.choice(words, 30)), id=str(i)) for i in range(1_500)]
+    engine = Engine.open(tmp_path_factory.mktemp("index") / "index", create=True, embedder=HashEmbedder())
+    engine.add(documents)
+    return engine
+
+
+def fusion_of(explanation: Explanation | None) -> Explanation:
+    assert explanation is not None
+    return explanation if explanation.name == "fusion" else fusion_of(explanation.parts[0])
+
+
+def test_the_explanation_says_what_the_vectors_weigh_and_why(without_meaning: Engine) -> None:
+    """Where vectors say nothing, their weight is lower, and each hit's explanation names trust and knowledge."""
+    (hit, *_) = without_meaning.retrieve("word1 word2 word3", explain=True)
+    fusion = fusion_of(hit.explanation)
+    trust = float(fusion.facts["trust"])
+    assert 0.25 <= trust < 0.9
+    assert fusion.facts["knowledge"] == 1
+    weights = {part.name: part.facts["weight"] for part in fusion.parts}
+    assert weights["lexical"] == WEIGHTS["lexical"]
+    assert weights.get("dense", WEIGHTS["dense"] * trust) == pytest.approx(WEIGHTS["dense"] * trust)
+
+
+def test_chosen_weights_stay(without_meaning: Engine) -> None:
+    """Weights that a caller chooses are used as they are."""
+    ranking = without_meaning.retrieve("word1 word2", fusion="minmax(lexical=1,dense=0.5)", explain=True)
+    fusions = [fusion_of(item.explanation) for item in ranking]
+    assert {part.facts["weight"] for fusion in fusions for part in fusion.parts} <= {1.0, 0.5}
+    assert all("trust" not in fusion.facts for fusion in fusions)
+
+
+def test_rankings_with_and_without_explanations_are_equal(without_meaning: Engine) -> None:
+    """Asking for explanations changes no score."""
+    for query in ("word1", "word1 word2", "word9 word8 word7 word6"):
+        plain = without_meaning.retrieve(query, 20)
+        explained = without_meaning.retrieve(query, 20, explain=True)
+        assert [(i.id, i.score) for i in plain] == [(i.id, i.score) for i in explained]
