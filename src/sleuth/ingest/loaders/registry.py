@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import cache
 from importlib import import_module
 from typing import Any, BinaryIO, Final
@@ -172,11 +172,15 @@ def load(
     entry: FileEntry, options: ReadOptions = DEFAULT, extractors: Extractors | None = None
 ) -> Iterator[Document | Skipped]:
     """Yield the documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
-    own = Extractors(options.max_seconds, options.max_memory_bytes)  # starts no process before it is used
-    with closing(own), open_file(entry) as stream:
+    with ExitStack() as stack:
+        stream = stack.enter_context(open_file(entry))
+        if extractors is None:
+            extractors = stack.enter_context(
+                closing(Extractors(options.max_seconds, options.max_memory_bytes))
+            )
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
-        file = FileBytes(entry, stream, head, kind_of(entry.source, head, options.loaders), extractors or own)
+        file = FileBytes(entry, stream, head, kind_of(entry.source, head, options.loaders), extractors)
         common = common_metadata(entry, file.kind)
         in_process = is_built_in(file.kind, options.loaders) and _is_read_apart(file)
         loader = load_large if in_process else loader_of(file.kind, options.loaders)
