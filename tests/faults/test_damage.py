@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.errors import StoreError
+from sleuth.engine import Engine, open_code
+from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store import Store
 from sleuth.store.catalogue import building
-from sleuth.types import Chunk
+from sleuth.types import Chunk, Document
 from tests.store.words import SumsLeg, contents, faults, put
 
 ROUNDS = 12
@@ -197,3 +198,19 @@ def test_damaged_rows_are_removed_and_named(sound: Path, tmp_path: Path) -> None
         with store.reader() as snapshot:
             assert len(contents(snapshot)) == 901
         assert faults(store) == []
+
+
+def test_a_schema_that_is_not_text(tmp_path: Path) -> None:
+    """A damaged schema that SQLite quotes in its message is a typed error, though the message is not UTF-8."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add([Document("text", id="a")])
+    with open_code(tmp_path / "index", create=True):
+        pass
+    for name, opening in (("record.sqlite", Engine.open), ("code.db", open_code)):
+        file = tmp_path / "index" / name
+        whole = file.read_bytes()
+        assert b"CREATE TABLE" in whole
+        file.write_bytes(whole.replace(b"CREATE TABLE", b"CREATE T\xe2BLE"))
+        with pytest.raises(IndexDamagedError):
+            opening(tmp_path / "index")
+        file.write_bytes(whole)

@@ -189,6 +189,9 @@ def connect(
                 connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
+    except UnicodeDecodeError as error:  # SQLite's message quotes bytes of a damaged schema
+        connection.close()
+        raise sqlite3.DatabaseError("malformed database schema") from error
     except BaseException:
         connection.close()
         raise
