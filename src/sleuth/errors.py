@@ -74,8 +74,8 @@ class LoadError(SleuthError):
     Attributes:
         path: the file.
         reason: one clause, fit for a list of skipped files.
-        kind: "binary", "empty", "limits" (of time, memory or size), "unreadable" where another attempt may succeed, or
-            "invalid" for anything else.
+        kind: "binary", "empty", "no prose", "limits" (of time, memory or size), "unreadable" where another attempt may
+            succeed, or "invalid" for anything else.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class LoadError(SleuthError):
         path: str,
         reason: str,
         *,
-        kind: Literal["binary", "empty", "limits", "unreadable", "invalid"] = "invalid",
+        kind: Literal["binary", "empty", "limits", "unreadable", "invalid", "no prose"] = "invalid",
     ) -> None:
         super().__init__(f"{path}: {reason}")
         self.path = path

@@ -39,6 +39,7 @@ class ReadOptions:
         include: globs as in `.gitignore`; if not empty, only files that match one are read.
         exclude: globs as in `.gitignore`; files and folders that match one are excluded.
         hidden: also read names that start with a dot (never version control folders).
+        all: also read what is no prose: drawings, generated and minified text, dumps, lists of words, base64.
         gitignore: honour `.gitignore`. `.sleuthignore` is always honoured.
         max_bytes: larger files are skipped, with the reason; CSV, TSV and JSONL files are never too large.
         max_row_bytes: larger rows are skipped, with the reason.
@@ -62,6 +63,7 @@ class ReadOptions:
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     hidden: bool = False
+    all: bool = False
     gitignore: bool = True
     max_bytes: int = MAX_BYTES
     max_row_bytes: int = 4 << 20
@@ -88,7 +90,7 @@ class ReadOptions:
         for name in ("id_field", "title_field"):
             if not isinstance(value := getattr(self, name), str | None):
                 raise ArgumentError(f"{name} must be a string or None, got {value!r}")
-        for name in ("hidden", "gitignore"):
+        for name in ("hidden", "all", "gitignore"):
             if not isinstance(value := getattr(self, name), bool):
                 raise ArgumentError(f"{name} must be True or False, got {value!r}")
         for name in (
@@ -131,7 +133,7 @@ class ReadOptions:
         Args:
             rows: whether the file holds rows.
         """
-        names = ("metadata", "language", *(_OF_ROWS if rows else ()))
+        names = ("metadata", "language", "all", *(_OF_ROWS if rows else ()))
         values = {
             name: value
             for name in names

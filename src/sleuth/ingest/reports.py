@@ -17,10 +17,11 @@ SkipKind: TypeAlias = Literal[
     "unreadable",
     "empty",
     "invalid",
+    "no prose",
     "row",
     "member",
 ]
-REFUSED: Final[frozenset[SkipKind]] = frozenset({"binary", "link", "special", "empty", "invalid"})
+REFUSED: Final[frozenset[SkipKind]] = frozenset({"binary", "link", "special", "empty", "invalid", "no prose"})
 """Kinds that mean a file holds no text (any more); with the other kinds, its text could not be read."""
 
 PARTS: Final[frozenset[SkipKind]] = frozenset({"row", "member"})

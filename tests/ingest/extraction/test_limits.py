@@ -234,7 +234,7 @@ def test_a_large_file_is_read_in_a_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "unit"), [("a.csv", "x\n"), ("a.json", "1,"), ("a.jsonl", "1\n"), ("a.txt", "x\n")]
+    ("name", "unit"), [("a.csv", "x\n"), ("a.json", "1,"), ("a.jsonl", "1\n"), ("a.txt", "x y\n")]
 )
 def test_files_of_many_values_are_read_in_a_process(tmp_path: Path, name: str, unit: str) -> None:
     """A small file of rows with more than 20,000 line breaks and commas is read as a large one is; text is not."""

@@ -49,6 +49,7 @@ def _plain(options: ReadOptions) -> dict[str, Any]:
         "max_row_bytes",
         "max_unpacked_bytes",
         "hidden",
+        "all",
         "text_fields",
         "metadata_fields",
         "id_field",

@@ -12,6 +12,7 @@ from sleuth.ingest.loaders import registry
 from sleuth.ingest.loaders.file import MOST_MEMBERS, FileBytes, Room
 from sleuth.ingest.names import printable
 from sleuth.ingest.options import ReadOptions
+from sleuth.ingest.prose import why_left_out
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.types import Document
 
@@ -72,9 +73,16 @@ def load_member(file: FileBytes, member: Member, options: ReadOptions) -> Iterat
     )
     kind = member.kind or registry.kind_of(name, head, options.loaders)
     inner = FileBytes(entry, BytesIO(member.data), head, kind, None, file.depth + 1, room)
+    if not options.all and (why := why_left_out(name, kind)):
+        yield skipped_member(file, name, f"{why}; --all reads it")
+        return
     try:
         for item in registry.loader_of(kind, options.loaders)(inner, options):
-            yield _named(item, entry, kind, name) if isinstance(item, Document) else item
+            if isinstance(item, Document):
+                judged = item if options.all else registry.as_prose(item, entry.source, kind)
+                yield _named(judged, entry, kind, name)
+            else:
+                yield item
     except LoadError as error:
         if room.members < 0 or room.bytes < 0:
             raise

@@ -19,6 +19,7 @@ from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.format import FileFormat, Loader
 from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
+from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.logs import logger_of
 from sleuth.types import Document
@@ -184,12 +185,32 @@ def load(
         common = common_metadata(entry, file.kind)
         in_process = is_built_in(file.kind, options.loaders) and _is_read_apart(file)
         loader = load_large if in_process else loader_of(file.kind, options.loaders)
+        judged = is_built_in(file.kind, options.loaders) and not options.all
+        if judged and (why := why_left_out(entry.source, file.kind)):
+            raise LoadError(entry.source, f"{why}; --all reads it", kind="no prose")
         for item in loader(file, options):
             if isinstance(item, Document):
+                if judged:
+                    item = as_prose(item, entry.source, file.kind)  # noqa: PLW2901 - the same document
                 item.metadata = {**common, **item.metadata, **options.metadata}
                 yield _checked(item, entry.source)
             else:
                 yield item
+
+
+def as_prose(document: Document, file: str, kind: str) -> Document:
+    """Return a document without base64.
+
+    Raises:
+        LoadError: the document is no prose, and not one row or member of many.
+    """
+    if "row" not in document.metadata and "member" not in document.metadata:
+        if why := why_no_prose(document.page_content, kind):
+            raise LoadError(file, f"{why}; --all reads it", kind="no prose")
+        text = without_base64(document.page_content)
+        if text is not document.page_content:
+            return Document(text, document.metadata, id=document.id)
+    return document
 
 
 def _is_read_apart(file: FileBytes) -> bool:

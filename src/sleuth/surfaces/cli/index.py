@@ -102,6 +102,13 @@ ReEmbedOption = Annotated[
 HiddenOption = Annotated[
     bool | None, typer.Option("--hidden/--no-hidden", help="Read names that start with a dot, too.")
 ]
+AllOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--all/--no-all",
+        help="Read what is no prose, too: drawings, generated and minified text, dumps, lists of words.",
+    ),
+]
 NoIgnoreOption = Annotated[
     bool | None,
     typer.Option("--no-ignore/--ignore", help="Read what .gitignore leaves out; .sleuthignore holds."),
@@ -137,6 +144,7 @@ def index(
     re_embed: ReEmbedOption = False,
     hidden: HiddenOption = None,
     no_ignore: NoIgnoreOption = None,
+    everything: AllOption = None,
     defaults: DefaultsOption = False,
     watch: WatchOption = False,
     verbose: VerboseOption = False,
@@ -157,6 +165,7 @@ def index(
         "id_field": id_field,
         "language": language,
         "hidden": hidden,
+        "all": everything,
         "gitignore": None if no_ignore is None else not no_ignore,
     }
     options = read_options(fields, max_size, defaults=defaults)
@@ -291,7 +300,7 @@ def leave(report: IndexReport) -> None:
         command = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
         say(f"Interrupted. Committed documents are kept; continue with: {command}", err=True)
         raise typer.Exit(130)
-    failed = any(skipped.kind != "empty" for skipped in report.skipped)
+    failed = any(skipped.kind not in ("empty", "no prose") for skipped in report.skipped)
     if failed and not (report.read or report.unchanged):
         raise typer.Exit(1)
 

@@ -1,0 +1,96 @@
+"""Tells texts that nobody reads, such as minified code, dumps and lists of words, from those that answer questions."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sleuth.files import CODE
+
+_SAMPLE: Final = 16 << 10
+"""Characters from the start of a text that are looked at."""
+_LONG_LINES: Final = 500
+"""Characters of an average line of minified text; lines of prose that are paragraphs have blanks."""
+_FEW_BLANKS: Final = 0.06
+_LEAST: Final = 4_000
+"""Characters of a text that is a dump or minified; shorter ones cost little."""
+_FEW_LETTERS: Final = 0.3
+_LIST: Final = 500
+"""Lines of a list of words."""
+_generated = re.compile(
+    r"@generated\b|\b(?:auto-?)?generated\b[^\n]{0,120}\bdo not (?:edit|modify)"
+    r"|\bdo not (?:edit|modify)\b[^\n]{0,120}\bgenerated\b",
+    re.IGNORECASE,
+)
+_MARKED_WITHIN: Final = 1_000
+"""Characters at the start of a source file in which it says that it was generated."""
+_base64 = re.compile(
+    r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/]{200,}+={0,2}|(?:[A-Za-z0-9+/]{60,100}\n){4,}[A-Za-z0-9+/]{0,100}={0,2})"
+)
+_PART: Final = 60
+"""Characters without a blank that each run of base64 holds, wherever the text is divided."""
+_upper, _lower, _digit = re.compile("[A-Z]"), re.compile("[a-z]"), re.compile("[0-9]")
+_LOCKS: Final = frozenset({
+    "cargo.lock", "composer.lock", "gemfile.lock", "go.sum", "npm-shrinkwrap.json", "package-lock.json", "pdm.lock",
+    "pipfile.lock", "pnpm-lock.yaml", "poetry.lock", "uv.lock", "yarn.lock",
+})  # fmt: skip
+
+
+def why_left_out(name: str, kind: str) -> str:
+    """Return why a file with this name is left out unread; "" if it is not."""
+    if kind == "svg":
+        return "a drawing"
+    if name.rpartition("/")[2].lower() in _LOCKS:
+        return "generated: a list of locked versions"
+    return ""
+
+
+def why_no_prose(text: str, kind: str) -> str:
+    """Return why a text makes no passages that anyone reads; "" if it does.
+
+    Args:
+        kind: of its file.
+    """
+    if kind in CODE and _generated.search(text, 0, _MARKED_WITHIN):
+        return "generated, as it says"
+    sample = text[:_SAMPLE]
+    if len(sample) < _LEAST:
+        return ""
+    if "\0" in sample:
+        return "binary"
+    return _why_unread(sample, kind)
+
+
+def _why_unread(sample: str, kind: str) -> str:
+    lines = sample.count("\n") + 1
+    blanks = sample.count(" ") + sample.count("\t")
+    mostly_ascii = len(sample.encode("ascii", "ignore")) > 0.8 * len(sample)
+    if mostly_ascii and len(sample) > _LONG_LINES * lines and blanks < _FEW_BLANKS * len(sample):
+        return "minified, or data without words"
+    if kind in CODE:
+        return ""
+    signs = "".join(sample[:_LEAST].split())
+    if sum(map(str.isalpha, signs)) < _FEW_LETTERS * len(signs):
+        return "a dump of numbers or signs"
+    return "a list of words" if kind == "text" and mostly_ascii and _is_list(sample.split("\n")) else ""
+
+
+def _is_list(lines: list[str]) -> bool:
+    """Return whether nearly all lines that are not blank are one short word."""
+    words = [line.strip() for line in lines if line.strip()]
+    single = sum(len(word) <= 40 and " " not in word and "\t" not in word for word in words)
+    return len(words) > _LIST and single > 0.97 * len(words)
+
+
+def without_base64(text: str) -> str:
+    """Return a text in which runs of base64 are `[base64]`, with the same lines."""
+    parts = (text[start : start + _PART] for start in range(0, len(text), _PART))
+    may_hold = any(" " not in part and part.isascii() for part in parts)
+    return _base64.sub(_replacement, text) if may_hold else text
+
+
+def _replacement(match: re.Match[str]) -> str:
+    run = match[0]
+    if not all(pattern.search(run) for pattern in (_upper, _lower, _digit)):
+        return run
+    return "[base64]" + "\n" * run.count("\n")
