@@ -1,0 +1,166 @@
+"""Do rankings survive text as it comes: in capitals, without accents, broken at line ends, read by a machine, mistyped?
+
+    python -m benchmarks.robustness
+    python -m benchmarks.robustness --sets scifact cranfield --queries 80
+
+Prints nDCG@10 of words and of the default for each variant, the mean over collections, and what each lost against the
+text as it is. Collections are folders in BEIR layout under .data/, of which a sample is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.quality import DATA, SETS
+from sleuth import Engine
+from sleuth.evaluate import Collection, make_run, open_collection, score
+from sleuth.surfaces.cli.eval import Configured
+from sleuth.types import Document
+
+Change = Callable[[str, random.Random], str]
+NOISE = 0.02
+"""Share of letters that a machine misreads."""
+MISREAD = str.maketrans("l1o0einuhbatfsgrv", "1l0oclunbhoft5qvy")
+
+
+class Variant(NamedTuple):
+    """What becomes of the documents and of the queries; None where they stay."""
+
+    documents: Change | None = None
+    queries: Change | None = None
+
+
+def shouted(text: str, _: random.Random) -> str:
+    """Return a text in capitals."""
+    return text.upper()
+
+
+def lowered(text: str, _: random.Random) -> str:
+    """Return a text in small letters."""
+    return text.lower()
+
+
+def unaccented(text: str, _: random.Random) -> str:
+    """Return a text without accents."""
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+def broken(text: str, rng: random.Random) -> str:
+    """Return a text in lines of 72 characters; a long word at the end of a line is broken by a hyphen."""
+    pieces, column = [], 0
+    for word in text.split():
+        if column + len(word) > 72:
+            cut = rng.randint(3, len(word) - 3) if len(word) >= 6 and word.isalpha() else 0
+            pieces.append(f"{word[:cut]}-\n{word[cut:]} " if cut else f"\n{word} ")
+            column = len(word) - cut + 1
+        else:
+            pieces.append(f"{word} ")
+            column += len(word) + 1
+    return "".join(pieces)
+
+
+def misread(text: str, rng: random.Random) -> str:
+    """Return a text in which letters and digits were misread, every fifth of them lost."""
+    return "".join(
+        (c.lower().translate(MISREAD) if rng.random() < 0.8 else "")
+        if c.isalnum() and rng.random() < NOISE
+        else c
+        for c in text
+    )
+
+
+def mistyped(text: str, rng: random.Random) -> str:
+    """Return a text with a letter swapped, lost or doubled in one of eight words, one at least."""
+    words = text.split()
+    long = [i for i, word in enumerate(words) if len(word) >= 5 and word.isalpha()]
+    for i in rng.sample(long, min(len(long), max(1, len(words) // 8))):
+        word, cut = words[i], rng.randint(1, len(words[i]) - 2)
+        swapped = word[:cut] + word[cut + 1] + word[cut] + word[cut + 2 :]
+        words[i] = rng.choice([swapped, word[:cut] + word[cut + 1 :], word[:cut] + word[cut] + word[cut:]])
+    return " ".join(words)
+
+
+VARIANTS = {
+    "as it is": Variant(),
+    "documents in capitals": Variant(documents=shouted),
+    "queries in capitals": Variant(queries=shouted),
+    "small letters": Variant(lowered, lowered),
+    "no accents": Variant(unaccented, unaccented),
+    "broken at line ends": Variant(documents=broken),
+    "2 % misread": Variant(documents=misread),
+    "queries mistyped": Variant(queries=mistyped),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", nargs="*", default=SETS)
+    parser.add_argument("--queries", type=int, default=80)
+    parser.add_argument("--documents", type=int, default=2_500)
+    options = parser.parse_args()
+    samples = [
+        sample(open_collection(DATA / name), options.queries, options.documents)
+        for name in options.sets
+        if (DATA / name).is_dir()
+    ]
+    print("| text | words | default | loss of words | loss of default |\n|---|---|---|---|---|")
+    base: list[float] = []
+    for name, variant in VARIANTS.items():
+        rows = [measure(*some, variant) for some in samples]
+        means = [statistics.fmean(column) for column in zip(*rows, strict=True)]
+        base = base or means
+        losses = [before - now for before, now in zip(base, means, strict=True)]
+        print(f"| {name} | " + " | ".join(f"{value:.3f}" for value in (*means, *losses)) + " |", flush=True)
+
+
+def sample(collection: Collection, queries: int, documents: int) -> tuple[Collection, list[Document]]:
+    """Return a collection with some of its queries, and documents that hold all answers to them."""
+    rng = random.Random(1)
+    chosen = rng.sample(sorted(collection.queries), min(queries, len(collection.queries)))
+    qrels = {query: collection.qrels[query] for query in chosen}
+    needed = {document for judged in qrels.values() for document in judged}
+    everything = list(collection.documents())
+    rest = [document for document in everything if document.id not in needed]
+    extra = rng.sample(rest, min(len(rest), max(0, documents - len(needed))))
+    ids = needed | {str(document.id) for document in extra}
+    print(f"{collection.name}: {len(chosen)} queries", file=sys.stderr)
+    some = replace(collection, queries={query: collection.queries[query] for query in chosen}, qrels=qrels)
+    return some, [document for document in everything if document.id in ids]
+
+
+def measure(collection: Collection, documents: Sequence[Document], variant: Variant) -> tuple[float, float]:
+    """Return nDCG@10 of words alone and of the default, for one variant."""
+    rng = random.Random(7)
+
+    def changed(text: str, change: Change | None) -> str:
+        return text if change is None else change(text, rng)
+
+    texts = [
+        Document(
+            changed(document.page_content, variant.documents),
+            {key: changed(str(value), variant.documents) for key, value in document.metadata.items()},
+            id=document.id,
+        )
+        for document in documents
+    ]
+    queries = {name: changed(text, variant.queries) for name, text in collection.queries.items()}
+    with tempfile.TemporaryDirectory() as folder, Engine.open(Path(folder) / "index", create=True) as engine:
+        engine.add(texts)
+        runs = [make_run(Configured(engine, legs, None), queries, k=100) for legs in (["lexical"], None)]
+    words, default = (score(run, collection.qrels, ["nDCG@10"]).means["nDCG@10"] for run in runs)
+    return words, default
+
+
+if __name__ == "__main__":
+    main()
