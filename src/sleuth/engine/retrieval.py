@@ -165,7 +165,8 @@ def in_common(
         if dense is None or is_gibberish
         else dict(zip(dense.keys.tolist(), dense.scores.tolist(), strict=True))
     )
-    if least:
+    lexical = ranked.hits.get("lexical")
+    if least or lexical is None:
         analyzer = get_analyzer(engine.settings.analyzer)
         shares = shares_of(
             query,
@@ -175,10 +176,9 @@ def in_common(
             idf=engine.idf(dict.fromkeys(analyzer.tokens(query))),
             unrelated=unrelated,
         )
-        places = [place for place, share in enumerate(shares) if share >= least]
+        places = [place for place, share in enumerate(shares) if share >= least and share > 0]
     else:
-        lexical = ranked.hits.get("lexical")
-        words = set() if lexical is None else set(lexical.keys.tolist())
+        words = set(lexical.keys.tolist())
         places = [
             place
             for place, key in enumerate(ranked.keys)
