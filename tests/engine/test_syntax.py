@@ -129,8 +129,9 @@ def test_gibberish_finds_nothing_among_many_passages(tmp_path: Path) -> None:
 def test_words_in_common_count_for_a_search_by_meaning_alone(tmp_path: Path) -> None:
     """A passage with a word of the query has something in common with it, though only its vector is searched."""
     with Engine.open(tmp_path / "index", create=True) as short:
-        short.add([Document("# Limits\n\nTokens are refilled every second.", {"source": "tokens.md"})])
-        (item,) = short.retrieve("tokens replenished per second", legs=["dense"], min_score=0)
+        text = "# Limits\n\nTokens are refilled every second."
+        short.add([Document(text, {"source": "tokens.md", "title": "Limits", "headings": ["Limits"]})])
+        (item,) = short.retrieve("tokens of the orchestra", legs=["dense"], min_score=0)
         assert item.score is not None
         assert item.score < 0.25
         assert not short.retrieve("qwxz blorf", legs=["dense"], min_score=0)
