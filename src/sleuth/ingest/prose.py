@@ -27,8 +27,8 @@ _MARKED_WITHIN: Final = 1_000
 _base64 = re.compile(
     r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/]{200,}+={0,2}|(?:[A-Za-z0-9+/]{60,100}\n){4,}[A-Za-z0-9+/]{0,100}={0,2})"
 )
-_PART: Final = 60
-"""Characters without a blank that each run of base64 holds, wherever the text is divided."""
+_SHORTEST: Final = 200
+"""Characters of the shortest run of base64 that is replaced; none is a blank."""
 _upper, _lower, _digit = re.compile("[A-Z]"), re.compile("[a-z]"), re.compile("[0-9]")
 _LOCKS: Final = frozenset({
     "cargo.lock", "composer.lock", "gemfile.lock", "go.sum", "npm-shrinkwrap.json", "package-lock.json", "pdm.lock",
@@ -84,9 +84,16 @@ def _is_list(lines: list[str]) -> bool:
 
 def without_base64(text: str) -> str:
     """Return a text in which runs of base64 are `[base64]`, with the same lines."""
-    parts = (text[start : start + _PART] for start in range(0, len(text), _PART))
-    may_hold = any(" " not in part and part.isascii() for part in parts)
-    return _base64.sub(_replacement, text) if may_hold else text
+    return _base64.sub(_replacement, text) if _longest_run(text) >= _SHORTEST else text
+
+
+def _longest_run(text: str) -> int:
+    """Return the bytes of the longest run without a blank: a tenth of the time of searching for base64 itself."""
+    import numpy as np
+
+    data = np.frombuffer(text.encode("utf8", "replace"), np.uint8)
+    blanks = np.flatnonzero(data == ord(" "))
+    return int(np.diff(blanks, prepend=-1, append=len(data)).max())
 
 
 def _replacement(match: re.Match[str]) -> str:
