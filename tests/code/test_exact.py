@@ -16,6 +16,7 @@ from tests.code.test_parse import SOURCES
 ENDINGS = {
     "python": "py", "javascript": "js", "typescript": "ts", "tsx": "tsx", "go": "go", "rust": "rs", "java": "java",
     "c": "c", "cpp": "cc", "csharp": "cs", "ruby": "rb", "php": "php", "kotlin": "kt", "scala": "scala", "bash": "sh",
+    "lua": "lua", "swift": "swift", "elixir": "ex", "hcl": "tf", "sql": "sql", "graphql": "graphql",
 }  # fmt: skip
 
 MODELS = '''class Model:

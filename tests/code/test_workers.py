@@ -62,7 +62,7 @@ def workers() -> Iterator[Workers]:
         yield pool
 
 
-QUICK = ("c", "java", "kotlin", "python", "rust")
+QUICK = ("c", "python")
 """Languages whose bombs every run tries; the others are tried by `make campaigns`."""
 
 

@@ -52,7 +52,8 @@ def test_on_this_machine(home: Path) -> None:
 def test_at_aws(aws: BedrockServer, tmp_path: Path) -> None:
     """The same commands with --aws use AWS; errors name the slice and the reason."""
     names = ("--aws", "--kb", KB, "--source-id", DS)
-    result = sleuth("kb", "search", "pictures of judy", "--filter", "topic:genealogy", *names, cwd=tmp_path)
+    query = ("pictures of judy", "--filter", "topic:genealogy", "--timeout", "60")
+    result = sleuth("kb", "search", *query, *names, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "s3://bucket/judy.txt" in result.stdout
     status = sleuth("kb", "status", *names[:3], cwd=tmp_path)
