@@ -62,6 +62,9 @@ def workers() -> Iterator[Workers]:
         yield pool
 
 
+SPARE_SECONDS = 30
+"""What starting workers and a busy machine may add to the CPU time of one source; unlimited, it takes minutes."""
+
 QUICK = ("c", "python")
 """Languages whose bombs every run tries; the others are tried by `make campaigns`."""
 
@@ -80,7 +83,7 @@ def test_repeated_openings_cost_themselves_alone(language: str, workers: Workers
     good = SourceText("good", SOURCES[language][0].encode(), language)
     began = _children_cpu()
     *exploded, after = workers.submit([*bombs, good]).result()
-    assert _children_cpu() - began < sum(seconds_for(len(bomb.text)) + 1 for bomb in bombs)
+    assert _children_cpu() - began < sum(seconds_for(len(bomb.text)) + SPARE_SECONDS for bomb in bombs)
     for facts in exploded:
         assert not facts.failure or facts.failure.startswith("not parsed: ")
         assert len(facts.chunks) == 1
@@ -141,7 +144,7 @@ def test_time_is_limited(workers: Workers) -> None:
     source = SourceText("slow.rb", b"%w(" * 20_000, "ruby")
     began = _children_cpu()
     (facts,) = workers.submit([source]).result()
-    assert _children_cpu() - began < seconds_for(len(source.text)) + 1.5
+    assert _children_cpu() - began < seconds_for(len(source.text)) + SPARE_SECONDS
     assert facts.failure == "not parsed: it takes more than 1 s of CPU time; searched as plain text"
 
 
