@@ -19,6 +19,7 @@ from sleuth.code.parsing import (
     LANGUAGES,
     MEMORY,
     Analyser,
+    KeptAnalyser,
     SourceText,
     Workers,
     analyse,
@@ -193,6 +194,42 @@ def test_only_tiny_sources_are_parsed_in_this_process() -> None:
         assert analyser._workers.processes.running
 
 
+def test_the_process_of_short_runs_is_kept(tmp_path: Path) -> None:
+    """Runs of one storage use one process, which ends with the storage; a forked child starts its own."""
+    with open_code(tmp_path / "index", create=True) as storage:
+
+        def index(text: str) -> set[int]:
+            write(tmp_path / "repo", {"a.py": text * IN_PLACE_BYTES})
+            assert not index_path(storage, tmp_path / "repo").skipped
+            assert storage.analyser._analyser is not None
+            return set(storage.analyser._analyser._workers.processes.running)
+
+        processes = index("a = 1\n")
+        assert len(processes) == 1
+        assert index("b = 1\n") == processes
+        child = os.fork()
+        if not child:
+            os._exit(int(index("c = 1\n") == processes))
+        assert os.waitpid(child, 0)[1] == 0
+        assert index("d = 1\n") == processes
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def test_a_run_that_fails_ends_its_process() -> None:
+    """After an error or Ctrl-C the next run starts a new process."""
+    kept = KeptAnalyser()
+    with pytest.raises(KeyboardInterrupt), kept.lend() as first:
+        assert not first.analyse("a.py", b"a = 1\n" * IN_PLACE_BYTES).failure
+        raise KeyboardInterrupt
+    assert not first._workers.processes.running
+    with kept.lend() as second:
+        assert not second.analyse("a.py", b"a = 1\n" * IN_PLACE_BYTES).failure
+    kept.close()
+    assert not second._workers.processes.running
+
+
 def test_sources_stay_in_order_wherever_they_are_parsed() -> None:
     """A batch of short and long sources, of text and of other files gives its results in its order."""
     names = ["a", "b", "c", "d", "e"]
@@ -210,11 +247,11 @@ def test_one_file_is_killable_too() -> None:
     assert analyse.analyse(BOMB.path, BOMB.text).failure.startswith("not parsed: it takes more than")
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_in_place_and_in_workers_is_the_same(many: bool) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_in_place_and_in_workers_is_the_same(workers: int) -> None:
     """Parsing in this process and in a worker gives the same result."""
     files = [(f"a/{language}.{ENDINGS[language]}", SOURCES[language][0].encode()) for language in PARSED]
-    with Analyser(2, many=many) as analyser:
+    with Analyser(workers) as analyser:
         results = analyser.begin([*files, ("a.md", b"# A\n"), ("b.bin", b"\0")])()
     assert [result.detail for result in results[: len(files)]] == [
         analyse.analyse(*file).detail for file in files

@@ -1,4 +1,5 @@
 from sleuth.code.parsing.analyse import Analyser as Analyser
+from sleuth.code.parsing.analyse import KeptAnalyser as KeptAnalyser
 from sleuth.code.parsing.analyse import is_minified as is_minified
 from sleuth.code.parsing.chunks import CONTAINER_LINES as CONTAINER_LINES
 from sleuth.code.parsing.chunks import PART_LINES as PART_LINES

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple
@@ -73,16 +75,15 @@ class _Readable(NamedTuple):
 class Analyser:
     """Takes files apart: sources in processes that can be killed, few short ones in this process."""
 
-    def __init__(self, workers: int = 1, *, many: bool = False) -> None:
+    def __init__(self, workers: int = 1) -> None:
         """Make ready; nothing is started before it is needed.
 
         Args:
-            workers: processes that parse at once.
-            many: whether there are enough files for them; else one process parses them, and sources that are too short
-                to take much time or memory are parsed here.
+            workers: processes that parse at once; where it is one, sources that are too short to take much time or
+                memory are parsed here.
         """
-        self._in_place = IN_PLACE_BYTES if workers < 2 or not many else 0
-        self._workers = Workers(1 if self._in_place else workers)
+        self._in_place = IN_PLACE_BYTES if workers < 2 else 0
+        self._workers = Workers(workers)
 
     def close(self) -> None:
         """End the processes. Closing twice is fine."""
@@ -120,6 +121,31 @@ class Analyser:
             ]
 
         return finish
+
+
+class KeptAnalyser:
+    """Keeps the analyser of short runs: to start its process takes longer than to parse ten files."""
+
+    def __init__(self) -> None:
+        self._analyser: Analyser | None = None
+        self._owner = 0
+
+    @contextmanager
+    def lend(self) -> Iterator[Analyser]:
+        """Yield the analyser, for one caller at a time; a new one after an error, and in a forked child."""
+        if self._analyser is None or self._owner != os.getpid():
+            self._analyser, self._owner = Analyser(), os.getpid()
+        try:
+            yield self._analyser
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End its process. Closing twice is fine; it is started again when it is needed."""
+        if self._analyser is not None and self._owner == os.getpid():
+            self._analyser.close()
+        self._analyser = None
 
 
 def analyse(path: str, content: bytes) -> Analysed:

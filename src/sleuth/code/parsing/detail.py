@@ -43,6 +43,7 @@ _NAME = DefinitionRow._fields.index("name")
 _NAME_SIZE = DefinitionRow._fields.index("name_size")
 _START = DefinitionRow._fields.index("start")
 _PARENT = DefinitionRow._fields.index("parent")
+_USED_LINE = ReferenceRow._fields.index("line")
 _USED = ReferenceRow._fields.index("name")
 _USED_SIZE = ReferenceRow._fields.index("name_size")
 _CHUNK_SYMBOL = ChunkRow._fields.index("symbol")
@@ -268,11 +269,9 @@ class Detail:
 
     def references_between(self, first: int, last: int) -> list[Reference]:
         """Return those in lines `first` to `last`, in order of line."""
-        references = [
-            self._reference(row)
-            for row in starmap(ReferenceRow, self._tables.references.tolist())
-            if first <= row.line <= last
-        ]
+        lines = self._tables.references[:, _USED_LINE]
+        between = self._tables.references[(first <= lines) & (lines <= last)]
+        references = [self._reference(row) for row in starmap(ReferenceRow, between.tolist())]
         for row, items in zip(self._import_rows, self._imported, strict=True):
             if first <= row.line <= last:
                 for item in items:

@@ -334,7 +334,8 @@ def keyword_search(
     ranked = rank_files(snapshot, query, allowed.files, meaning)
     order = np.argsort(-ranked.scores, kind="stable")
     last = ranked.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
-    files = [int(i) for i in order if ranked.scores[i] >= last and ranked.scores[i] > 0]
+    scores = ranked.scores[order]
+    files = order[(scores >= last) & (scores > 0)].tolist()
     by_file = _chunks_by_file(snapshot, ranked, files)
     best: list[Piece] = []
     further: list[Piece] = []

@@ -174,7 +174,7 @@ def _analyse_new(
     waiting: list[tuple[str, Analysed]] = []
     done = 0
     count = workers or os.cpu_count() or 1
-    with Analyser(count, many=len(pending) >= _MANY) as analyser:
+    with Analyser(count) if len(pending) >= _MANY else storage.analyser.lend() as analyser:
         for some in _analysed(source, pending, analyser, ahead=2 * count):
             waiting += some
             done += len(some)

@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,7 +34,7 @@ from sleuth.store import Built, Connection, Database, select_in, translated
 from sleuth.store.catalogue import merging, schema
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.analyse import Analysed
+    from sleuth.code.parsing.analyse import Analysed, KeptAnalyser
 
 _OPEN = 4
 """Snapshots that stay open."""
@@ -156,6 +157,8 @@ class CodeStorage:
 
     def close(self) -> None:
         """Let go of the database. Closing twice is fine."""
+        if "analyser" in vars(self):
+            self.analyser.close()
         with self._guard:
             self._snapshots.clear()
         if self.writable:
@@ -168,6 +171,13 @@ class CodeStorage:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    @cached_property
+    def analyser(self) -> KeptAnalyser:
+        """Takes few files apart; its process ends when this is closed."""
+        from sleuth.code.parsing.analyse import KeptAnalyser  # searches do without it
+
+        return KeptAnalyser()
 
     # repositories and snapshots
 
@@ -318,9 +328,7 @@ class CodeStorage:
         writer = self._writer()
         if writer is not None:
             return self.memory.known(writer, repository)
-        with self.database.connection(
-            write=self.writable
-        ) as connection:  # that of runs tells what others changed
+        with self.database.connection(write=self.writable) as connection:  # it tells what others changed
             return self.memory.known(connection, repository)
 
     def file_rows(self, keys: NDArray[np.int64]) -> list[FileRow]:
