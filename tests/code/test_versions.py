@@ -65,8 +65,8 @@ def test_a_name_means_the_snapshot_it_was_last_seen_at(storage: CodeStorage, git
     assert storage.snapshot(repository, second).names == ()
 
 
-def test_files_out_of_sight_are_not_the_commit(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
-    """A sparse worktree, and one with converted line ends, has the id of its content and the name of its branch."""
+def test_files_out_of_sight_are_not_the_commit(storage: CodeStorage, git: Git) -> None:
+    """A sparse worktree has the id of its content and the name of its branch."""
     commit = git.commit({**SHOP, "lib/a.py": "a = 1\nb = 2\n"})
     git("sparse-checkout", "set", "lib")
     sparse = index_path(storage, git.root)
@@ -74,17 +74,6 @@ def test_files_out_of_sight_are_not_the_commit(storage: CodeStorage, git: Git, t
     assert sparse.names
     git("sparse-checkout", "disable")
     assert index_path(storage, git.root).snapshot == commit
-    converted = git.commit({".gitattributes": "*.py text eol=crlf\n"})
-    (git.root / "lib/a.py").unlink()
-    git("checkout", "lib/a.py")
-    with open_code(tmp_path / "fresh", create=True) as fresh:
-        report = index_path(fresh, git.root)
-        assert report.snapshot.startswith("content-")
-        assert index_path(fresh, git.root, revision="HEAD").snapshot == converted
-        for id, ends in ((report.snapshot, b"\r\n"), (converted, b"\n")):
-            repository = fresh.repository(report.repository)
-            snapshot = fresh.open_snapshot(repository, fresh.snapshot(repository, id))
-            assert snapshot.source(snapshot.file("lib/a.py")) == b"a = 1" + ends + b"b = 2" + ends
 
 
 def test_links_do_not_differ_by_how_they_were_read(storage: CodeStorage, git: Git) -> None:

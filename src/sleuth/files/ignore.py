@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -227,11 +227,13 @@ class Ignores:
         rules: (prefix of the paths that they are relative to, rules), outermost first.
         names: of the ignore files.
         truncated: whether an ignore file of the last folder entered is larger than `MAX_BYTES`.
+        contents: of the ignore files by absolute path; None reads them from the disk.
     """
 
     rules: tuple[tuple[str, Rules], ...] = ()
     names: Sequence[str] = IGNORE_FILES
     truncated: bool = False
+    contents: Mapping[str, bytes] | None = None
 
     def entering(self, folder: str, present: Container[str] | None = None) -> Ignores:
         """Return the rules inside a folder, which lies in the folder of these rules.
@@ -244,12 +246,14 @@ class Ignores:
         if ".gitignore" in self.names and (present is None or ".git" in present):
             files[:0] = _exclude_file(folder)
         prefix = byte_text(folder).rstrip("/") + "/"
-        own = [_read(file) for file in files]
+        own = [
+            _read(file) if self.contents is None else _rules(self.contents.get(file, b"")) for file in files
+        ]
         truncated = any(whole is False for _, whole in own)
         rules = tuple((prefix, rules) for rules, _ in own if rules.patterns)
         if not rules and truncated == self.truncated:
             return self
-        return Ignores(self.rules + rules, self.names, truncated)
+        return Ignores(self.rules + rules, self.names, truncated, self.contents)
 
     def ignores(self, path: str | bytes, *, is_folder: bool) -> bool:
         """Return whether the file or folder at this absolute path is ignored, given that its folder is not."""
@@ -281,7 +285,12 @@ def _read(file: str) -> tuple[Rules, bool]:
         data = os.read(handle, MAX_BYTES + 1) if is_file else b""
     finally:
         os.close(handle)
-    lines = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1").split("\n")
+    return _rules(data)
+
+
+def _rules(data: bytes) -> tuple[Rules, bool]:
+    """Return the rules in the content of an ignore file, and whether they are all."""
+    lines = data[: MAX_BYTES + 1].removeprefix(b"\xef\xbb\xbf").decode("latin-1").split("\n")
     whole = len(data) <= MAX_BYTES
     return Rules.of(lines if whole else lines[:-1]), whole
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sleuth.files.ignore import IGNORE_FILES, Ignores
@@ -48,11 +48,20 @@ def files_of_worktree(root: Path) -> Iterator[bytes]:
 
 
 class IgnoredPaths:
-    """The set of paths below a folder that its ignore files exclude. Each ignore file is read once."""
+    """The set of paths below a folder that its ignore files exclude. Each ignore file is read once.
 
-    def __init__(self, root: Path, names: Sequence[str] = IGNORE_FILES) -> None:
+    Args:
+        contents: of the ignore files by relative path, where they are not on disk.
+    """
+
+    def __init__(
+        self, root: Path, names: Sequence[str] = IGNORE_FILES, contents: Mapping[str, bytes] | None = None
+    ) -> None:
         self._root = str(root).rstrip("/")
-        self._inside: dict[str, Ignores | None] = {"": Ignores(names=names).entering(self._root)}
+        full = None if contents is None else {f"{self._root}/{path}": text for path, text in contents.items()}
+        self._inside: dict[str, Ignores | None] = {
+            "": Ignores(names=names, contents=full).entering(self._root)
+        }
 
     def __contains__(self, path: bytes) -> bool:
         """Return whether a file at this relative path, or a folder above it, is ignored."""

@@ -1,3 +1,4 @@
+from sleuth.code.repository.blobs import object_id as object_id
 from sleuth.code.repository.git import GONE as GONE
 from sleuth.code.repository.git import common_folder as common_folder
 from sleuth.code.repository.git import ignored as ignored
@@ -14,7 +15,6 @@ from sleuth.code.repository.sources import DiskSource as DiskSource
 from sleuth.code.repository.sources import FolderSource as FolderSource
 from sleuth.code.repository.sources import WorktreeSource as WorktreeSource
 from sleuth.code.repository.sources import content_id as content_id
-from sleuth.code.repository.sources import object_id as object_id
 from sleuth.code.repository.sources import source_at as source_at
 
 __all__: list[str]

@@ -118,13 +118,24 @@ class Index:
         stamp: of the files that git keeps it in, and what is checked out; None where it changed while it was read.
         tracked: object id in hex by path of plain files that are in sight.
         others: paths of anything else: links, submodules, unmerged, left out of sight.
+        unwatched: object id in hex by path of those plain files at which git was told not to look.
         odd: the bytes of tracked paths that are not UTF-8, by their text.
     """
 
     stamp: Stamp | None
     tracked: dict[str, str]
     others: frozenset[bytes]
+    unwatched: dict[str, str]
     odd: dict[str, bytes]
+
+    def id_of(self, path: str) -> str:
+        """Return the object id of a tracked plain file; "" of anything else."""
+        return self.tracked.get(path) or self.unwatched.get(path, "")
+
+    @property
+    def any_id(self) -> str:
+        """An object id of the repository; "" where no plain file is tracked."""
+        return next(iter(self.tracked.values()), "") or next(iter(self.unwatched.values()), "")
 
     def bytes_of(self, path: str) -> bytes:
         """Return the bytes of a tracked path in git."""
@@ -193,6 +204,7 @@ def worktree(
 
 def _read_index(records: bytes, stamp: Stamp | None) -> Index:
     tracked: dict[str, str] = {}
+    unwatched: dict[str, str] = {}
     others: set[bytes] = set()
     odd: dict[str, bytes] = {}
     for raw, record in zip(records.split(b"\0"), text_of(records).split("\0")[:-1], strict=False):
@@ -204,9 +216,11 @@ def _read_index(records: bytes, stamp: Stamp | None) -> Index:
                 odd[path] = raw.partition(b"\t")[2]
         else:
             others.add(raw.partition(b"\t")[2])
+            if about[1:5] == " 100" and about[-2:] == " 0":
+                unwatched[path] = about[9:-2]
     for other in others:
         tracked.pop(text_of(other), None)
-    return Index(stamp, tracked, frozenset(others), odd)
+    return Index(stamp, tracked, frozenset(others), unwatched, odd)
 
 
 def _untracked(process: subprocess.Popen[bytes], root: Path, index: Index) -> Iterable[bytes]:

@@ -14,11 +14,12 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
 
 from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
 from sleuth.code.repository import git
+from sleuth.code.repository.blobs import blob_content, object_id
 from sleuth.code.repository.listing import FileTime, Listed, Listing, Times, Version
 from sleuth.code.repository.objects import Objects
 from sleuth.code.repository.past import Past, Recall
@@ -112,7 +113,16 @@ class CommitSource:
             ]
             files.sort()
             recall.commit, recall.committed = self._commit, files
-            return Listing(Version(self._commit, self._commit, tuple(names())), files, {})
+            return Listing(Version(self._commit, self._commit, tuple(names())), self._not_ignored(files), {})
+
+    def _not_ignored(self, files: list[Listed]) -> list[Listed]:
+        """Return the files that no `.sleuthignore` of the commit leaves out."""
+        rules = [file for file in files if not file.skip and PurePosixPath(file.path).name == SLEUTH_IGNORE]
+        if not rules:
+            return files
+        contents = dict(zip([file.path for file in rules], self.read(rules), strict=True))
+        ignored = IgnoredPaths(self.root, [SLEUTH_IGNORE], contents)
+        return [file for file in files if file.path.encode() not in ignored]
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order."""
@@ -127,6 +137,7 @@ class DiskSource(ABC):
     def __init__(self, root: Path) -> None:
         self.root = root
         self._contents: dict[str, bytes] = {}
+        self._any_id = ""
 
     @abstractmethod
     def listing(self, past: Past | None = None) -> Listing:
@@ -148,6 +159,7 @@ class DiskSource(ABC):
             return None
         files = [file for file in recall.files if file.path not in names]
         self._contents.clear()
+        self._any_id = "" if recall.index is None else recall.index.any_id
         looked = self._look([*changes.old, *listed], past)
         files += looked.files
         files.sort()
@@ -213,9 +225,9 @@ class DiskSource(ABC):
         for file in files:
             content = self._contents.pop(file.path, None)
             if content is None:
-                content = (self.root / file.path).read_bytes()
-                if object_id(content) != file.hash:
-                    raise CodeError(f"{file.path} changed while it was indexed; index again")
+                content = blob_content((self.root / file.path).read_bytes(), file.hash)
+            if content is None:
+                raise CodeError(f"{file.path} changed while it was indexed; index again")
             yield content
 
     def _look(self, paths: Iterable[bytes], past: Past) -> _Looked:
@@ -245,7 +257,7 @@ class DiskSource(ABC):
         except OSError as error:
             return Listed(name, "", f"cannot be read: {error.strerror}")
         self._contents[name] = content
-        hash = object_id(content)
+        hash = object_id(content, self._any_id)
         if status.st_mtime_ns < settled and len(content) == status.st_size:
             times[name] = FileTime(status.st_size, status.st_mtime_ns, hash)
         return Listed(name, hash)
@@ -280,9 +292,10 @@ def _content(path: bytes, size: int) -> bytes:
 class WorktreeSource(DiskSource):
     """A worktree as it is: tracked files and those git would add, with their present content.
 
-    What git says is as in its index, and is known by that id, is not looked at. A file that git changes when it checks
-    it out (line ends, filters) is known by the id of what stands on the disk, and looked at each time. Where there is a
-    `.sleuthignore`, it leaves out tracked files too, and it may take back what git ignores.
+    What git says is as in its index, and is known by that id, is not looked at. A file of which a checkout converted
+    line ends, `$Id$` or the encoding has the content of its blob; one that a filter changed is known by the id of what
+    stands on the disk, and looked at each time. Where there is a `.sleuthignore`, it leaves out tracked files too, and
+    it may take back what git ignores.
     """
 
     @property
@@ -299,6 +312,7 @@ class WorktreeSource(DiskSource):
         def look(index: git.Index) -> None:
             nonlocal first
             _recall(index, past)
+            self._any_id = index.any_id
             first = self._look(index.others | recall.unknown, past)
 
         self._contents.clear()
@@ -306,29 +320,57 @@ class WorktreeSource(DiskSource):
         tree = git.worktree(self.root, recall.index, look, without=hidden)
         changed, ignored = self._by_our_rules(tree, hidden)
         rest = self._look(changed - tree.index.others - recall.unknown, past)
-        listed = first.files + rest.files
         moved = {git.text_of(path) for path in changed}
-        tracked = tree.index.tracked
+        index = tree.index
+        listed = [
+            file if file.path in moved else self._as_blob(file, index) for file in first.files + rest.files
+        ]
+        hashes = {file.path: file.hash for file in listed}
         times = {
             path: time
             for path, time in (first.times | rest.times).items()
-            if path in moved or tracked.get(path) != time.hash
+            if hashes[path] == time.hash and (path in moved or index.tracked.get(path) != time.hash)
         }
         files = [file for file in recall.trusted if file.path not in moved] if moved else recall.trusted[:]
         files += listed
+        complete = len(files) == len(index.tracked) + len(index.others)
         if ignored is not None:
-            files = [file for file in files if tree.index.bytes_of(file.path) not in ignored]
+            files = [file for file in files if index.bytes_of(file.path) not in ignored]
+            complete = complete and self._rules_are_tracked(index)
         files.sort()
         recall.files, recall.head = files, tree.head
         recall.touched = {git.text_of(path) for path in tree.touched}
         if not tree.head or not tree.clean:
             return Listing(Version(content_id(files), tree.head), files, times)
-        as_committed = len(files) == len(tracked) + len(tree.index.others) and all(
-            file.skip or tracked.get(file.path) == file.hash for file in listed
-        )  # not where some are out of sight, or changed when they were checked out
+        as_committed = complete and all(
+            file.skip or index.id_of(file.path) == file.hash
+            for file in (listed if ignored is None else files)
+        )  # not where some are out of sight, or changed by a filter
         with git.names_of(self.root, tree.head) as names:
             id = tree.head if as_committed else content_id(files)
             return Listing(Version(id, tree.head, tuple(names())), files, times)
+
+    def _as_blob(self, file: Listed, index: git.Index) -> Listed:
+        """Return a file that git calls unchanged with the content of its blob, where that can be told."""
+        blob = index.id_of(file.path)
+        if file.skip or not blob or file.hash == blob:
+            return file
+        content = self._contents.get(file.path)
+        if content is None:
+            try:
+                content = (self.root / os.fsdecode(index.bytes_of(file.path))).read_bytes()
+            except OSError:
+                return file
+        original = blob_content(content, blob)
+        if original is None:
+            return file
+        self._contents[file.path] = original
+        return Listed(file.path, blob)
+
+    def _rules_are_tracked(self, index: git.Index) -> bool:
+        """Return whether git tracks each `.sleuthignore` above a tracked file."""
+        rules = _rules_above(index.tracked)
+        return all(path in index.tracked or not os.path.lexists(f"{self.root}/{path}") for path in rules)
 
     def _by_our_rules(
         self, tree: git.Worktree, hidden: Path | None
@@ -339,8 +381,7 @@ class WorktreeSource(DiskSource):
         """
         tracked = tree.index.tracked
         paths = [*tracked, *(git.text_of(path) for path in tree.changed)]
-        folders = {path[: path.rfind("/") + 1] for path in paths} | {""}
-        if not any(os.path.lexists(f"{self.root}/{folder}{SLEUTH_IGNORE}") for folder in folders):
+        if not any(os.path.lexists(f"{self.root}/{rules}") for rules in _rules_above(paths)):
             return tree.changed, None
         changed = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
         index_folder = hidden and os.fsencode(hidden.relative_to(self.root)) + b"/"
@@ -377,6 +418,16 @@ class WorktreeSource(DiskSource):
         ):
             return None  # perhaps clean: then it is the commit
         return Version(content_id(files), recall.head)
+
+
+def _rules_above(paths: Iterable[str]) -> list[str]:
+    """Return the paths of the `.sleuthignore` that the folders above these files may hold."""
+    folders = {""}
+    for path in paths:
+        folder = path
+        while (folder := folder[: folder.rfind("/", 0, len(folder) - 1) + 1]) not in folders:
+            folders.add(folder)
+    return [folder + SLEUTH_IGNORE for folder in folders]
 
 
 def _recall(index: git.Index, past: Past) -> None:
@@ -429,11 +480,6 @@ class FolderSource(DiskSource):
 
 def _is_passed_over(name: str) -> bool:
     return name.startswith(".") or name in _SKIPPED_FOLDERS
-
-
-def object_id(content: bytes) -> str:
-    """Return git's id of a blob with this content."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def content_id(files: Iterable[Listed]) -> str:
