@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+unexport PYTHONDONTWRITEBYTECODE # set in many containers: each process would compile all that it imports
 KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # Byte code is made when a module is first imported: compiling all of it takes a third of an installation.
 INSTALL := -m pip install --no-compile

@@ -1,12 +1,16 @@
-"""Hypothesis times no example: a busy machine is not a failing test.
+"""Settings of all tests.
 
-It tries the same examples on every run, so that a failure tells of the change and not of luck; where SLEUTH_EXPLORE is
-set (`make campaigns`) it goes on exploring. Ctrl-C works in tests although a shell starts what it runs in the
-background with Ctrl-C ignored, and CI may do so.
+Hypothesis times no example: a busy machine is not a failing test. It tries the same examples on every run, so that a
+failure tells of the change and not of luck; where SLEUTH_EXPLORE is set (`make campaigns`) it goes on exploring. Ctrl-C
+works in tests although a shell starts what it runs in the background with Ctrl-C ignored, and CI may do so.
+
+Processes that tests start keep compiled modules, which saves each a quarter of a second where the environment turns
+that off, and start no threads for matrices, which would spin on cores that other tests need.
 """
 
 import os
 import signal
+import sys
 
 from hypothesis import settings
 
@@ -18,3 +22,7 @@ settings.load_profile("sleuth")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from sleuth import Document, Engine
 from sleuth.errors import ArgumentError
 from sleuth.ingest import ReadOptions
 from sleuth.text import Chunker
+from tests.commands import sleuth
 from tests.text.test_detection import TEXTS
 
 
@@ -54,7 +53,7 @@ def test_the_command_line_names_a_language(tmp_path: Path) -> None:
     """`sleuth index --language de` is the option of `ReadOptions`."""
     (tmp_path / "a.txt").write_text("Haus")
     arguments = ["index", str(tmp_path / "a.txt"), "--language", "de", "--index", str(tmp_path / "index")]
-    subprocess.run([sys.executable, "-m", "sleuth", *arguments], check=True)
+    assert sleuth(*arguments, cwd=tmp_path).returncode == 0
     with Engine.open(tmp_path / "index") as engine:
         assert [document.metadata["language"] for document in engine.documents()] == ["de"]
 

@@ -13,17 +13,9 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
+from tests.commands import sleuth, sleuth_process
 
 GUIDE = Path(__file__).parents[1] / "docs" / "operating.md"
-
-
-def sleuth(*arguments: str, cwd: Path, limit: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command, with a limit of the shell if one is given."""
-    command = [sys.executable, "-m", "sleuth", *arguments]
-    if limit:
-        command = ["sh", "-c", f'{limit}; exec "$@"', "sh", *command]
-    env = {name: value for name, value in os.environ.items() if name != "SLEUTH_INDEX"}
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture
@@ -107,7 +99,7 @@ def test_a_read_only_index_is_searched(home: Path) -> None:
 def test_after_a_full_disk_the_same_command_goes_on(home: Path) -> None:
     """A full disk is a failure of one line that loses nothing; with space the command completes."""
     (home / "numbers.txt").write_text("\n".join(f"entry {number}" for number in range(150_000)))
-    full = sleuth("index", "numbers.txt", cwd=home, limit="ulimit -f 600")
+    full = sleuth_process("index", "numbers.txt", cwd=home, limit="ulimit -f 600")
     assert full.returncode != 0
     assert len(full.stderr.strip().splitlines()) == 1
     assert "cats.md" in sleuth("search", "cats", cwd=home).stdout

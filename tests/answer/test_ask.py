@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.testing.ollama import OllamaServer
-from tests.surfaces.test_cli import sleuth
+from tests.commands import sleuth
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 
 from tests.code.conftest import SHOP, Git, write
+from tests.commands import sleuth
 
 
 def run(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sleuth", "code", *arguments],
-        cwd=folder, capture_output=True, text=True, input=stdin, check=False,
-    )  # fmt: skip
+    return sleuth("code", *arguments, cwd=folder, stdin=stdin)
 
 
 @pytest.fixture(scope="module")
@@ -150,8 +148,7 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
 
 def test_indexing_a_repository_as_documents_offers_this(place: Path) -> None:
     """`sleuth index` on a repository names the command for code."""
-    command = [sys.executable, "-m", "sleuth", "index", ".", "--include", "*.md"]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    done = sleuth("index", ".", "--include", "*.md", cwd=place)
     assert "sleuth code index ." in done.stderr
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownRepositoryError
 from tests.code.conftest import SHOP, Git, write
+from tests.commands import sleuth
 
 PROGRAMS = re.findall(
     r"\S+",
@@ -172,10 +172,7 @@ def test_no_command_runs_a_program(git: Git, canaries: Canaries) -> None:
         ["snapshots"],
     ]  # fmt: skip
     for arguments in commands:
-        done = subprocess.run(
-            [sys.executable, "-m", "sleuth", "code", *arguments],
-            cwd=git.root, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = sleuth("code", *arguments, cwd=git.root)
         assert done.returncode == 0, (arguments, done.stderr)
         assert canaries.ran == set(), arguments
 

@@ -16,6 +16,7 @@ from sleuth.code import CodeStorage, index_path
 from sleuth.code.snapshots import Current, Repository, current_snapshot, snapshot_at
 from sleuth.errors import UnknownSnapshotError
 from tests.code.conftest import SHOP, Git, write
+from tests.commands import sleuth
 
 
 def indexed(storage: CodeStorage, git: Git) -> Repository:
@@ -181,8 +182,7 @@ def test_a_shallow_clone(storage: CodeStorage, git: Git, tmp_path: Path) -> None
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `sleuth code` in a folder."""
-    command = [sys.executable, "-m", "sleuth", "code", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return sleuth("code", *arguments, cwd=folder)
 
 
 def answer(folder: Path, *arguments: str) -> Any:

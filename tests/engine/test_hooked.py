@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError, RetrievalError, open_sources
 from sleuth.results import RetrieveResult, StatusDetail
+from tests.commands import sleuth
 
 RETRIEVE = "indiana_jones_retrieve"
 PERMISSION = """
@@ -48,11 +47,6 @@ def engine(tmp_path: Path, folder: Path) -> Iterator[Engine]:
             Document("Tokens of the board.", {"source": "board.md", "secret": True}),
         ])  # fmt: skip
         yield opened
-
-
-def sleuth(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sleuth", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_no_way_in_goes_around_a_permission_filter(engine: Engine, folder: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from sleuth.protocols import Retriever
 from sleuth.testing.aws import BedrockServer
 from sleuth.testing.contracts import RetrieverContract
 from sleuth.testing.tavily import TavilyServer
+from tests import commands
 from tests.code.conftest import SHOP, write
 
 KB = "KB12345678"
@@ -190,10 +190,7 @@ def test_an_index_of_code_alone(place: Path, tmp_path: Path) -> None:
 
 
 def run(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sleuth", *arguments],
-        capture_output=True, text=True, cwd=place, env={**os.environ, **environment}, check=False, timeout=300,
-    )  # fmt: skip
+    return commands.sleuth(*arguments, cwd=place, **environment)
 
 
 def test_all_sources_at_a_shell(place: Path, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_comparison_counts_queries() -> None:
 
 def test_the_command(folder: Path, tmp_path: Path) -> None:
     """`sleuth eval` prints a table and JSON, writes a run and a plot, and compares configurations."""
-    from tests.surfaces.test_cli import sleuth
+    from tests.commands import sleuth
 
     done = sleuth("eval", str(folder), "--leg", "lexical", "--out", "r.trec", "--per-query", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

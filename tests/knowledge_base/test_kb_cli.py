@@ -1,25 +1,16 @@
-"""`sleuth kb` as a process: on the local index and at AWS."""
+"""`sleuth kb` on the local index and at AWS."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from sleuth.testing.aws import BedrockServer
+from tests.commands import sleuth
 
 KB, DS = "KB12345678", "DS12345678"
-
-
-def sleuth(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sleuth", *arguments],
-        capture_output=True, text=True, cwd=cwd, env={**os.environ, "NO_COLOR": "1"}, check=False, timeout=300,
-    )  # fmt: skip
 
 
 @pytest.fixture

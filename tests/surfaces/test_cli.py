@@ -1,10 +1,9 @@
-"""The command line as a process: its output and exit codes."""
+"""The command line: its output, exit codes and signals."""
 
 from __future__ import annotations
 
 import fcntl
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.surfaces.cli.index import CtrlC
+from tests.commands import sleuth, sleuth_process
 from tests.waiting import wait_until
 
 GUIDE = """# Guide
@@ -36,19 +36,6 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def sleuth(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if name != "SLEUTH_INDEX"}
-    return subprocess.run(
-        [sys.executable, "-m", "sleuth", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**env, "COLUMNS": "80", "NO_COLOR": "1", **environment},
-        check=False,
-        timeout=300,
-    )
-
-
 @pytest.fixture
 def indexed(home: Path) -> Path:
     done = sleuth("index", "docs", "--embedder", "", cwd=home)
@@ -60,7 +47,7 @@ def test_index_reports_what_it_did(home: Path) -> None:
     """Counts are printed on standard output, skipped files with reasons on standard error, without a progress bar in a
     pipe.
     """
-    done = sleuth("index", "docs", cwd=home)
+    done = sleuth_process("index", "docs", cwd=home)
     assert done.returncode == 0
     assert "2 added" in done.stdout
     assert "picture.bin: binary" in done.stderr
@@ -239,7 +226,7 @@ def test_help_has_examples() -> None:
 
 def test_usage_errors_are_exit_code_2(home: Path) -> None:
     """Unknown commands, unknown options and missing paths exit with 2."""
-    assert sleuth("serch", cwd=home).returncode == 2
+    assert sleuth_process("serch", cwd=home).returncode == 2
     assert sleuth("search", "--nope", "x", cwd=home).returncode == 2
     done = sleuth("index", "nowhere", cwd=home)
     assert done.returncode == 2

@@ -6,21 +6,15 @@ import ast
 import json
 import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sleuth.__main__ import main
 from sleuth.surfaces import cli
 from sleuth.text import escape_json, escape_text, is_invisible
 from tests.code.conftest import Git, need_git
-from tests.surfaces.test_terminal import on_terminal
+from tests.commands import sleuth, sleuth_on_terminal
 
-Run = Callable[[list[str]], tuple[str, str]]
 EVIL = "\x1b]0;owned\x07\x9b31m\x1b[8m\u202egnp\u2066\x7f\U000e0041\r\x85\u2028\ufeff"
 NAME = "na\x1b[31mme\x9b\u202e\u2066\x07\tx\ny"
 OURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -64,22 +58,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / os.fsdecode(b"bytes\xff\x9b.md")).write_text("Not in UTF-8, the quagga.\n")
     git("tag", "v\u202e1")
     for command in ("index -q .", "code index . --rev HEAD~1", "code index . --rev HEAD"):
-        subprocess.run([sys.executable, "-m", "sleuth", *command.split()], cwd=root, check=True)
+        assert sleuth(*command.split(), cwd=root).returncode == 0
     return root
-
-
-@pytest.fixture
-def run(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `sleuth` in this process and return what it wrote on both outputs."""
-
-    def run(command: list[str]) -> tuple[str, str]:
-        monkeypatch.chdir(place)
-        monkeypatch.setattr(sys, "argv", ["sleuth", *command])
-        with suppress(SystemExit):
-            main()
-        return capsys.readouterr()
-
-    return run
 
 
 def invisible(text: str) -> set[str]:
@@ -87,13 +67,13 @@ def invisible(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: ascii(" ".join(command))[:60])
-def test_every_command_escapes(run: Run, command: list[str]) -> None:
+def test_every_command_escapes(place: Path, command: list[str]) -> None:
     """Every command writes no invisible character, and its JSON stays valid."""
-    out, err = run(command)
-    assert out + err
-    assert invisible(out + err) == set()
-    if "--json" in command and out:
-        json.loads(out)
+    done = sleuth(*command, cwd=place)
+    assert done.stdout + done.stderr
+    assert invisible(done.stdout + done.stderr) == set()
+    if "--json" in command and done.stdout:
+        json.loads(done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +84,7 @@ def test_every_command_escapes(run: Run, command: list[str]) -> None:
 )  # fmt: skip
 def test_a_terminal_gets_our_colours_alone(place: Path, command: list[str]) -> None:
     """The only codes on a terminal are Sleuth's colours, and none of them hides text."""
-    written = on_terminal(place, *command)[1].replace("\r\n", "\n")
+    written = sleuth_on_terminal(*command, cwd=place)[1].replace("\r\n", "\n")
     if command[:2] != ["code", "index"]:  # a bar of progress moves the cursor
         assert invisible(OURS.sub("", written)) == set()
     assert "\x1b[8m" not in written
@@ -112,9 +92,9 @@ def test_a_terminal_gets_our_colours_alone(place: Path, command: list[str]) -> N
     assert "\u202e" not in written
 
 
-def test_json_keeps_every_character(run: Run) -> None:
+def test_json_keeps_every_character(place: Path) -> None:
     """Escaped JSON is parsed to the original text."""
-    shown = json.loads(run(["code", "show", f"{NAME}.py", "--json"])[0])
+    shown = json.loads(sleuth("code", "show", f"{NAME}.py", "--json", cwd=place).stdout)
     assert shown["path"] == f"{NAME}.py"
     assert EVIL in shown["text"]
     text = json.dumps({"a": EVIL + "\udcff\ufdd0"}, ensure_ascii=False)

@@ -6,7 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
-from tests.surfaces.test_cli import sleuth
+from tests.commands import sleuth
 
 PAGE = Path(__file__).parents[2] / "docs" / "hybrid.md"
 

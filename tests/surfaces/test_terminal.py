@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -11,25 +10,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.__main__ import main
-
-
-def on_terminal(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Return the exit code of `sleuth` on a terminal of 80 columns, and its output."""
-    ours, its = pty.openpty()
-    env = {name: value for name, value in os.environ.items() if name not in {"SLEUTH_INDEX", "NO_COLOR"}}
-    command = [sys.executable, "-m", "sleuth", *arguments]
-    with subprocess.Popen(
-        command, cwd=folder, stdin=its, stdout=its, stderr=its, env={**env, "COLUMNS": "80", "TERM": "xterm"}
-    ) as process:
-        os.close(its)
-        written = b""
-        try:
-            while piece := os.read(ours, 1 << 16):
-                written += piece
-        except OSError:  # the other side is closed
-            pass
-        os.close(ours)
-        return process.wait(60), written.decode("utf-8", "replace")
+from tests.commands import sleuth, sleuth_on_terminal
 
 
 @pytest.fixture
@@ -45,11 +26,11 @@ def notes(tmp_path: Path) -> Path:
 
 def test_progress_is_drawn(notes: Path) -> None:
     """Indexing shows a bar that counts files, for documents and code, and prints its report."""
-    code, written = on_terminal(notes, "index", "notes")
+    code, written = sleuth_on_terminal("index", "notes", cwd=notes)
     assert code == 0, written
     assert "of 33 files" in written
     assert "33 added" in written
-    code, written = on_terminal(notes, "code", "index", "notes")
+    code, written = sleuth_on_terminal("code", "index", "notes", cwd=notes)
     assert code == 0, written
     assert "parsing" in written
     assert "33 files" in written
@@ -57,8 +38,8 @@ def test_progress_is_drawn(notes: Path) -> None:
 
 def test_matches_are_marked(notes: Path) -> None:
     """A hit has its path relative to here, with matches marked."""
-    on_terminal(notes, "index", "-q", "notes")
-    code, written = on_terminal(notes, "search", "zebra", "-k", "1")
+    sleuth("index", "-q", "notes", cwd=notes)
+    code, written = sleuth_on_terminal("search", "zebra", "-k", "1", cwd=notes)
     assert code == 0
     assert "\x1b[1;36mnotes/" in written
     assert "\x1b[1;33mzebra\x1b[0m" in written
@@ -70,8 +51,8 @@ def test_matches_are_marked(notes: Path) -> None:
 )
 def test_texts_do_not_steer_the_terminal(notes: Path, arguments: tuple[str, ...]) -> None:
     """Control codes and direction marks in a text are not printed."""
-    on_terminal(notes, "index", "-q", "notes")
-    code, written = on_terminal(notes, *arguments)
+    sleuth("index", "-q", "notes", cwd=notes)
+    code, written = sleuth_on_terminal(*arguments, cwd=notes)
     assert code == 0, written
     assert "quagga" in written
     assert "]0;owned" in written
@@ -80,9 +61,9 @@ def test_texts_do_not_steer_the_terminal(notes: Path, arguments: tuple[str, ...]
 
 def test_nor_does_code(notes: Path) -> None:
     """Control codes and direction marks in code are not printed either."""
-    on_terminal(notes, "code", "index", "notes")
+    sleuth("code", "index", "notes", cwd=notes)
     for arguments in (("search", "zebra"), ("show", "tool.py")):
-        code, written = on_terminal(notes, "code", *arguments)
+        code, written = sleuth_on_terminal("code", *arguments, cwd=notes)
         assert code == 0, written
         assert "stripes" in written
         assert "\x1b]" not in written
@@ -92,8 +73,8 @@ def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
     """A character of two columns counts as two."""
     from rich.cells import cell_len
 
-    on_terminal(notes, "index", "-q", "notes")
-    code, written = on_terminal(notes, "search", "東京の天気", "-k", "1")
+    sleuth("index", "-q", "notes", cwd=notes)
+    code, written = sleuth_on_terminal("search", "東京の天気", "-k", "1", cwd=notes)
     assert code == 0, written
     plain = written.replace("\x1b[1;33m", "").replace("\x1b[0m", "").splitlines()
     assert max(map(cell_len, plain)) <= 80
@@ -101,7 +82,7 @@ def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
 
 def test_a_full_disk_is_one_line(notes: Path) -> None:
     """Output that cannot be written is reported in one line, without a traceback."""
-    on_terminal(notes, "index", "-q", "notes")
+    sleuth("index", "-q", "notes", cwd=notes)
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "sleuth", "search", "zebra"],
@@ -114,7 +95,7 @@ def test_a_full_disk_is_one_line(notes: Path) -> None:
 
 def test_an_output_that_knows_few_characters(notes: Path) -> None:
     """Characters that the output's encoding lacks are replaced."""
-    on_terminal(notes, "index", "-q", "notes")
+    sleuth("index", "-q", "notes", cwd=notes)
     done = subprocess.run(
         [sys.executable, "-m", "sleuth", "search", "東京の天気"],
         cwd=notes, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=False,

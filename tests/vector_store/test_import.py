@@ -12,7 +12,7 @@ from sleuth.engine import Engine, import_chroma
 from sleuth.errors import ArgumentError, EmbedderMismatchError
 from sleuth.testing.ollama import OllamaServer
 from sleuth.types import Document
-from tests.surfaces.test_cli import sleuth
+from tests.commands import sleuth
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
 
 pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")

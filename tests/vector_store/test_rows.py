@@ -12,7 +12,7 @@ import pytest
 from sleuth import Engine
 from sleuth.engine import import_vectors
 from sleuth.errors import ArgumentError, EmbedderMismatchError
-from tests.surfaces.test_cli import sleuth
+from tests.commands import sleuth
 from tests.vector_store.test_import import Counted
 
 TEXTS = [f"tide {word} moon" for word in ("one", "two", "three", "four", "five", "six")]

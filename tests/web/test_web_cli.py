@@ -1,4 +1,4 @@
-"""`sleuth web` as a process."""
+"""`sleuth web`."""
 
 from __future__ import annotations
 
@@ -9,34 +9,31 @@ import sys
 from pathlib import Path
 
 from sleuth.testing.tavily import TavilyServer, error
+from tests.commands import sleuth
 
 
-def sleuth(*arguments: str, cwd: Path, url: str, key: str = "tvly-local") -> subprocess.CompletedProcess[str]:
+def web(*arguments: str, cwd: Path, url: str, key: str = "tvly-local") -> subprocess.CompletedProcess[str]:
     mine = {
         "TAVILY_BASE_URL": url,
         "TAVILY_API_KEY": key,
         "XDG_CACHE_HOME": str(cwd / "cache"),
-        "NO_COLOR": "1",
     }
-    return subprocess.run(
-        [sys.executable, "-m", "sleuth", "web", *arguments],
-        capture_output=True, text=True, cwd=cwd, env={**os.environ, **mine}, check=False, timeout=300,
-    )  # fmt: skip
+    return sleuth("web", *arguments, cwd=cwd, **mine)
 
 
 def test_pages_are_listed_and_kept(server: TavilyServer, tmp_path: Path) -> None:
     """Title, address and text of each page are printed, a repeated query is cached, and a service that is down is
     reported.
     """
-    done = sleuth("climate", "policy", "-k", "2", cwd=tmp_path, url=server.url)
+    done = web("climate", "policy", "-k", "2", cwd=tmp_path, url=server.url)
     assert done.returncode == 0, done.stderr
     assert all(word in done.stdout for word in ("Title 0", "https://www.site1.org/page", "number 1"))
     request_count = len(server.requests)
-    again = sleuth("climate", "policy", "-k", "2", "--json", cwd=tmp_path, url=server.url)
+    again = web("climate", "policy", "-k", "2", "--json", cwd=tmp_path, url=server.url)
     assert json.loads(again.stdout)["num_docs"] == 2
     assert len(server.requests) == request_count
     server.always(error(401))
-    failed = sleuth("climate", "--no-cache", cwd=tmp_path, url=server.url)
+    failed = web("climate", "--no-cache", cwd=tmp_path, url=server.url)
     assert failed.returncode == 5
     assert "tavily answered 401" in failed.stderr
     assert "tvly-local" not in failed.stderr
@@ -45,18 +42,18 @@ def test_pages_are_listed_and_kept(server: TavilyServer, tmp_path: Path) -> None
 def test_batch(server: TavilyServer, tmp_path: Path) -> None:
     """The queries of a file are answered into a web file."""
     (tmp_path / "queries.json").write_text('[{"id": "a", "query": "climate"}, {"query": "policy"}]')
-    done = sleuth("--batch", "queries.json", "--out", "web.json", cwd=tmp_path, url=server.url)
+    done = web("--batch", "queries.json", "--out", "web.json", cwd=tmp_path, url=server.url)
     assert done.returncode == 0, done.stderr
     entries = json.loads((tmp_path / "web.json").read_text())
     assert [entry["id"] for entry in entries] == ["a", "query_1"]
-    assert sleuth("--batch", "queries.json", cwd=tmp_path, url=server.url).returncode == 2
+    assert web("--batch", "queries.json", cwd=tmp_path, url=server.url).returncode == 2
     for wrong in ("5", "null", '"ab"', "[1]"):
         (tmp_path / "wrong.json").write_text(wrong)
-        failed = sleuth("--batch", "wrong.json", "--out", "web.json", cwd=tmp_path, url=server.url)
+        failed = web("--batch", "wrong.json", "--out", "web.json", cwd=tmp_path, url=server.url)
         assert (failed.returncode, failed.stderr[:8], failed.stderr.count("\n")) == (2, "sleuth: ", 1)
     for other in ("{}", '[{"id": "a", "web_docs": {"results": [1]}}]', '[{"id": ["x"], "query": "a"}]'):
         (tmp_path / "other.json").write_text(other)
-        output = sleuth("--batch", "queries.json", "--out", "other.json", cwd=tmp_path, url=server.url)
+        output = web("--batch", "queries.json", "--out", "other.json", cwd=tmp_path, url=server.url)
         assert (output.returncode, output.stderr.count("\n")) == (1, 1)
         assert (tmp_path / "other.json").read_text() == other
 
@@ -64,7 +61,7 @@ def test_batch(server: TavilyServer, tmp_path: Path) -> None:
 def test_an_address_that_is_none(tmp_path: Path) -> None:
     """An invalid address of the service, or one with a password, is refused without printing it."""
     for url in ("http://[bad", "https://user:secret@example.org"):
-        failed = sleuth("climate", cwd=tmp_path, url=url)
+        failed = web("climate", cwd=tmp_path, url=url)
         assert failed.returncode == 2
         assert failed.stderr.startswith("sleuth: TAVILY_BASE_URL must be")
         assert "secret" not in failed.stderr
@@ -98,10 +95,7 @@ def test_asking_index_and_web(server: TavilyServer, tmp_path: Path) -> None:
     (tmp_path / "home.txt").write_text("Cats sleep most of the day.")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "sleuth", *arguments],
-            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **mine}, check=False, timeout=300,
-        )  # fmt: skip
+        return sleuth(*arguments, cwd=tmp_path, **mine)
 
     assert run("index", "home.txt").returncode == 0
     done = run("ask", "--web", "how often does the tide rise?")

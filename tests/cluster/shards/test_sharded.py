@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +18,7 @@ from sleuth.cluster import Answers, GatheredSnapshot, LocalShards, ShardedEngine
 from sleuth.errors import FormatVersionError, IndexDamagedError, IndexNotFoundError
 from sleuth.ingest import ReadOptions
 from sleuth.remote import Deadline
+from tests.commands import sleuth
 
 SETTINGS = {"embedder": ""}
 
@@ -182,8 +182,7 @@ def test_the_command_line_makes_and_searches_an_index_of_shards(tmp_path: Path) 
     (tmp_path / "b.md").write_text("Ropes are made of hemp.")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "sleuth", *arguments, "--index", str(tmp_path / "index")]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        return sleuth(*arguments, "--index", str(tmp_path / "index"), cwd=tmp_path)
 
     assert run("index", "--shards", "2", "--embedder", "", "a.md", "b.md").returncode == 0
     assert "twice a day" in run("search", "tide").stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +16,7 @@ from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.__main__ import main
 from sleuth.cluster import Cache, ShardedEngine, fetch, open_published, prune, publish, versions
 from sleuth.errors import IndexDamagedError, IndexNotFoundError
+from tests.commands import sleuth
 
 SETTINGS = {"embedder": ""}
 ADDRESS = "s3://indexes/docs"
@@ -227,8 +227,7 @@ def test_the_command_line_publishes_searches_and_fetches(index: Path, tmp_path: 
     """`publish`, `versions` and `fetch` work; reading commands accept `--index s3://…`, writing ones refuse it."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "sleuth", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        return sleuth(*arguments, cwd=tmp_path)
 
     published = run("publish", "--index", str(index), "--json", ADDRESS)
     assert json.loads(published.stdout)["address"] == f"{ADDRESS}@1", published.stderr
