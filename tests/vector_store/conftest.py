@@ -42,6 +42,12 @@ DOCUMENTS = [
 ]
 
 
+@pytest.fixture(scope="session")
+def langchain_chroma() -> None:
+    """Skip a test where the extra is missing. Importing it takes seconds, so no module does when it is collected."""
+    pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
+
+
 def chroma_store(path: Path | None, embedder: Words, collection: str = "docs") -> Any:
     pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
     from sleuth.vector_store import ChromaStore

@@ -14,7 +14,7 @@ from sleuth.types import Document
 from sleuth.vector_store import ChromaStore, Retriever, SleuthVectorStore, read_chroma
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
 
-pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
+pytestmark = pytest.mark.usefixtures("langchain_chroma")
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,6 @@ def test_reading_names_what_there_is(folder: Path, tmp_path: Path) -> None:
 
 def test_equal_passages_are_all_kept() -> None:
     """Equal texts of one source are all kept, and adding them again changes nothing."""
-    pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
     store = ChromaStore(None, "equal", embedder=Words())
     pages = [Document("page header", {"source": "s", "page": number}) for number in (1, 2)]
     same = [Document("page header", {"source": "s"})] * 3
@@ -124,7 +123,6 @@ def test_equal_passages_are_all_kept() -> None:
 
 def test_an_embedder_without_a_fingerprint() -> None:
     """An embedder without a fingerprint is refused before anything is created."""
-    pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
 
     class Nameless:
         def embed_query(self, text: str) -> list[float]:
@@ -149,7 +147,6 @@ def test_a_source_is_found_by_either_path(
     name = str(path if indexed == "relative" else path.absolute())
     with ExitStack() as stack:
         if kind == "chroma":
-            pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
             store: Any = ChromaStore(None, f"sources-{indexed}", embedder=Words())
             store.add([Document("the tide", {"source": name}), Document("the tide", {"source": "b.md"})])
         else:

@@ -15,7 +15,7 @@ from sleuth.types import Document
 from tests.commands import sleuth
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
 
-pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
+pytestmark = pytest.mark.usefixtures("langchain_chroma")
 
 
 class Counted(Words):

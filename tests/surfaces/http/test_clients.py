@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cohere
 import httpx
-import openai
 import pytest
 
 from sleuth import Document, Engine
@@ -16,6 +14,9 @@ from sleuth.engine import score_hits
 from sleuth.surfaces.http import add_key
 
 from .conftest import Local, make_index, serving
+
+if TYPE_CHECKING:
+    import openai
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, st
 
 @pytest.fixture
 def client(served: tuple[Local, str]) -> Iterator[openai.OpenAI]:
+    import openai
+
     server, key = served
     with openai.OpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0) as openai_client:
         yield openai_client
@@ -81,9 +84,11 @@ def test_openai_thresholds_errors_and_lists(client: openai.OpenAI) -> None:
         "sleuth", query=["tokens", "bucket"], ranking_options={"score_threshold": least}
     )
     assert [hit.file_id for hit in some.data] == [whole.data[0].file_id]
-    with pytest.raises(openai.NotFoundError, match="vector store must be"):
+    from openai import AuthenticationError, NotFoundError
+
+    with pytest.raises(NotFoundError, match="vector store must be"):
         client.vector_stores.search("other", query="a")
-    with pytest.raises(openai.AuthenticationError):
+    with pytest.raises(AuthenticationError):
         client.with_options(api_key="wrong").vector_stores.search("sleuth", query="a")
 
 
@@ -94,6 +99,8 @@ def test_openai_embeds_with_the_embedder_of_the_index(
     texts = ["tokens are refilled", "cats sleep"]
     answer = client.embeddings.create(model="sleuth", input=texts)
     plain = client.embeddings.create(model="sleuth", input=texts, encoding_format="float")
+    from openai import UnprocessableEntityError
+
     from sleuth import default_embedder
 
     expected = default_embedder().embed_documents(texts)
@@ -101,7 +108,7 @@ def test_openai_embeds_with_the_embedder_of_the_index(
         assert answer.data[i].embedding == pytest.approx(list(expected[i]), abs=1e-6)
         assert plain.data[i].embedding == pytest.approx(answer.data[i].embedding)
     assert answer.usage.prompt_tokens > 0
-    with pytest.raises(openai.UnprocessableEntityError, match="dimensions"):
+    with pytest.raises(UnprocessableEntityError, match="dimensions"):
         client.embeddings.create(model="sleuth", input="a", dimensions=7)
 
 
@@ -110,6 +117,8 @@ DOCUMENTS = ["Cats sleep most of the day.", "", "Tokens are refilled every secon
 
 def test_cohere_reranks(served: tuple[Local, str]) -> None:
     """Both of Cohere's clients get the indexes of their documents, most relevant first, with scores from 0 to 1."""
+    import cohere
+
     server, key = served
     with httpx.Client() as connections:
         new = cohere.ClientV2(api_key=key, base_url=server.url, httpx_client=connections)

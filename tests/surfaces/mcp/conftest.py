@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import pytest
 
-pytest.importorskip("mcp")
-
-from mcp import Client
-
 from sleuth.surfaces.mcp import Tools, Workspace, build_server
 from tests.surfaces.project import make_project
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 
 @pytest.fixture
@@ -38,11 +37,13 @@ def workspace(quiet_project: Path) -> Iterator[Workspace]:
     opened.close()
 
 
-Work = Callable[[Client], Awaitable[Any]]
+Work: TypeAlias = "Callable[[Client], Awaitable[Any]]"
 
 
 def with_client(workspace: Workspace, work: Work) -> Any:
     """Run a function with a client of the SDK that is connected to a server over a workspace."""
+
+    from mcp import Client
 
     async def run() -> Any:
         tools = Tools(workspace)

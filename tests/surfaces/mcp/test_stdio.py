@@ -14,14 +14,12 @@ from typer.testing import CliRunner, Result
 
 from sleuth.surfaces.cli.app import app, register
 
-pytest.importorskip("mcp")
-
-from mcp import ClientSession, StdioServerParameters, stdio_client
-from mcp_types import TextContent
-
 
 def test_a_client_over_pipes(quiet_project: Path) -> None:
     """A session of the SDK connects, searches from the project's folder, and ends the process."""
+    from mcp import ClientSession, StdioServerParameters, stdio_client
+    from mcp_types import TextContent
+
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "sleuth", "mcp"], cwd=quiet_project, env=dict(os.environ)
     )

@@ -14,8 +14,6 @@ from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import add_key
 from tests.surfaces.http.conftest import serving
 
-mcp = pytest.importorskip("mcp")
-
 
 @pytest.fixture(scope="module")
 def keyed(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
@@ -79,6 +77,7 @@ def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
 
 def test_agents_over_http_have_the_same_keys(keyed: tuple[str, str]) -> None:
     """A client of the SDK with a key searches over streamable HTTP within the key's filter, and gets addresses."""
+    pytest.importorskip("mcp")
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client
