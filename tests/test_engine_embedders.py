@@ -12,7 +12,7 @@ import pytest
 from sleuth import Document, Engine, Ranking
 from sleuth.dense import Model2VecEmbedder, WordLlamaEmbedder
 from sleuth.engine import Searchers
-from sleuth.errors import EmbedderMismatchError, EmbeddingError, MissingPackageError
+from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, MissingPackageError
 from sleuth.ingest import IndexInterrupted
 from sleuth.store import text_hash
 from tests.dense.strategies import HashEmbedder
@@ -276,3 +276,12 @@ def test_searchers_are_kept_while_rows_and_segments_are(tmp_path: Path) -> None:
         engine.add(documents("beta"))
         engine.retrieve("alpha")
         assert newest(engine) is not before
+
+
+@pytest.mark.parametrize("fingerprint", [None, 7, lambda: "mine"], ids=["none", "int", "method"])
+def test_a_fingerprint_must_be_text(tmp_path: Path, fingerprint: object) -> None:
+    """An embedder whose fingerprint is not a string is refused before an index is made."""
+    embedder = type("Mine", (), {"fingerprint": fingerprint})()
+    with pytest.raises(ArgumentError, match="must be an Embedder, with a str as its `fingerprint`"):
+        Engine.open(tmp_path / "ix", create=True, embedder=embedder)
+    assert not (tmp_path / "ix").exists()

@@ -60,9 +60,11 @@ def spelling_of(embedder: Embedder | str | None) -> str:
         return DEFAULT
     if isinstance(embedder, str):
         return check_spelling(embedder)
-    if not hasattr(embedder, "fingerprint"):
-        raise ArgumentError(f"embedder must be an Embedder or its spelling, got {embedder!r}")
-    return f"custom:{embedder.fingerprint}"
+    fingerprint = getattr(embedder, "fingerprint", None)
+    if not isinstance(fingerprint, str):
+        rule = "an Embedder, with a str as its `fingerprint`, or the spelling of one"
+        raise ArgumentError(f"embedder must be {rule}, got {embedder!r}")
+    return f"custom:{fingerprint}"
 
 
 def check_spelling(spelling: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote
+from urllib.parse import quote, unquote_plus
 
 HIDDEN = "[key]"
 _SHORTEST = 8
@@ -30,6 +30,13 @@ class Mask:
         """Return a mask of the keys in a request's headers."""
         values = [value for name, value in headers.items() if name.lower() in _SECRET_HEADERS]
         return cls([part for value in values for part in (value, value.rpartition(" ")[2])])
+
+    @classmethod
+    def of_url(cls, url: str) -> Mask:
+        """Return a mask of the values in a URL's query, any of which may be a key."""
+        query = url.partition("#")[0].partition("?")[2]
+        values = [value for field in query.split("&") for value in (field.partition("=")[2], field)]
+        return cls([form for value in values for form in (value, unquote_plus(value))])
 
     def hide(self, text: str) -> str:
         """Replace each secret in `text` by `[key]`."""

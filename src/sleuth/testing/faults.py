@@ -45,6 +45,11 @@ class FaultServer:
         port = self._silent.getsockname()[1] if fault == "refuse" else self._port
         return f"http://127.0.0.1:{port}/{fault}"
 
+    @property
+    def open(self) -> int:
+        """How many connections no side has closed."""
+        return len(self._tasks)
+
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._run, daemon=True)

@@ -66,6 +66,7 @@ async def asearch_web_batch(
 
 def _asker(searcher: WebSearch, k: int) -> Ask:
     """Return a function that gives the entry of one query, or None once cancelled."""
+    k = check_count(k, least=1)
     cancellation = current_cancellation() or Cancellation()
 
     def ask(name: str, query: str) -> dict[str, Any] | None:

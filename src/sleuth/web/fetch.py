@@ -20,6 +20,7 @@ from sleuth.remote import (
     USER_AGENT,
     Address,
     Deadline,
+    Mask,
     Network,
     Response,
     in_thread,
@@ -53,6 +54,11 @@ class Page:
     text: str
     published: str | None
     content_type: str
+
+    def __repr__(self) -> str:
+        return (
+            f"Page({shown_url(self.url)}, {self.title!r}, {len(self.text):,} characters, {self.content_type})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,7 @@ def _follow(url: str, rules: _Rules) -> tuple[str, Response]:
 
 def _failure(url: str, what: str, status: int | None = None) -> WebError:
     shown = shown_url(url)
-    return WebError(f"{shown} {what}", service="fetch", url=shown, status=status)
+    return WebError(f"{shown} {Mask.of_url(url).hide(what)}", service="fetch", url=shown, status=status)
 
 
 def _redirect_target(url: str, location: str) -> str | None:

@@ -13,6 +13,7 @@ from sleuth.remote import (
     Deadline,
     LargeError,
     LateError,
+    Mask,
     Response,
     hosts,
     shown_url,
@@ -108,7 +109,10 @@ def request(
             f"{parts.netloc} did not answer in time", service="http", url=shown
         )
     except BrokenError as error:
-        failure = BrokenConnectionError(f"{parts.netloc} did not answer: {error}", service="http", url=shown)
+        problem = Mask.of_url(url).hide(str(error))
+        failure = BrokenConnectionError(
+            f"{parts.netloc} did not answer: {problem}", service="http", url=shown
+        )
     except CertificateError as error:
         failure = WebError(f"{parts.netloc} has no valid certificate: {error}", service="http", url=shown)
     except LargeError as error:

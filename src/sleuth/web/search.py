@@ -284,6 +284,6 @@ async def asearch_web(
     query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
 ) -> WebDocs:
     """Run `search_web` for async callers. Cancelling it ends its waits and its request."""
-    check_search(query, k)
+    k = check_search(query, k)
     searcher = WebSearch.of(options)
     return await in_thread(lambda: search_entry(searcher, query, k, query_id))

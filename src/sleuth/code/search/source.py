@@ -88,10 +88,10 @@ class SnapshotRetriever:
     async def aretrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """`retrieve`, without blocking the event loop."""
-        import asyncio
+        """`retrieve`, without blocking the event loop. Cancelling it ends a request of the embedder."""
+        from sleuth.remote import in_thread
 
-        return await asyncio.to_thread(self.retrieve, query, k, filter=filter)
+        return await in_thread(self.retrieve, query, k, filter=filter)
 
 
 def _item(snapshot: Snapshot, piece: Piece) -> RetrievedItem:
