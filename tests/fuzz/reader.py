@@ -22,7 +22,7 @@ from sleuth.types import Document
 
 FOLDER = Path(tempfile.mkdtemp(prefix="sleuth-fuzz-"))
 CHUNKER = Chunker()
-OPTIONS = ReadOptions()
+OPTIONS = ReadOptions(all=True)
 
 
 def read_document(name: str, data: bytes) -> int:

@@ -36,6 +36,26 @@ def test_what_is_left_out(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "start", "row", "end"),
+    [
+        ("a.csv", "a\n", "x\n", ""),
+        ("a.tsv", "a\tb\n", "x\ty\n", ""),
+        ("a.jsonl", "", "1\n", ""),
+        ("a.json", "[", "1,", "1]"),
+        ("b.json", "[", "[1],", "[1]]"),
+        ("c.json", "[", '{"":1},', '{"":1}]'),
+    ],
+)
+def test_many_rows_of_a_few_characters(tmp_path: Path, name: str, start: str, row: str, end: str) -> None:
+    """More than 10,000 rows of fewer than 8 bytes are left out, and read by `all`; fewer, or longer ones, are read."""
+    path = tmp_path / name
+    assert reason(path, start + row * 10_001 + end) == "many rows of a few characters; --all reads it"
+    for everything, content in ((True, row * 10_001), (False, row * 9_998), (False, f"{row:>9}" * 10_001)):
+        path.write_text(start + content + end)
+        assert isinstance(next(read([path], options=ReadOptions(all=everything))), Document)
+
+
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         ("a.txt", PROSE),

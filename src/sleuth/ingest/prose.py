@@ -17,6 +17,11 @@ _LEAST: Final = 4_000
 _FEW_LETTERS: Final = 0.3
 _LIST: Final = 500
 """Lines of a list of words."""
+SAMPLE_OF_ROWS: Final = 256 << 10
+"""Bytes from the start of a file of rows that are looked at."""
+_MANY_ROWS: Final = 10_000
+_SHORT_ROW: Final = 8
+"""Bytes of an average row that says something; each row costs as much as a document of a page."""
 _generated = re.compile(
     r"@generated\b|\b(?:auto-?)?generated\b[^\n]{0,120}\bdo not (?:edit|modify)"
     r"|\bdo not (?:edit|modify)\b[^\n]{0,120}\bgenerated\b",
@@ -80,6 +85,21 @@ def _is_list(lines: list[str]) -> bool:
     words = [line.strip() for line in lines if line.strip()]
     single = sum(len(word) <= 40 and " " not in word and "\t" not in word for word in words)
     return len(words) > _LIST and single > 0.97 * len(words)
+
+
+def why_no_rows(sample: bytes, kind: str) -> str:
+    """Return why the rows of a file are no documents that anyone looks for; "" if they are.
+
+    Args:
+        sample: `SAMPLE_OF_ROWS` of the file, or all of it.
+        kind: of the file.
+    """
+    if kind == "json":
+        inner = max(sample.count(b"{"), sample.count(b"["))
+        rows = inner if inner > 1 else sample.count(b",")
+    else:
+        rows = sample.count(b"\n")
+    return "many rows of a few characters" if rows > _MANY_ROWS and len(sample) < _SHORT_ROW * rows else ""
 
 
 def without_base64(text: str) -> str:

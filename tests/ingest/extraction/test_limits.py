@@ -246,7 +246,7 @@ def test_files_of_many_values_are_read_in_a_process(tmp_path: Path, name: str, u
                 ("[1," if name == "a.json" else "") + unit * count + ("1]" if name == "a.json" else "1")
             )
             (entry,) = (entry for entry in walk([path], LIMITS) if isinstance(entry, FileEntry))
-            list(load(entry, LIMITS, extractors))
+            list(load(entry, replace(LIMITS, all=True), extractors))
             is_process = count > 20_000 and name != "a.txt"
             assert bool(extractors.readers.running) == is_process
 
@@ -257,7 +257,7 @@ def test_a_reader_that_takes_too_long_is_killed(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "a.csv").write_text("name,about\n" + "x,y\n" * 1_000_000)
     (tmp_path / "b.json").write_text("[" + "[1]," * 1_600_000 + "1]")
     (tmp_path / "c.txt").write_text("word\n")
-    small = ReadOptions(max_seconds=1, max_memory_bytes=200 << 20)
+    small = ReadOptions(max_seconds=1, max_memory_bytes=200 << 20, all=True)
     skipped = {
         Path(record.path).name: record
         for record in read([tmp_path], options=small)

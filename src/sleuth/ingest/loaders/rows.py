@@ -17,6 +17,7 @@ from sleuth.errors import LoadError
 from sleuth.files import decode, is_binary, marked_encoding
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
+from sleuth.ingest.prose import SAMPLE_OF_ROWS, why_no_rows
 from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
 
@@ -61,6 +62,7 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
     """
     if is_binary(file.head):
         raise LoadError(file.entry.source, "binary", kind="binary")
+    _check_rows(file, options)
     lines = _text_lines(file, options)
     delimiter, named = ("\t", False) if file.kind == "tsv" else _delimiter(file.head)
     rows = _csv_rows(lines, delimiter, options.max_row_bytes)
@@ -126,6 +128,7 @@ def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
     """Yield a document per line that is not blank."""
     if is_binary(file.head):
         raise LoadError(file.entry.source, "binary", kind="binary")
+    _check_rows(file, options)
     number = 0
     for at, line in enumerate(_text_lines(file, options), 1):
         if not line or line.isspace():
@@ -144,6 +147,7 @@ def load_jsonl(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
 
 def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """Yield a document per member of a list; one document for any other value."""
+    _check_rows(file, options)
     text, metadata = file.text()
     if len(text) > _VALUES and sum(map(text.count, ",[{")) > _VALUES:
         raise LoadError(file.entry.source, f"more than {_VALUES:,} values", kind="limits")
@@ -161,6 +165,17 @@ def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
         raise LoadError(file.entry.source, row.reason)
     row.metadata.update(metadata)
     yield row
+
+
+def _check_rows(file: FileBytes, options: ReadOptions) -> None:
+    """Raise LoadError for many rows of a few characters, unless `options.all`."""
+    if options.all:
+        return
+    file.stream.seek(0)
+    why = why_no_rows(file.stream.read(SAMPLE_OF_ROWS), file.kind)
+    file.stream.seek(0)
+    if why:
+        raise LoadError(file.entry.source, f"{why}; --all reads it", kind="no prose")
 
 
 def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:

@@ -111,10 +111,19 @@ def is_plain(value: Any, depth: int = 64) -> bool:
     if depth and kind is list:
         return all(is_plain(item, depth - 1) for item in value)
     if depth and kind is dict:
-        return all(
-            type(name) is str and is_plain(name) and is_plain(item, depth - 1) for name, item in value.items()
-        )
+        return _has_plain_members(value, depth - 1)
     return kind in _SCALARS
+
+
+def _has_plain_members(values: Mapping[Any, Any], depth: int) -> bool:
+    for name, value in values.items():
+        if type(name) is not str or not (name.isascii() or _is_encodable(name)):
+            return False
+        if type(value) is str and value.isascii():  # most are: a call less for each
+            continue
+        if not is_plain(value, depth):
+            return False
+    return True
 
 
 def _is_encodable(text: str) -> bool:
