@@ -11,13 +11,16 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import TextIO
+from typing import Any, TextIO
 
 import pytest
+import typer
 
 from sleuth.__main__ import main
+from sleuth.surfaces.cli.app import app, register
 
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}
 
@@ -87,7 +90,7 @@ def _shell(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         patch.setattr(sys, "argv", ["sleuth", *arguments])
-        patch.setattr(sys, "excepthook", sys.excepthook)
+        patch.setattr("sleuth.surfaces.cli.app.app", _command_line())
         for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
             patch.setattr(sys, name, stream)
         _set_environment(_environment(changes))
@@ -96,6 +99,13 @@ def _shell(
         finally:
             _set_environment(before)
             gc.set_threshold(*thresholds)
+
+
+@cache
+def _command_line() -> Any:
+    """Return the command line with all its commands; Typer takes a tenth of a second to build it."""
+    register([])
+    return typer.main.get_command(app)
 
 
 def _set_environment(environment: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code import CodeRetriever, index_path
+from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.engine import open_code
 from tests.code.conftest import write
 from tests.code.test_parse import SOURCES
@@ -56,10 +56,9 @@ FILES = {
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Callable[..., list[str]]:
+def ask(tmp_path: Path, storage: CodeStorage) -> Callable[..., list[str]]:
     """Search `FILES` and return the paths and first lines of the hits."""
     write(tmp_path / "app", FILES)
-    storage = open_code(tmp_path / "index", create=True)
     report = index_path(storage, tmp_path / "app")
     retriever = CodeRetriever(storage, None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # ruff: noqa: E501 - sources of other languages, a line each
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -76,15 +77,15 @@ def helper_here():
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
     root = tmp_path_factory.mktemp("project")
     write(root, dict(PROJECT))
     from sleuth.engine import open_code
 
-    storage = open_code(tmp_path_factory.mktemp("index"), create=True)
-    report = index_path(storage, root, workers=1)
-    repository = storage.repository(report.repository)
-    return storage.open_snapshot(repository, storage.snapshot(repository))
+    with open_code(tmp_path_factory.mktemp("index"), create=True) as storage:
+        report = index_path(storage, root, workers=1)
+        repository = storage.repository(report.repository)
+        yield storage.open_snapshot(repository, storage.snapshot(repository))
 
 
 def resolved(snapshot: Snapshot, path: str) -> dict[str, str]:

@@ -28,9 +28,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         building_bytes, building.INLINE_BYTES = building.INLINE_BYTES, 2000
         try:
             with store.writer() as writer:
-                names = [f"p{i}" for i in range(900)]
+                names = [f"p{i}" for i in range(400)]
                 writer.put_passages(
-                    names, [f"passage {i} " * 9 for i in range(900)], [f"{i:08x}" for i in range(900)]
+                    names, [f"passage {i} " * 9 for i in range(400)], [f"{i:08x}" for i in range(400)]
                 )
             with store.writer() as writer:
                 chunk = Chunk("text", 0, 4, 1, 1, fields={"heading": "H"}, metadata={"k": 1})
@@ -130,7 +130,7 @@ def test_removal(sound: Path, tmp_path: Path, kind: str) -> None:
     assert findings
     if kind != "record.sqlite":
         assert texts is not None
-        assert len(texts) == 901
+        assert len(texts) == 401
         assert repairs
         assert outcome(path)[1:] == ([], [])
 
@@ -196,7 +196,7 @@ def test_damaged_rows_are_removed_and_named(sound: Path, tmp_path: Path) -> None
         with store.writer() as writer:
             assert writer.put_passages(["p300"], ["passage"], ["00"]) == 1
         with store.reader() as snapshot:
-            assert len(contents(snapshot)) == 901
+            assert len(contents(snapshot)) == 401
         assert faults(store) == []
 
 
