@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from io import BytesIO
+from typing import NamedTuple
 
 
 def pdf(pages: Sequence[Sequence[str]], *, title: str = "", encrypted: bool = False) -> bytes:
@@ -32,6 +33,55 @@ def pdf(pages: Sequence[Sequence[str]], *, title: str = "", encrypted: bool = Fa
         objects.append(f"<< /Filter /Standard /V 1 /R 2 /P -4 /O <{key}> /U <{key}> >>")
         trailer += f" /Encrypt {len(objects)} 0 R /ID [<00> <00>]"
     return _pdf_file(objects, trailer)
+
+
+class Placed(NamedTuple):
+    """A line of a page at a place, in points from its lower left corner."""
+
+    x: int
+    y: int
+    text: str
+
+
+def placed_pdf(
+    pages: Sequence[Sequence[Placed]],
+    *,
+    outline: Sequence[tuple[str, int]] = (),
+    pictures: Collection[int] = (),
+) -> bytes:
+    """Return a PDF with lines painted where and in the order in which they are given.
+
+    Args:
+        outline: titles and pages, from 0.
+        pictures: pages that show a grey square.
+    """
+    first = 4 + 2 * len(pages)
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
+    objects = [
+        f"<< /Type /Catalog /Pages 2 0 R {f'/Outlines {first} 0 R' if outline else ''} >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for number, lines in enumerate(pages):
+        drawn = " ".join(f"1 0 0 1 {line.x} {line.y} Tm ({line.text}) Tj" for line in lines)
+        content = f"BT /F1 10 Tf {drawn} ET" if lines else ""
+        if number in pictures:
+            content += " .5 g 100 100 300 300 re f"
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R"
+            " /Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        ]
+    if outline:
+        last = first + len(outline)
+        objects.append(f"<< /Type /Outlines /First {first + 1} 0 R /Last {last} 0 R /Count {len(outline)} >>")
+    for number, (title, page) in enumerate(outline, 1):
+        following = f"/Next {first + number + 1} 0 R" if number < len(outline) else ""
+        before = f"/Prev {first + number - 1} 0 R" if number > 1 else ""
+        objects.append(
+            f"<< /Title ({title}) /Parent {first} 0 R {following} {before} /Dest [{4 + 2 * page} 0 R /Fit] >>"
+        )
+    return _pdf_file(objects, "/Root 1 0 R")
 
 
 def pdf_of(content: str, resources: str, further: Sequence[str]) -> bytes:

@@ -28,6 +28,7 @@ RESERVED: Final = frozenset({
 """Metadata keys that the engine writes: front matter, fields of rows and callers cannot set them."""
 
 
+_NEVER_REMEMBERED: Final = ("workers", "loaders", "ocr")
 _GLOBS_AND_FIELDS: Final = ("include", "exclude", "text_fields", "metadata_fields")
 
 
@@ -57,6 +58,9 @@ class ReadOptions:
             the text. It is kept as metadata `language` and chooses the analyzer.
         loaders: formats of your own (`docs/plugins.md`), which take precedence over installed and built-in ones. They
             are not remembered: give them on every run, or install them.
+        ocr: a program and its arguments that reads the pages of PDF files which hold no text: it gets a PNG on its
+            standard input and writes the text to its standard output. It is not remembered, never taken from an index
+            or a folder, and not run for files inside others.
         workers: processes that extract PDF, HTML, office and book files in parallel; 0 means one per core, at most 8.
     """
 
@@ -77,10 +81,11 @@ class ReadOptions:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     language: str = AUTO
     loaders: Sequence[FileFormat] = ()
+    ocr: Sequence[str] = field(default=(), compare=False)
     workers: int = 0
 
     def __post_init__(self) -> None:
-        for name in _GLOBS_AND_FIELDS:
+        for name in (*_GLOBS_AND_FIELDS, "ocr"):
             value = getattr(self, name)
             if isinstance(value, str):
                 raise ArgumentError(f"{name} must be a list of strings, got {value!r}; write [{value!r}]")
@@ -118,11 +123,11 @@ class ReadOptions:
             check_metadata(self.metadata)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options that are not the default ones, fit for JSON; without `workers` and `loaders`."""
+        """Return the options that are not the default ones, fit for JSON; without `workers`, `loaders` and `ocr`."""
         values = {
             name: list(value) if name in _GLOBS_AND_FIELDS else value
             for name in self.__dataclass_fields__
-            if name not in ("workers", "loaders") and (value := getattr(self, name)) != getattr(DEFAULT, name)
+            if name not in _NEVER_REMEMBERED and (value := getattr(self, name)) != getattr(DEFAULT, name)
         }
         plain: dict[str, Any] = json.loads(json.dumps(values, sort_keys=True, default=str))
         return plain

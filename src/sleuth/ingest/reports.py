@@ -20,11 +20,12 @@ SkipKind: TypeAlias = Literal[
     "no prose",
     "row",
     "member",
+    "page",
 ]
 REFUSED: Final[frozenset[SkipKind]] = frozenset({"binary", "link", "special", "empty", "invalid", "no prose"})
 """Kinds that mean a file holds no text (any more); with the other kinds, its text could not be read."""
 
-PARTS: Final[frozenset[SkipKind]] = frozenset({"row", "member"})
+PARTS: Final[frozenset[SkipKind]] = frozenset({"row", "member", "page"})
 """Kinds that concern a part of a file; the rest of it was read."""
 
 
@@ -47,7 +48,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file, folder, link, row or member of an archive without a document.
+    """A file, folder, link, row, page or member of an archive without a document.
 
     Attributes:
         path: its name in the index, see `FileNames`; followed by `#row` for a row, by `#path` for a file inside it.

@@ -78,9 +78,12 @@ def _is_away(path: str) -> bool:
 
 
 def _options_in(text: str) -> ReadOptions:
-    """Return the options that a note holds; the default ones if a later release wrote others."""
+    """Return the options that a note holds; the default ones if a later release wrote others.
+
+    A note never names a program to run: the index may come from somebody else.
+    """
     try:
-        return ReadOptions(**json.loads(text))
+        return replace(ReadOptions(**json.loads(text)), ocr=())
     except (ValueError, TypeError, ArgumentError):
         return DEFAULT
 

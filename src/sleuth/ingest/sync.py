@@ -101,6 +101,8 @@ EXCESS_NOTE: Final = "limits "
 """Begins the name of the note of a file that exceeded one."""
 READ_NOTE: Final = "read "
 """Begins the name of the note of the options that a file was read with."""
+_WITH_OCR: Final = " ocr"
+"""Ends that note for files whose pages without text a program has read."""
 
 
 def _note(source: str) -> str:
@@ -130,12 +132,14 @@ class Run:
         self.named: dict[str, str] = {}  # source by id, if the id is not the source
         self.seen: set[str] = set()
         self.read: set[str] = set()
+        self.unread: set[str] = set()  # files with pages that hold no text
         self.refused: dict[str, set[str]] = {}  # documents of files that no longer hold text
 
     def read_with(self, options: ReadOptions) -> None:
         """Set the options of the files that follow."""
         self.limits = options.limits
         self.loaders = options.loaders
+        self.recognises = bool(options.ocr)
         self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
         self.adder.language = options.language
 
@@ -145,10 +149,15 @@ class Run:
             return False
         if file.excess is not None:
             return file.excess.state == (size, modified_ns) and file.excess.limits == self.limits
-        return file.state == (size, modified_ns) and file.reading == self._reading(source)
+        reading = self._reading(source)
+        if reading == file.reading.removesuffix(_WITH_OCR):  # what a program recognised stays
+            reading = file.reading
+        return file.state == (size, modified_ns) and file.reading == reading
 
     def _reading(self, source: str) -> str:
         kind = kind_of(source, loaders=self.loaders)
+        if kind == "pdf" and self.recognises:
+            return f"{self.readings[False]}{_WITH_OCR}"
         if is_built_in(kind, self.loaders):
             return self.readings[kind in ROWS]
         return f"{self.readings[True]} {kind}".strip()  # a file is read again when its format gets a loader
@@ -193,6 +202,8 @@ class Run:
     def _take_skipped(self, skipped: Skipped) -> None:
         self.report.skipped.append(skipped)
         if skipped.kind in PARTS:
+            if skipped.kind == "page":
+                self.unread.add(skipped.source)
             return
         self._release()
         file = self.files.get(skipped.source)
@@ -221,7 +232,10 @@ class Run:
         self.ids_of_file = set()
         if file.excess is not None:
             self.adder.writer.note(f"{EXCESS_NOTE}{source}", "")
-        if file.reading != (reading := self._reading(source)):
+        reading = self._reading(source)
+        if source in self.unread:  # to be tried again by the next run that names a program
+            reading = reading.removesuffix(_WITH_OCR)
+        if file.reading != reading:
             self.adder.writer.note(_note(source), reading)
 
     def _delete(self, ids: set[str]) -> int:

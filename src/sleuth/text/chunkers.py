@@ -21,9 +21,16 @@ from sleuth.types import Chunk, Document
 
 __all__ = ["Chunker", "count_tokens"]
 
+
+def _scan_pages(text: str) -> Outline:
+    """Headings at the start of a page count too."""
+    return borders.scan_markdown(text.replace("\f", "\n"))
+
+
 _SCANNERS: Final[dict[str, Callable[[str], Outline]]] = {
     **dict.fromkeys(MARKDOWN, borders.scan_markdown),
     "rst": borders.scan_rest,
+    "pdf": _scan_pages,
 }
 
 _SPELLING = re.compile(r"chunker-1\(size=(\d+),overlap=(\d+)\)")

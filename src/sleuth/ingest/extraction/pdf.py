@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from unicodedata import normalize
 
+from sleuth.ingest.extraction.layout import HYPHEN, Line, page_lines, paragraphs
 from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
+from sleuth.ingest.extraction.running import without_running
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -16,12 +24,28 @@ _REASONS: Final = {
     5: "protected in a way not supported",
 }
 """Keys are the error codes of PDFium, `fpdfview.h`."""
+_MOST_HEADINGS: Final = 5_000
+_DEEPEST: Final = 6
+_NUMBERING: Final = 8
+"""Letters and digits that may stand before a heading on its page, such as "Chapter 3" or "2.1"."""
+SILENT: Final = "silent_pages"
+"""Metadata of a PDF: numbers of the pages that have something drawn and no text, from 1."""
 
-_hyphen_at_line_end = re.compile(r"(?<=\w)[\ufffe\x02\xad]\s?\n?(?=\w)")
+_broken_word = re.compile(rf"(\w+)(?:[{HYPHEN}\ufffe\xad]\n?|[-\u2010]\n)(?=([^\W\d_]\w*))")
+_compound = re.compile(r"\w+(?:-\w+)+")
+_signs = re.compile(r"[\W_]+")
+
+
+class _Heading(NamedTuple):
+    level: int
+    title: str
 
 
 def extract_pdf(data: bytes, limit: int) -> Extracted:
     """Extract the text of all pages, separated by form feeds.
+
+    Columns are in reading order, running heads and page numbers left out, words joined that the end of a line divides.
+    Entries of the outline are headings, as in Markdown.
 
     Args:
         data: the file.
@@ -29,43 +53,115 @@ def extract_pdf(data: bytes, limit: int) -> Extracted:
     """
     import pypdfium2
 
+    pdf = opened_pdf(data)
     try:
-        pdf = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        code = getattr(error, "err_code", None) or 0
-        raise ExtractionError(_REASONS.get(code, f"not readable as PDF: {error}")) from error
-    try:
-        pages: list[str] = []
-        length = 0
-        for number in range(len(pdf)):
-            pages.append(_page(pdf, number))
-            length += len(pages[-1]) + 1
-            if length > limit:
-                break
         title, metadata = _about(pdf)
+        headings = _outline(pdf)
+        silent: list[int] = []
+        pages = list(_read(pdf, limit, silent))
     except pypdfium2.PdfiumError as error:
         raise ExtractionError(f"damaged: {error}") from error
     finally:
         pdf.close()
-    text = within("\f".join(pages), limit)
-    if not text.strip():
-        raise ExtractionError("no text in its pages: scanned, perhaps")
-    return Extracted(text, title, metadata)
+    if silent:
+        metadata[SILENT] = silent
+    texts = [
+        paragraphs(_with_headings(lines, headings.get(number, ())))
+        for number, lines in enumerate(without_running(pages))
+    ]
+    return Extracted(within(_whole_words("\f".join(texts)), limit), title, metadata)
 
 
-def _page(pdf: pypdfium2.PdfDocument, number: int) -> str:
-    page = pdf[number]
+def opened_pdf(data: bytes) -> pypdfium2.PdfDocument:
+    """Open a PDF.
+
+    Raises:
+        ExtractionError: damaged or protected.
+    """
+    import pypdfium2
+
     try:
-        words = page.get_textpage()
+        return pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        code = getattr(error, "err_code", None) or 0
+        raise ExtractionError(_REASONS.get(code, f"not readable as PDF: {error}")) from error
+
+
+def _read(pdf: pypdfium2.PdfDocument, limit: int, silent: list[int]) -> Iterator[list[Line]]:
+    """Yield the lines of each page.
+
+    Args:
+        silent: gets the numbers of pages that have something drawn and no text, from 1.
+    """
+    length = 0
+    for number in range(len(pdf)):
+        page = pdf[number]
         try:
-            text: str = words.get_text_bounded()
+            words = page.get_textpage()
+            try:
+                lines = page_lines(words)
+            finally:
+                words.close()
+            if not lines and next(page.get_objects(max_depth=1), None) is not None:
+                silent.append(number + 1)
         finally:
-            words.close()
-    finally:
-        page.close()
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
-    text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-    return _hyphen_at_line_end.sub("", text).replace("\0", "")
+            page.close()
+        yield lines
+        length += sum(len(line.text) + 1 for line in lines) + 1
+        if length > limit:
+            return
+
+
+def _outline(pdf: pypdfium2.PdfDocument) -> dict[int, list[_Heading]]:
+    """Return the entries of the outline by page, from 0."""
+    headings: dict[int, list[_Heading]] = defaultdict(list)
+    for bookmark in islice(pdf.get_toc(max_depth=_DEEPEST), _MOST_HEADINGS):
+        title = " ".join(clean_text(bookmark.get_title()).split())
+        destination = bookmark.get_dest()
+        page = destination.get_index() if destination is not None else None
+        if title and page is not None:
+            headings[page].append(_Heading(bookmark.level + 1, title))
+    return headings
+
+
+def _with_headings(lines: Sequence[Line], headings: Sequence[_Heading]) -> list[Line]:
+    """Return the lines of a page in which entries of the outline are headings.
+
+    One that no line of the page says, whole or in two lines, is left out: the text says it elsewhere.
+    """
+    marked = list(lines)
+    start = 0
+    for heading in headings:
+        title = _plain(heading.title)
+        for number, length in ((number, length) for number in range(start, len(marked)) for length in (1, 2)):
+            text = _plain(" ".join(line.text for line in marked[number : number + length]))
+            if title and (text == title or (text.endswith(title) and len(text) <= len(title) + _NUMBERING)):
+                first = marked[number]
+                shown = " ".join(line.text for line in marked[number : number + length])
+                marked[number : number + length] = [replace(first, text=f"{'#' * heading.level} {shown}")]
+                start = number + 1
+                break
+    return marked
+
+
+def _plain(text: str) -> str:
+    """Return the letters and digits of a text, to compare what is typeset with what is noted."""
+    return _signs.sub("", normalize("NFKC", text)).casefold()
+
+
+def _whole_words(text: str) -> str:
+    """Return a text in which words that the end of a line divides are whole.
+
+    A hyphen stays where the text has the compound elsewhere, and before what begins with a capital.
+    """
+    compounds = {compound.casefold() for compound in _compound.findall(text)}
+
+    def joined(match: re.Match[str]) -> str:
+        head, tail = match[1], match[2]
+        stays = tail[0].isupper() or f"{head}-{tail}".casefold() in compounds
+        return f"{head}-" if stays else head
+
+    return _broken_word.sub(joined, text)
 
 
 def _about(pdf: pypdfium2.PdfDocument) -> tuple[str, dict[str, Any]]:

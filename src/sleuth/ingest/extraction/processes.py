@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sleuth.files import ProcessEndedError, Processes
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 
@@ -36,13 +39,30 @@ class Extractors:
             ExtractionError: no text, or a limit of time or memory exceeded; the message says which.
             ProcessStartError: no process can be started.
         """
+        head, body = self._ask({"kind": kind, "limit": limit}, data)
+        return Extracted(body.decode("utf-8", "surrogatepass"), head["title"], head["metadata"])
+
+    def picture(self, data: bytes, page: int) -> bytes:
+        """Draw a page of a PDF, as PNG.
+
+        Args:
+            data: all of the PDF.
+            page: its number, from 1.
+
+        Raises:
+            ExtractionError: damaged, or a limit of time or memory exceeded; the message says which.
+            ProcessStartError: no process can be started.
+        """
+        return self._ask({"page": page}, data)[1]
+
+    def _ask(self, request: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         try:
-            head, body = self.processes.ask({"kind": kind, "limit": limit}, data, self.seconds)
+            head, body = self.processes.ask(request, data, self.seconds)
         except ProcessEndedError as error:
             raise ExtractionError(self.why_ended(error), limit=True) from error
         if "error" in head:
             raise ExtractionError(head["error"], limit=head["limit"])
-        return Extracted(body.decode("utf-8", "surrogatepass"), head["title"], head["metadata"])
+        return head, body
 
     def why_ended(self, error: ProcessEndedError) -> str:
         """Return what a file did to the process that read it."""

@@ -1,14 +1,14 @@
-"""Loaders of PDF, HTML, office and book files: one document each, of the extracted text."""
+"""Loaders of HTML, office and book files: one document each, of the extracted text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, Literal, NamedTuple
 
 from sleuth.errors import LoadError, MissingPackageError
-from sleuth.ingest.extraction.result import ExtractionError
+from sleuth.ingest.extraction.result import Extracted, ExtractionError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document
@@ -54,17 +54,36 @@ def load_extracted(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
         MissingPackageError: the package that reads this kind is not installed.
         LoadError: there is no text; the message says why.
     """
-    need = _NEEDS.get(file.kind)
+    check_installed(file.kind)
+    yield _document(file, file.read(), {}, options)
+
+
+def check_installed(kind: str) -> None:
+    """Raise MissingPackageError if the package that reads a kind of files is not installed."""
+    need = _NEEDS.get(kind)
     if need is not None and find_spec(need.package) is None:
         raise MissingPackageError(need.package, need.extra, need.purpose)
-    yield _document(file, file.read(), {}, options)
 
 
 def _document(file: FileBytes, data: bytes, metadata: dict[str, Any], options: ReadOptions) -> Document:
     try:
         result = file.extract(file.kind, data, options.max_unpacked_bytes)
     except ExtractionError as error:
-        reason_kind: Literal["limits", "invalid"] = "limits" if error.limit else "invalid"
-        raise LoadError(file.entry.source, str(error), kind=reason_kind) from error
+        raise as_load_error(file, error) from error
+    return extracted_document(result, metadata)
+
+
+def as_load_error(file: FileBytes, error: ExtractionError) -> LoadError:
+    """Return the error of a file whose text could not be extracted."""
+    kind: Literal["limits", "invalid"] = "limits" if error.limit else "invalid"
+    return LoadError(file.entry.source, str(error), kind=kind)
+
+
+def extracted_document(result: Extracted, metadata: Mapping[str, Any] | None = None) -> Document:
+    """Return the document of an extracted text.
+
+    Args:
+        metadata: of the file; replaces what the text says.
+    """
     title = {"title": result.title} if result.title else {}
-    return Document(result.text, {**title, **result.metadata, **metadata})
+    return Document(result.text, {**title, **result.metadata, **(metadata or {})})

@@ -47,6 +47,7 @@ _LOADERS: Final = {
     "compressed": "archives:load_compressed",
     "code": "plain:load_code",
     "html": "extracted:load_html",
+    "pdf": "pdf:load_pdf",
     "csv": "rows:load_csv",
     "tsv": "rows:load_csv",
     "json": "rows:load_json",

@@ -113,6 +113,13 @@ NoIgnoreOption = Annotated[
     bool | None,
     typer.Option("--no-ignore/--ignore", help="Read what .gitignore leaves out; .sleuthignore holds."),
 ]
+OcrOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ocr",
+        help="Program that reads pages of PDF files without text: picture in, text out. Not remembered.",
+    ),
+]
 DefaultsOption = Annotated[
     bool, typer.Option("--defaults", help="Forget the options that are remembered for these paths.")
 ]
@@ -145,6 +152,7 @@ def index(
     hidden: HiddenOption = None,
     no_ignore: NoIgnoreOption = None,
     everything: AllOption = None,
+    ocr: OcrOption = None,
     defaults: DefaultsOption = False,
     watch: WatchOption = False,
     verbose: VerboseOption = False,
@@ -157,7 +165,7 @@ def index(
     Which files are read, and how, is remembered for each path: the next run need not be told again.
     """
     paths = paths or []
-    fields = {
+    fields: dict[str, Any] = {
         "include": include,
         "exclude": exclude,
         "text_fields": text_field,
@@ -166,6 +174,7 @@ def index(
         "language": language,
         "hidden": hidden,
         "all": everything,
+        "ocr": None if ocr is None else words_of(ocr),
         "gitignore": None if no_ignore is None else not no_ignore,
     }
     options = read_options(fields, max_size, defaults=defaults)
@@ -191,15 +200,23 @@ def index(
                 say(f"Words alone are searched: {engine.words_only}", err=True)
         print_skipped(report, engine.files, verbose=verbose)
         if watch and not report.interrupted:
-            follow(engine, paths, timeout, json=json, quiet=quiet)
+            follow(engine, paths, {"ocr": fields["ocr"]} if ocr else None, timeout, json=json, quiet=quiet)
     leave(report)
 
 
-def follow(engine: Engine, paths: list[Path], timeout: float, *, json: bool, quiet: bool) -> None:
+def follow(
+    engine: Engine,
+    paths: list[Path],
+    options: dict[str, Any] | None,
+    timeout: float,
+    *,
+    json: bool,
+    quiet: bool,
+) -> None:
     """Index paths again after every save, and delete documents of files that are gone; return after Ctrl-C."""
     try:
         for _ in changes_below(paths, engine.path.resolve()):
-            report = read_paths(engine, paths, None, True, timeout, visible=False)
+            report = read_paths(engine, paths, options, True, timeout, visible=False)
             if report.interrupted:
                 return
             if not (report.added or report.updated or report.deleted or report.pruned):
@@ -210,6 +227,18 @@ def follow(engine: Engine, paths: list[Path], timeout: float, *, json: bool, qui
                 print_report(report, from_here(str(engine.path)), read=True)
     except KeyboardInterrupt:
         return
+
+
+def words_of(command: str) -> list[str]:
+    """Return the program of --ocr and its arguments.
+
+    Raises:
+        ArgumentError: a quotation that does not end.
+    """
+    try:
+        return shlex.split(command)
+    except ValueError:
+        raise ArgumentError(f"--ocr must be a command as a shell reads it, got {command!r}") from None
 
 
 def opener_for(shards: int | None) -> Callable[..., Engine]:

@@ -1,0 +1,220 @@
+"""Lines of a PDF page with their places, in the order in which they are read: column by column."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+_FEWEST_LINES: Final = 4
+"""Lines of a column at least."""
+_SHORTEST: Final = 18
+"""Characters of an average line of a column of prose; cells of tables are shorter, and are read row by row."""
+_WIDE_GAP: Final = 1.2
+"""Heights of a line from which on a gap inside it may divide columns."""
+_ALIGNED: Final = 4.0
+"""Points within which the lines of a column begin; first lines of paragraphs may begin elsewhere."""
+_PARAGRAPH: Final = 1.35
+"""Usual distances of two lines from which on a gap between them divides paragraphs."""
+HYPHEN: Final = "\x02"
+"""PDFium's sign for a hyphen at the end of a line."""
+_line = re.compile(rf"[^\r\n{HYPHEN}\ufffe]+[{HYPHEN}\ufffe]?")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page, or its part in one column. Places are points from the lower left corner of the page."""
+
+    text: str
+    left: float
+    bottom: float
+    right: float
+    top: float
+    baseline: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+def page_lines(words: pypdfium2.PdfTextPage) -> list[Line]:
+    """Return the lines of a page in reading order."""
+    text = _text(words)
+    lines = [line for match in _line.finditer(text) for line in _pieces(words, text, *match.span())]
+    return _joined(in_reading_order(lines))
+
+
+def _text(words: pypdfium2.PdfTextPage) -> str:
+    """Return the characters of a page as PDFium numbers them; `get_text_range` leaves some out."""
+    import pypdfium2.raw as pdfium
+
+    count = words.count_chars()
+    text: str = words.get_text_range() if count > 0 else ""
+    if len(text) != count:
+        codes = (pdfium.FPDFText_GetUnicode(words, number) for number in range(count))
+        text = "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
+    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
+
+
+def _pieces(words: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> Iterator[Line]:
+    """Yield the parts of a line between wide gaps."""
+    if not text[start:end].strip():
+        return
+    boxes = _boxes(words, start, end)
+    if not boxes:
+        return
+    first = 0
+    for number in range(1, len(boxes) + 1):
+        if number < len(boxes) and not _is_apart(boxes[number - 1], boxes[number]):
+            continue
+        cut = end if number == len(boxes) else _first_from(words, start, end, boxes[number].left)
+        around = boxes[first:number]
+        if part := text[start:cut].strip(" \t"):
+            yield Line(
+                part,
+                min(box.left for box in around),
+                min(box.bottom for box in around),
+                max(box.right for box in around),
+                max(box.top for box in around),
+                _baseline(words, start, cut),
+            )
+        start, first = cut, number
+
+
+def _boxes(words: pypdfium2.PdfTextPage, start: int, end: int) -> list[_Box]:
+    return [_Box(*words.get_rect(number)) for number in range(words.count_rects(start, end - start))]
+
+
+def _baseline(words: pypdfium2.PdfTextPage, start: int, end: int) -> float:
+    """Return the height of the line on which the first character that is not generated stands."""
+    import pypdfium2.raw as pdfium
+
+    x, y = ctypes.c_double(), ctypes.c_double()
+    for number in range(start, end):
+        if pdfium.FPDFText_IsGenerated(words, number) == 0:
+            pdfium.FPDFText_GetCharOrigin(words, number, x, y)
+            break
+    return y.value
+
+
+def _is_apart(before: _Box, after: _Box) -> bool:
+    height = max(before.top - before.bottom, after.top - after.bottom)
+    return after.left - before.right > _WIDE_GAP * height
+
+
+def _first_from(words: pypdfium2.PdfTextPage, start: int, end: int, left: float) -> int:
+    """Return the first character that stands at or right of a place."""
+    import pypdfium2.raw as pdfium
+
+    box = [ctypes.c_double() for _ in range(4)]
+    for number in range(start, end):
+        stands = pdfium.FPDFText_GetCharBox(words, number, *box)
+        if stands and box[1].value > box[0].value and box[0].value >= left - 0.5:
+            return number
+    return end
+
+
+def in_reading_order(lines: Sequence[Line]) -> list[Line]:
+    """Return lines column by column; lines across columns stand between what is above and below them.
+
+    Where there are no columns of prose, lines keep their order.
+    """
+    gutter = _gutter(lines)
+    if gutter is None:
+        return list(lines)
+    ordered: list[Line] = []
+    sides: tuple[list[Line], list[Line]] = ([], [])
+    place = {id(line): number for number, line in enumerate(lines)}
+
+    def flush() -> None:
+        for side in sides:
+            ordered.extend(in_reading_order(sorted(side, key=lambda line: place[id(line)])))
+            side.clear()
+
+    for line in sorted(lines, key=lambda line: -line.baseline):
+        if line.right <= gutter or line.left >= gutter:
+            sides[line.left >= gutter].append(line)
+        else:
+            flush()
+            ordered.append(line)
+    flush()
+    return ordered
+
+
+def _gutter(lines: Sequence[Line]) -> float | None:
+    """Return the left edge of a column of prose that has another one at its left; None if there is none."""
+    edges = sorted(line.left for line in lines)
+    best: tuple[int, float] | None = None
+    end = float("-inf")
+    for number, edge in enumerate(edges):
+        if edge < end or bisect_right(edges, edge + _ALIGNED) - number < _FEWEST_LINES:
+            continue
+        end = edge + _ALIGNED
+        gutter = edge - 1
+        left = [line for line in lines if line.right <= gutter]
+        right = [line for line in lines if line.left >= gutter]
+        if _is_column(left) and _is_column(right) and _are_beside(left, right):
+            across = len(lines) - len(left) - len(right)
+            if across <= max(len(left), len(right)) and (best is None or (across, gutter) < best):
+                best = across, gutter
+    return None if best is None else best[1]
+
+
+def _is_column(lines: Sequence[Line]) -> bool:
+    return len(lines) >= _FEWEST_LINES and sum(len(line.text) for line in lines) >= _SHORTEST * len(lines)
+
+
+def _are_beside(left: Sequence[Line], right: Sequence[Line]) -> bool:
+    """Return whether two columns share half of the height of the lower one."""
+    low = max(min(line.bottom for line in left), min(line.bottom for line in right))
+    high = min(max(line.top for line in left), max(line.top for line in right))
+    least = min(max(line.top for line in side) - min(line.bottom for line in side) for side in (left, right))
+    return high - low >= least / 2
+
+
+def _joined(lines: Sequence[Line]) -> list[Line]:
+    """Return lines whose parts follow each other at the same height joined again: a row of a table is one line."""
+    joined: list[Line] = []
+    for line in lines:
+        last = joined[-1] if joined else None
+        if last is not None and line.left >= last.right - 1 and _are_level(last, line):
+            joined[-1] = Line(
+                f"{last.text} {line.text}",
+                last.left,
+                min(last.bottom, line.bottom),
+                line.right,
+                max(last.top, line.top),
+                last.baseline,
+            )
+        else:
+            joined.append(line)
+    return joined
+
+
+def _are_level(a: Line, b: Line) -> bool:
+    return abs(a.baseline - b.baseline) < max(a.top - a.bottom, b.top - b.bottom) / 3
+
+
+def paragraphs(lines: Sequence[Line]) -> str:
+    """Return lines as text, with a blank line where the page has a larger gap than usual."""
+    steps = [above.baseline - below.baseline for above, below in pairwise(lines)]
+    down = [step for step in steps if step > 0]
+    usual = median(down) if down else 0.0
+    parts: list[str] = []
+    for line, step in zip(lines, [0.0, *steps], strict=False):
+        if parts:
+            parts.append("\n\n" if step > _PARAGRAPH * usual else "\n")
+        parts.append(line.text)
+    return "".join(parts)
