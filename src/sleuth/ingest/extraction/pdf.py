@@ -36,7 +36,7 @@ _compound = re.compile(r"\w+(?:-\w+)+")
 _signs = re.compile(r"[\W_]+")
 
 
-class _Heading(NamedTuple):
+class _Bookmark(NamedTuple):
     level: int
     title: str
 
@@ -112,19 +112,19 @@ def _read(pdf: pypdfium2.PdfDocument, limit: int, silent: list[int]) -> Iterator
             return
 
 
-def _outline(pdf: pypdfium2.PdfDocument) -> dict[int, list[_Heading]]:
+def _outline(pdf: pypdfium2.PdfDocument) -> dict[int, list[_Bookmark]]:
     """Return the entries of the outline by page, from 0."""
-    headings: dict[int, list[_Heading]] = defaultdict(list)
+    headings: dict[int, list[_Bookmark]] = defaultdict(list)
     for bookmark in islice(pdf.get_toc(max_depth=_DEEPEST), _MOST_HEADINGS):
         title = " ".join(clean_text(bookmark.get_title()).split())
         destination = bookmark.get_dest()
         page = destination.get_index() if destination is not None else None
         if title and page is not None:
-            headings[page].append(_Heading(bookmark.level + 1, title))
+            headings[page].append(_Bookmark(bookmark.level + 1, title))
     return headings
 
 
-def _with_headings(lines: Sequence[Line], headings: Sequence[_Heading]) -> list[Line]:
+def _with_headings(lines: Sequence[Line], headings: Sequence[_Bookmark]) -> list[Line]:
     """Return the lines of a page in which entries of the outline are headings.
 
     One that no line of the page says, whole or in two lines, is left out: the text says it elsewhere.

@@ -53,7 +53,8 @@ class Extractors:
             ExtractionError: damaged, or a limit of time or memory exceeded; the message says which.
             ProcessStartError: no process can be started.
         """
-        return self._ask({"page": page}, data)[1]
+        _, body = self._ask({"page": page}, data)
+        return body
 
     def _ask(self, request: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         try:
