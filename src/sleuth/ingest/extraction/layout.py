@@ -118,10 +118,10 @@ def _first_from(words: pypdfium2.PdfTextPage, start: int, end: int, left: float)
     """Return the first character that stands at or right of a place."""
     import pypdfium2.raw as pdfium
 
-    box = [ctypes.c_double() for _ in range(4)]
+    begins, ends, bottom, top = (ctypes.c_double() for _ in range(4))
     for number in range(start, end):
-        stands = pdfium.FPDFText_GetCharBox(words, number, *box)
-        if stands and box[1].value > box[0].value and box[0].value >= left - 0.5:
+        stands = pdfium.FPDFText_GetCharBox(words, number, begins, ends, bottom, top)
+        if stands and ends.value > begins.value >= left - 0.5:
             return number
     return end
 
@@ -156,7 +156,7 @@ def in_reading_order(lines: Sequence[Line]) -> list[Line]:
 def _gutter(lines: Sequence[Line]) -> float | None:
     """Return the left edge of a column of prose that has another one at its left; None if there is none."""
     edges = sorted(line.left for line in lines)
-    best: tuple[int, float] | None = None
+    crossed: dict[float, int] = {}
     end = float("-inf")
     for number, edge in enumerate(edges):
         if edge < end or bisect_right(edges, edge + _ALIGNED) - number < _FEWEST_LINES:
@@ -165,11 +165,15 @@ def _gutter(lines: Sequence[Line]) -> float | None:
         gutter = edge - 1
         left = [line for line in lines if line.right <= gutter]
         right = [line for line in lines if line.left >= gutter]
-        if _is_column(left) and _is_column(right) and _are_beside(left, right):
-            across = len(lines) - len(left) - len(right)
-            if across <= max(len(left), len(right)) and (best is None or (across, gutter) < best):
-                best = across, gutter
-    return None if best is None else best[1]
+        across = len(lines) - len(left) - len(right)
+        if (
+            _is_column(left)
+            and _is_column(right)
+            and _are_beside(left, right)
+            and across <= max(len(left), len(right))
+        ):
+            crossed[gutter] = across
+    return min(crossed, key=lambda gutter: (crossed[gutter], gutter), default=None)
 
 
 def _is_column(lines: Sequence[Line]) -> bool:
