@@ -64,6 +64,15 @@ def test_a_backup_while_a_program_writes_is_one_commit(home: Path) -> None:
     assert sleuth("doctor", "--index", "backup", cwd=home).returncode == 0
 
 
+def test_a_backup_holds_code_too(home: Path) -> None:
+    """The snippet copies the database of code where there is one, into a folder that only its owner may enter."""
+    (home / "zebra.py").write_text("def zebra():\n    return 1\n")
+    assert sleuth("code", "index", ".", cwd=home).returncode == 0
+    back_up(home)
+    assert (home / "backup").stat().st_mode & 0o077 == 0
+    assert "zebra.py" in sleuth("code", "search", "zebra", "--index", "backup", cwd=home).stdout
+
+
 def test_a_copied_folder_is_an_index(home: Path) -> None:
     """A copied and a moved folder are searched like the original."""
     subprocess.run(["cp", "-R", ".sleuth", "copy"], cwd=home, check=True)

@@ -28,12 +28,12 @@ def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
 @pytest.mark.parametrize(
     ("text", "query"),
     [
-        ("plain words", SearchQuery("plain words")),
-        ('"a b" c', SearchQuery("a b c", (Condition("a b"),))),
-        ('-x -"y z" w', SearchQuery("w", (Condition("x", "", True), Condition("y z", "", True)))),
+        ("plain words", SearchQuery("plain words", (), "plain words")),
+        ('"a b" c', SearchQuery("a b c", (Condition("a b"),), "a b c")),
+        ('-x -"y z" w', SearchQuery("w", (Condition("x", "", True), Condition("y z", "", True)), "w")),
         ('title:a -year:2', SearchQuery("a", (Condition("a", "title"), Condition("2", "year", True)))),
-        ("note: this http://x a-b", SearchQuery("note: this http://x a-b")),
-        ('5" and "', SearchQuery('5" and')),
+        ("note: this http://x a-b", SearchQuery("note: this http://x a-b", (), "note: this http://x a-b")),
+        ('5" and "', SearchQuery('5" and', (), '5" and')),
         ("", SearchQuery("")),
     ],
 )  # fmt: skip
@@ -163,3 +163,14 @@ def test_a_reranker_orders_anew(engine: Engine) -> None:
         ArgumentError, match="rerank must be a Reranker, the name of a cross-encoder or None, got 3"
     ):
         engine.retrieve("token", rerank=3)  # type: ignore[arg-type]
+
+
+def test_values_of_metadata_are_no_words_of_passages(engine: Engine) -> None:
+    """A value that a document has under the key is not called missing; one that none has is, with its key."""
+    assert engine.retrieve('author.name:"ann lee" bukket', syntax=True).notes == (
+        "no passage holds 'bukket'; did you mean 'bucket'?",
+    )
+    assert engine.retrieve("author.name:bob", syntax=True).notes == (
+        "no passage has 'bob' under 'author.name'",
+    )
+    assert engine.retrieve("token -author.name:bob", syntax=True).notes == ()

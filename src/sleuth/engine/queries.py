@@ -50,10 +50,12 @@ class SearchQuery:
     Attributes:
         text: the words to rank by.
         conditions: what every passage must fulfil.
+        words: those of `text` that passages themselves must hold: no values of metadata.
     """
 
     text: str
     conditions: tuple[QueryCondition, ...] = ()
+    words: str = ""
 
     @property
     def is_lookup(self) -> bool:
@@ -64,15 +66,16 @@ class SearchQuery:
         return bool(values) and self.text == " ".join(values)
 
 
-def parse_query(text: str, fields: Container[str]) -> SearchQuery:
+def parse_query(source: str, fields: Container[str]) -> SearchQuery:
     """Read the search syntax.
 
     Args:
         fields: metadata keys; a word before a colon that is none of them is a plain word.
     """
+    text: list[str] = []
     words: list[str] = []
     conditions: list[QueryCondition] = []
-    for part in _PART.finditer(text):
+    for part in _PART.finditer(source):
         field = part["field"] or ""
         content = part["word"] if part["quoted"] is None else part["quoted"]
         if field and field not in fields:
@@ -82,10 +85,12 @@ def parse_query(text: str, fields: Container[str]) -> SearchQuery:
         is_plain = part["quoted"] is None and not field
         excluded = bool(part["minus"])
         if not excluded:
-            words.append(content)
+            text.append(content)
+            if not field:
+                words.append(content)
         if excluded or not is_plain:
             conditions.append(QueryCondition(content, field, excluded))
-    return SearchQuery(" ".join(words), tuple(conditions))
+    return SearchQuery(" ".join(text), tuple(conditions), " ".join(words))
 
 
 def rows_that_fulfil(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.arguments import check_names
 from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.fusion import Fusion, as_fusion
-from sleuth.engine.queries import SearchQuery, parse_query
+from sleuth.engine.queries import SearchQuery, parse_query, rows_that_fulfil
 from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of
 from sleuth.errors import ArgumentError
@@ -136,7 +136,15 @@ def read_query(engine: Engine, query: str, snapshot: IndexSnapshot) -> NotedQuer
     if not hasattr(searchers, "lexical"):  # of shards
         return NotedQuery(parsed)
     analyzer = get_analyzer(engine.settings.analyzer)
-    return NotedQuery(parsed, suggestions(parsed.text, searchers, snapshot, analyzer, engine.scope))
+    notes = suggestions(parsed.words, searchers, snapshot, analyzer, engine.scope)
+    for condition in parsed.conditions:
+        if (
+            condition.field
+            and not condition.excluded
+            and not len(rows_that_fulfil([condition], searchers, snapshot))
+        ):
+            notes.append(f"no passage has {condition.text!r} under {condition.field!r}")
+    return NotedQuery(parsed, notes)
 
 
 def looked_up(

@@ -1,0 +1,64 @@
+"""What weight does the vector leg earn in a hybrid search of code? Prints the MRR of the first gold file by weight.
+
+python -m benchmarks.code_weights --work /tmp/code-weights                       every collection, 100 tasks of each
+python -m benchmarks.code_weights --work /tmp/code-weights --sets cosqa --tasks 500
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.code_collections import COMMITS, Given, Task, beir
+from sleuth.code import CodeRetriever
+from sleuth.code.snapshots import index_source
+from sleuth.engine import default_embedder, open_code
+
+SETS = (*(f"commit_{name}" for name in COMMITS), "cosqa")
+WEIGHTS = (0.0, 0.001, 0.005, 0.02, 0.1, 0.25, 1.0)
+LIMIT = 60
+"""Hits of a query, of which the first of each file counts."""
+
+
+def reciprocal_rank(paths: list[str], task: Task) -> float:
+    """Return 1 / the rank of the first gold file, 0 where there is none."""
+    order = list(dict.fromkeys(paths))
+    return max((1 / (1 + order.index(path)) for path in task.gold if path in order), default=0.0)
+
+
+def measure(name: str, work: Path, most: int) -> dict[str, float]:
+    """Return the mean reciprocal rank by strategy, and by weight of the vector leg in hybrid."""
+    files, tasks = beir(name, suffix=".py" if name == "cosqa" else "")
+    sums: dict[str, float] = {}
+    with open_code(work / name, create=True) as storage:
+        report = index_source(storage, Given(Path("/collections") / name, files))
+        retriever = CodeRetriever(storage, default_embedder())
+        for task in tasks[:most]:
+            runs = {
+                f"{weight:g}": {"strategy": "hybrid", "weights": {"vector": weight}} for weight in WEIGHTS
+            }
+            for label, options in {"words": {"strategy": "keyword"}, **runs}.items():
+                hits = retriever.retrieve(task.text, report.repository, limit=LIMIT, explain=False, **options)  # type: ignore[arg-type]
+                rank = reciprocal_rank([hit.file_path for hit in hits], task)
+                sums[label] = sums.get(label, 0.0) + rank
+    return {label: total / len(tasks[:most]) for label, total in sums.items()}
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work", type=Path, required=True, help="a folder for indexes")
+    parser.add_argument("--sets", nargs="*", default=list(SETS))
+    parser.add_argument("--tasks", type=int, default=100)
+    options = parser.parse_args()
+    print("| collection | words | " + " | ".join(f"{weight:g}" for weight in WEIGHTS) + " |")
+    print("|---|" + "---|" * (len(WEIGHTS) + 1))
+    for name in options.sets:
+        means = measure(name, options.work, options.tasks)
+        print(f"| {name} | " + " | ".join(f"{mean:.3f}" for mean in means.values()) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
