@@ -17,7 +17,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
-EXPLORING = "SLEUTH_EXPLORE" in os.environ
+from tests.examples import EXPLORING
+
 settings.register_profile(
     "sleuth", deadline=None, derandomize=not EXPLORING, max_examples=100 if EXPLORING else 30
 )

@@ -17,6 +17,7 @@ from sleuth.code.parsing import (
 )
 from tests.code.conftest import SHOP
 from tests.code.test_parse import SOURCES
+from tests.examples import examples
 
 
 def chunks_of(source: str, language: str = "python") -> list[CodeChunk]:
@@ -59,7 +60,7 @@ LINE = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(LINE, max_size=150))
 def test_every_line_is_in_one_chunk(lines: list[str]) -> None:
     """Every line of a valid or broken file is in exactly one chunk."""

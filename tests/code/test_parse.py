@@ -32,6 +32,7 @@ from sleuth.code.parsing import (
     unpack_tables,
 )
 from sleuth.errors import ArgumentError, CodeError
+from tests.examples import examples
 
 SOURCES = {
     "python": ("class A(B):\n    '''Doc.'''\n    def f(self): return C(g())\n", "A.f method", "B inheritance"),
@@ -212,7 +213,7 @@ def test_details_survive_packing() -> None:
     assert detail.chunks == parse_source(source, "python", "a.py").chunks
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.binary(max_size=400), st.sampled_from(["a.py", "a.ts", "a.go", "a.rb", "a.cpp", "a.md", "a", "a.kt"])
 )

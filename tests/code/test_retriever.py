@@ -17,6 +17,7 @@ from sleuth.code.search import best_of, count_tokens, rank_files, ranking, read_
 from sleuth.engine import open_code
 from sleuth.errors import ArgumentError, EmbeddingError, RetrievalError
 from sleuth.types import Explanation
+from tests.examples import examples
 
 Ask = Callable[..., list[str]]
 
@@ -230,7 +231,7 @@ def test_context_fits_the_budget() -> None:
         render_context(hits, -1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.integers(0, 60), max_size=12), st.integers(0, 600))
 def test_context_is_spent_by_rank(lengths: list[int], budget: int) -> None:
     """No hit is shown in more detail than a better one, and an omitted hit would not fit even as a place."""
@@ -251,7 +252,9 @@ def test_context_is_spent_by_rank(lengths: list[int], budget: int) -> None:
         assert count_tokens(f"{text}\n\n{hits[detail.index(0)].place()}") > budget
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.one_of(st.text(max_size=300), st.text(alphabet="aZ_.:/\\()<>`'\" \n\t0#@-", max_size=200)))
 def test_any_text_can_be_asked(ask: Ask, query: str) -> None:
     """Every query text can be searched."""

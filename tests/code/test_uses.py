@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.code.parsing import ReferenceRow, place_uses, read_uses
+from tests.examples import examples
 
 SIZE = 60
 ROLES = np.array([-1, 0, 2, 3], np.int32)
@@ -44,7 +45,7 @@ def nested_spans(draw: st.DrawFn) -> np.ndarray[Any, np.dtype[np.int32]]:
     return np.array(rows, np.int32).reshape(-1, 4)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(MATCHES, NEWLINES, nested_spans())
 def test_uses_are_placed(
     matches: list[Any],

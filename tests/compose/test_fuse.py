@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sleuth.compose import FORMULAS, Method, fuse_hits, normalise, union
 from sleuth.errors import ArgumentError
+from tests.examples import examples
 
 METHODS = get_args(Method)
 SCORES = st.sampled_from([-2.0, -0.5, 0.0, 0.25, 1.0, 1.5, 7.0])
@@ -58,7 +59,7 @@ def oracle(
     return sorted(totals.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     pools(),
     st.sampled_from(METHODS),
@@ -83,7 +84,7 @@ def test_equals_the_definitions(
     assert ranked == sorted(ranked)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(pools(), st.sampled_from(METHODS), st.integers(0, 15))
 def test_k_is_monotone(legs: dict[str, Found], method: Method, k: int) -> None:
     """The hits for k are the head of those for k + 1, and k = None returns all."""
@@ -92,7 +93,7 @@ def test_k_is_monotone(legs: dict[str, Found], method: Method, k: int) -> None:
     assert fuse_hits(legs, method=method, k=k).keys.tolist() == whole.keys[:k].tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(pools(), st.sampled_from(METHODS), st.permutations(range(-5, 13)))
 def test_ties_by_the_order_given(legs: dict[str, Found], method: Method, names: list[int]) -> None:
     """Keys with equal scores are ordered by their tie names."""
@@ -104,7 +105,7 @@ def test_ties_by_the_order_given(legs: dict[str, Found], method: Method, names: 
     assert ranked == sorted(ranked)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(pools(), st.sampled_from(METHODS))
 def test_explanations_add_up(legs: dict[str, Found], method: Method) -> None:
     """The parts of a hit's explanation are the legs that found it, with rank and score, and the formula gives the

@@ -22,6 +22,7 @@ from sleuth.store import SegmentView
 from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
+from tests.examples import examples
 
 TEXTS = st.lists(st.sampled_from(["dog", "puppy", "bank rates", "", "naïve", "x1"]), max_size=4).map(" ".join)
 
@@ -55,7 +56,7 @@ def slow_match(query: str, text: str) -> float:
     return total / weights
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(TEXTS, st.lists(TEXTS, max_size=4))
 def test_match_equals_its_definition(query: str, texts: list[str]) -> None:
     """The match is the weighted mean of the best cosine of each token."""
@@ -63,7 +64,7 @@ def test_match_equals_its_definition(query: str, texts: list[str]) -> None:
     assert np.allclose(late.match(query, texts), expected, atol=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     TEXTS,
     st.lists(st.lists(st.tuples(TEXTS, st.booleans()), max_size=90), min_size=1, max_size=3),

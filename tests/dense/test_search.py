@@ -10,6 +10,7 @@ from sleuth.dense import DenseLeg, DenseSearcher, codes
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.store import SegmentView, pack, unpack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
+from tests.examples import examples
 
 DIMENSIONS = st.sampled_from([1, 7, 16, 64, 100, 256, 300])
 
@@ -44,7 +45,7 @@ def exhaustive(
     return [(key, -score) for score, key in sorted(scored)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.integers(0, 1000),
     st.lists(st.integers(0, 150), min_size=1, max_size=4),
@@ -71,7 +72,7 @@ def test_equals_the_exhaustive_ranking(
     ] == [True] * len(hits)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.integers(0, 1000), DIMENSIONS, st.sampled_from([None, 0.02, 0.5]))
 def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | None) -> None:
     """With many rows, every hit has its exact score and rank; a depth of all rows gives the exact ranking."""
@@ -109,7 +110,7 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
     assert sorted(keys.tolist()) == sorted(key for key, _ in expected)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.integers(0, 1000),
     DIMENSIONS,
@@ -183,7 +184,7 @@ def test_recall(dimension: int, structure: str) -> None:
     assert filtered >= 197
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(st.integers(0, 1000), st.lists(st.integers(0, 60), min_size=1, max_size=4), st.integers(0, 50))
 def test_layout_is_irrelevant(seed: int, sizes: list[int], k: int) -> None:
     """A merged segment gives the same hits and scores as its sources, without deleted rows."""
@@ -219,7 +220,7 @@ def test_ties_by_id() -> None:
 
 
 @given(st.integers(0, 1000), st.integers(0, 40))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_k_is_monotone(seed: int, k: int) -> None:
     """The hits for k are the head of those for k + 1."""
     leg, segments = index(seed, [25, 10], 16)
@@ -314,7 +315,7 @@ def test_halves_are_widened_exactly(columns: int) -> None:
     assert np.array_equal(scores, finite.view(np.float16).astype(np.float32))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.integers(0, 1000), DIMENSIONS)
 def test_scores_are_summed_in_one_order(seed: int, dimension: int) -> None:
     """A score is the sum of sixteen sums, added in pairs, equal to the last bit on every machine and for every

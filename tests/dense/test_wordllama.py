@@ -18,6 +18,7 @@ from sleuth.dense import (
     read_vocabulary,
 )
 from sleuth.errors import LoadError
+from tests.examples import examples
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle comes with wordllama")
 wordllama_folder = Path(pytest.importorskip("safetensors").__file__).parent.parent / "wordllama"
@@ -41,7 +42,7 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(read_vocabulary(wordllama_folder / VOCABULARY))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(text=TEXTS)
 def test_tokens_are_those_of_tokenizers(text: str, oracle: object, vocabulary: Vocabulary) -> None:
     """The tokens of any text equal those of Hugging Face tokenizers."""
@@ -84,7 +85,7 @@ def test_vectors_are_those_of_wordllama() -> None:
     assert np.allclose(WordLlamaEmbedder().embed_documents(texts), expected, atol=1e-6)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=8))
 def test_queries_equal_documents(texts: list[str]) -> None:
     """Equal texts have bit-identical vectors, alone or in a batch; all are finite, of length 1 or 0."""

@@ -76,7 +76,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
         with open_code(home / "index", create=True) as storage:
             for n in range(2):
-                for m in range(40):
+                for m in range(16):
                     text = f"def refill_{m}_{n}(bucket):\n    return bucket + {m}\n\n\nclass Cart{m}:\n    size = {n}\n"
                     (home / "root" / f"m{m}.py").write_text(text)
                 index_path(storage, home / "root")

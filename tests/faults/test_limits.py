@@ -21,6 +21,9 @@ from tests.faults.descriptors import free_descriptors
 from tests.faults.proof import ROOT
 from tests.store.words import SumsLeg, contents, faults, put
 
+ROWS = 2_000
+"""So many that half of their segment is more than a page."""
+
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -29,7 +32,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with Store.open(tmp_path / "index", create=True) as store:
         store.attach([SumsLeg()])
         with store.writer() as writer:
-            put(writer, "a", *(["text"] * 5000))
+            put(writer, "a", *(["text"] * ROWS))
     return tmp_path / "index"
 
 
@@ -41,7 +44,7 @@ def test_too_many_open_files(path: Path) -> None:
             with free_descriptors(spare), Store.open(path) as store:
                 assert store.attach([SumsLeg()]) == []
                 with store.reader() as snapshot:
-                    assert len(contents(snapshot)) >= 5000
+                    assert len(contents(snapshot)) >= ROWS
                 with store.writer() as writer:
                     put(writer, f"b{spare}", "more")
         except StoreError as error:
@@ -58,7 +61,7 @@ def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
     with Store.open(path) as store:
         store.attach([SumsLeg()])
         with store.reader() as snapshot:
-            assert len(contents(snapshot)) == 5000
+            assert len(contents(snapshot)) == ROWS
         (file,) = (path / "segments").iterdir()
         os.truncate(file, 4096)
         with pytest.raises(IndexDamagedError, match="was cut off while it was open"), store.reader():
@@ -66,7 +69,7 @@ def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
     with Store.open(path) as store:
         assert len(store.attach([SumsLeg()])) == 1
         with store.reader() as snapshot:
-            assert len(contents(snapshot)) == 5000
+            assert len(contents(snapshot)) == ROWS
 
 
 CUT_SEGMENTS = """
@@ -84,11 +87,11 @@ import sleuth.code.snapshots.shelf as shelf
 shelf.SMALL = 0
 path = Path(sys.argv[1])
 embedder = HashEmbedder()
-documents = [Document(f"word{i} common text {i % 7}", {"n": i}, id=f"d{i}") for i in range(600)]
+documents = [Document(f"word{i} common text {i % 7}", {"n": i}, id=f"d{i}") for i in range(200)]
 with Engine.open(path / "index", create=True, embedder=embedder) as engine:
     engine.add(documents)
 (path / "code").mkdir()
-for i in range(40):
+for i in range(12):
     (path / "code" / f"m{i}.py").write_text("".join(f"def refill_{i}_{j}(b): return b + {j}\\n" for j in range(30)))
 with open_code(path / "index", create=True) as storage:
     repository = index_path(storage, path / "code").repository
@@ -139,10 +142,10 @@ def test_a_record_that_is_cut_off_under_a_reader(path: Path) -> None:
     with Store.open(path) as store:
         store.attach([SumsLeg()])
         with store.writer() as writer:
-            put(writer, "b", *(["more text"] * 5000))
+            put(writer, "b", *(["more text"] * ROWS))
         assert store._database.checkpoint(force=True)
         with store.reader() as snapshot:
-            assert len(contents(snapshot)) == 10_000
+            assert len(contents(snapshot)) == 2 * ROWS
         whole = (path / "record.sqlite").read_bytes()
         for length in (len(whole) // 2, 8192, 0):
             os.truncate(path / "record.sqlite", length)
@@ -150,13 +153,13 @@ def test_a_record_that_is_cut_off_under_a_reader(path: Path) -> None:
                 pass
         (path / "record.sqlite").write_bytes(whole)
         with store.reader() as snapshot:
-            assert len(contents(snapshot)) == 10_000
+            assert len(contents(snapshot)) == 2 * ROWS
         with store.writer() as writer:
             writer.delete(["b"])
         store.compact()
         assert (path / "record.sqlite").stat().st_size < len(whole)
         with store.reader() as snapshot:
-            assert len(contents(snapshot)) == 5_000
+            assert len(contents(snapshot)) == ROWS
 
 
 CUT_WHILE_READING = """

@@ -15,6 +15,7 @@ from sleuth.code.repository import FolderSource, WorktreeSource, ignored
 from sleuth.files import MAX_BYTES, IgnoredPaths, Ignores, Rules, files_below
 from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
 from tests.code.conftest import need_git
+from tests.examples import examples
 
 Tree = dict[str, str]
 
@@ -67,7 +68,7 @@ def code(source: FolderSource | WorktreeSource) -> set[str]:
     return {file.path for file in source.listing().files if not file.path.endswith("ignore")}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     files=st.lists(paths, min_size=1, max_size=12),
     top=rules,
@@ -101,7 +102,7 @@ def test_left_out_as_git_does(
     assert documents(root) == {path for path in listed if not path.endswith("ignore")}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     files=st.lists(paths, min_size=1, max_size=12),
     top=rules,

@@ -20,6 +20,7 @@ from sleuth.filters import (
     to_text,
 )
 from sleuth.testing.filters import filters, metadata
+from tests.examples import examples
 
 
 def read(value: Any) -> Filter:
@@ -79,7 +80,7 @@ DOCUMENTED = {
 }
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(filters(), metadata(nested=False))
 def test_the_service_finds_the_same_documents(tree: Any, row: Any) -> None:
     """A translated filter matches a document exactly if the filter does; otherwise it is refused."""
@@ -91,7 +92,7 @@ def test_the_service_finds_the_same_documents(tree: Any, row: Any) -> None:
     assert service(union, row) == matches(tree, row)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(filters(), metadata(nested=False))
 def test_the_services_form_is_read(tree: Any, row: Any) -> None:
     """A filter in the service's form is parsed to a tree that matches the same documents."""

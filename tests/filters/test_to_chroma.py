@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sleuth.errors import FilterError
 from sleuth.filters import ORDERED, Compare, Filter, Not, as_filter, match, matches, to_chroma, to_text
 from sleuth.testing.filters import KEYS, NUMBERS, WORDS, filters
+from tests.examples import examples
 
 STORED = (0, 1, 2, -1, 1.0, 1.5, -0.0, 1e300, 2**31)
 VALUES = st.one_of(st.sampled_from(WORDS), st.sampled_from(STORED), st.booleans())
@@ -83,7 +84,7 @@ REFERENCE = {
 }
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(filters(), rows())
 def test_the_reference_finds_the_same_rows(tree: Any, row: Any) -> None:
     """A translated filter matches a row exactly if the filter does; otherwise it is refused."""
@@ -95,7 +96,7 @@ def test_the_reference_finds_the_same_rows(tree: Any, row: Any) -> None:
     assert chroma(where, row) == matches(tree, row)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(filters(), rows(lists=False))
 def test_the_plain_form_is_exact_without_lists(tree: Any, row: Any) -> None:
     """The form for older servers matches the same rows if no row has a list."""
@@ -113,7 +114,7 @@ def client() -> Iterator[object]:
     yield chromadb.EphemeralClient(config.Settings(anonymized_telemetry=False))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(rows(), min_size=8, max_size=20), st.lists(filters(), min_size=10, max_size=25))
 def test_a_real_chroma_finds_the_same_rows(client: Any, data: Any, trees: Any) -> None:
     """Chroma returns exactly the matching rows for the translated filter."""

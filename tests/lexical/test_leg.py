@@ -15,6 +15,7 @@ from sleuth.errors import ArgumentError
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, field_arrays, merging, postings
 from sleuth.store import SegmentData, SegmentView
 from sleuth.store.disk import scratch
+from tests.examples import examples
 from tests.lexical import oracle
 
 LEG = LexicalLeg({"text": FieldSpec("plain"), "name": FieldSpec("code", {"title": 2, "text": 1})})
@@ -37,7 +38,7 @@ def content(data: SegmentData | SegmentView, n: int) -> dict[str, Any]:
     return parts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=st.lists(row, max_size=60), cut=st.integers(0, 60), dead=st.sets(st.integers(0, 59)))
 def test_merging_is_building_at_once(rows: list[dict[str, str]], cut: int, dead: set[int]) -> None:
     """Segments merged without their dead rows equal one build of the live rows."""
@@ -130,7 +131,7 @@ def test_settings_that_break_a_rule_are_refused(make: Any) -> None:
         make()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.text(st.characters()), max_size=20))
 def test_any_text_can_be_indexed(texts: list[str]) -> None:
     """Any text can be indexed, including lone surrogates and NUL, and is found by its own tokens."""

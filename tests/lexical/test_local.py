@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.lexical import local, retrieve_local_docs
+from tests.examples import examples
 
 words = st.one_of(
     st.sampled_from(
@@ -37,7 +38,7 @@ def reference(query: str, contents: list[str]) -> Any:
     return (matrix @ vectorizer.transform([query]).T).toarray().ravel()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(contents=st.lists(texts, min_size=1, max_size=20), query=texts, k=st.integers(1, 25))
 def test_scores_are_those_of_scikit_learn(contents: list[str], query: str, k: int) -> None:
     """Scores equal scikit-learn's to 1e-6, best first, ties in order, without zeros."""

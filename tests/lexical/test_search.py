@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
 from sleuth.store import SegmentView, pack, unpack
+from tests.examples import examples
 from tests.lexical import oracle
 
 WORDS = ["a1", "b2", "c3", "d4", "e5", "f6", "g7", "h8"]
@@ -65,7 +66,7 @@ def ranked(scores: list[float], keys: list[int], k: int) -> list[tuple[int, floa
     return [(key, float(score)) for score, _, key in scored[:k]]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     rows=st.lists(rows_of_two, min_size=1, max_size=70),
     cuts=st.lists(st.integers(0, 100), max_size=3),
@@ -120,7 +121,7 @@ def test_equal_rows_score_alike_and_stand_in_order_of_id() -> None:
     assert hits.keys.tolist() == sorted(range(90), key=lambda key: names_of([key])[0])[:40]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     seed=st.integers(0, 10_000), k=st.sampled_from([1, 10, 100]), narrow=st.sampled_from([0.0, 0.5, 0.995])
 )

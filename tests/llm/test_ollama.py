@@ -32,6 +32,7 @@ from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FAULTS, FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer
 from sleuth.types import Document
+from tests.examples import examples
 from tests.waiting import wait_until
 
 REFUSED = "http://127.0.0.1:9"
@@ -388,7 +389,7 @@ def test_no_call_outlasts_its_timeout(fault: str) -> None:
             assert monotonic() - start < 60, "these peers would keep a call for an hour"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(text=st.text(st.characters(codec="utf-8"), min_size=1, max_size=80))
 def test_any_text_survives(text: str) -> None:
     """Prompts and answers of any characters arrive unchanged, whole and streamed."""

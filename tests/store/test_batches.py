@@ -16,6 +16,7 @@ from sleuth.store.record import codebook
 from sleuth.store.record import layout as record
 from sleuth.store.writing import pending
 from sleuth.types import Chunk
+from tests.examples import examples
 from tests.store.words import SumsLeg, faults, put, read
 
 NAMES = [f"d{i}" for i in range(6)]
@@ -39,7 +40,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codebook, "LEARNING_BYTES", 3)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(steps)
 def test_whatever_is_done(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, object, object]]

@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 
 from sleuth.store import Store
-from sleuth.store.catalogue import manifest, segment_files, segments
+from sleuth.store.catalogue import building, manifest, segment_files, segments
 from tests.store.words import faults
 
-ROWS = 20_000
-"""So many that their segment is a file rather than part of the record."""
+ROWS = 1_000
+
+
+@pytest.fixture(autouse=True)
+def segments_are_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write every segment into a file rather than into the record."""
+    monkeypatch.setattr(building, "INLINE_BYTES", 0)
 
 
 def add(store: Store, name: str, rows: int = ROWS) -> None:

@@ -18,6 +18,7 @@ from sleuth.filters import Compare, Filter, Not, field, from_text, matches
 from sleuth.store import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
 from sleuth.store.columns import MISSING, ColumnsLeg, ColumnsSearcher, FilterCache, kernels, lay_rows
 from sleuth.testing.filters import filters, metadata
+from tests.examples import examples
 
 Row = dict[str, Any]
 
@@ -53,7 +54,7 @@ def test_it_is_a_leg() -> None:
     assert leg.fingerprint == ColumnsLeg().fingerprint
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(metadata(), max_size=70), st.lists(filters(), min_size=1, max_size=5))
 def test_columns_agree_with_the_truth_table(rows: list[Row], trees: list[Filter]) -> None:
     """For any rows and filters, the bitmap contains exactly the matching rows."""
@@ -77,7 +78,7 @@ def kept(part: tuple[list[Row], list[bool] | None]) -> list[Row]:
     return [row for row, is_live in zip(rows, live or [True] * len(rows), strict=True) if is_live]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(segmented(), st.lists(filters(), min_size=1, max_size=5))
 def test_merging_drops_dead_rows_and_nothing_else(
     parts: list[tuple[list[Row], list[bool] | None]], trees: list[Filter]
@@ -93,7 +94,7 @@ def test_merging_drops_dead_rows_and_nothing_else(
     assert merged.meta == fresh.meta
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.lists(metadata(), max_size=12), min_size=1, max_size=4), filters())
 def test_segments_are_searched_each(parts: list[list[Row]], tree: Filter) -> None:
     """A search over several segments returns a bitmap for each, and again from the cache."""
@@ -269,7 +270,7 @@ def test_rows_are_laid_out_as_they_are(shape: tuple[int, set[int]], kinds: int) 
     assert whole.tolist() == [row % kinds + 4 if row in present else MISSING for row in range(n)]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_damaged_columns_do_not_crash(data: st.DataObject) -> None:
     """Damaged bytes give a result or a typed error, and no read beyond the array."""

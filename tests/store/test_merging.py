@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sleuth.store import IN_MEMORY, Store
 from sleuth.store.catalogue import merging
 from sleuth.store.record import ranks_of
+from tests.examples import examples
 from tests.store.words import SumsLeg, contents, faults, put, read
 
 
@@ -31,7 +32,7 @@ def simulate(batches: list[int]) -> tuple[int, int]:
     return most, written
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(st.integers(0, 2**32), st.sampled_from([1, 10, 1000, 100_000]))
 def test_few_segments_and_little_rewriting(seed: int, largest: int) -> None:
     """The number of segments and of writes per row grow with the logarithm of the rows."""
@@ -175,7 +176,9 @@ def test_a_merge_that_fails_is_reported(store: Store) -> None:
     assert len(read(store)) == 10
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.data())
 def test_any_history_gives_what_a_dict_gives(tmp_path_factory, data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
     """After any sequence of puts, deletes, commits, merges, reopenings and abandoned blocks, record and leg have
@@ -223,7 +226,9 @@ def test_any_history_gives_what_a_dict_gives(tmp_path_factory, data: st.DataObje
     store.close()
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.lists(st.tuples(st.text("abc", max_size=5), st.integers(0, 3)), unique_by=lambda d: d[0], max_size=30),
     st.data(),

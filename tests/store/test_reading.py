@@ -13,6 +13,7 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store import Store, text_hash
 from sleuth.store.record import scan
 from sleuth.types import Chunk
+from tests.examples import examples
 from tests.store.words import put
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -24,7 +25,7 @@ VALUES = st.recursive(
 METADATA = st.dictionaries(TEXTS.map("m".__add__), VALUES, max_size=3)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(
         TEXTS, st.tuples(TEXTS, TEXTS, METADATA, st.lists(st.tuples(TEXTS, METADATA), min_size=1, max_size=3))

@@ -24,6 +24,7 @@ from sleuth.errors import (
 )
 from sleuth.store import Store, text_hash
 from sleuth.types import Chunk
+from tests.examples import examples
 from tests.store.words import SumsLeg, contents, faults, live, put, read
 
 
@@ -586,7 +587,9 @@ def test_a_read_only_folder_is_served(store: Store, tmp_path: Path) -> None:
 names = st.text(st.characters(codec="utf-8"), max_size=6)
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.tuples(names, st.lists(names, max_size=3)), max_size=12), st.booleans())
 def test_ties_break_by_document_id_and_place(
     tmp_path_factory: pytest.TempPathFactory, documents: list[tuple[str, list[str]]], split: bool

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
 from sleuth.text import get_analyzer
+from tests.examples import examples
 
 NAMES = ["english", "german", "arabic", "turkish", "vietnamese", "plain", "code", "code-english", "names"]
 ODD = (
@@ -66,7 +67,7 @@ def test_tokens_of_known_texts(name: str, text: str, tokens: list[str]) -> None:
     assert get_analyzer(name).tokens(text) == tokens
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(text=anything, name=st.sampled_from(NAMES))
 @example(text=ODD, name="english")
 @example(text=ODD, name="plain")
@@ -80,7 +81,7 @@ def test_spans_are_the_tokens_with_their_places(text: str, name: str) -> None:
     assert all(token for _, _, token in spans)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(texts=st.lists(anything, max_size=6), name=st.sampled_from(NAMES), weight=st.integers(1, 3))
 @example(texts=[ODD, ODD.upper(), ODD * 2], name="english", weight=2)
 @example(texts=[ODD, "plain ascii", ""], name="plain", weight=1)
@@ -117,7 +118,7 @@ def test_many_batches_count_like_one() -> None:
     np.testing.assert_array_equal(again[1], terms[:30])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8))
 def test_case_and_compatible_forms_do_not_matter(word: str) -> None:
     """NFC and NFD spellings give the same tokens."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError
 from sleuth.text import Chunker, count_tokens
 from sleuth.types import Chunk, Document
+from tests.examples import examples
 
 TYPES = ["", "text", "markdown", "rst", "html", "pdf", "python", "json"]
 
@@ -63,14 +64,14 @@ def check_laws(document: Document, chunker: Chunker) -> list[Chunk]:
     return chunks
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(texts, st.sampled_from(TYPES), chunkers)
 def test_laws(text: str, kind: str, chunker: Chunker) -> None:
     """Slices, lines, coverage, order, size, overlap and progress hold for every text, type and size."""
     check_laws(Document(text, {"type": kind}), chunker)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(texts, st.sampled_from(TYPES), chunkers)
 def test_deterministic(text: str, kind: str, chunker: Chunker) -> None:
     """Equal documents give equal chunks, all at once or one at a time."""

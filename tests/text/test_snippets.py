@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
 from sleuth.text import get_analyzer, snippet
+from tests.examples import examples
 
 ENGLISH = get_analyzer("english")
 PLAIN = get_analyzer("plain")
@@ -116,7 +117,7 @@ def test_right_to_left_and_wide_text(text: str, query: str, first: str) -> None:
     assert [window.text[a:b] for a, b in window.spans] == [query]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     text=st.text(st.sampled_from("abc d e\n.é e\u0301漢字👩‍👧👍🏽"), max_size=80),
     query=st.text(st.sampled_from("abc de漢字"), max_size=8),

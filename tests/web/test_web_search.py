@@ -25,6 +25,7 @@ from sleuth.testing.faults import Fault, FaultServer
 from sleuth.testing.serving import Reply
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web import Tavily, WebSearch, asearch_web, search_web, tavily
+from tests.examples import examples
 from tests.waiting import wait_until
 
 EMPTY = {"num_docs": 0, "api_k": 3, "results": []}
@@ -72,7 +73,7 @@ def test_api_k_grows_by_what_is_missing(
 
 
 @given(k=st.integers(1, 40), repeats=st.lists(st.integers(1, 6), min_size=1, max_size=25))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
     """api_k never exceeds k + 10 or 20, each request asks for more, and a request without new results is the last."""
     pages = [page(number) for number, times in enumerate(repeats) for _ in range(times)]

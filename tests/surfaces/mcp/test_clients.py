@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.mcp import CLIENTS, install, remove_json, remove_toml, set_json, set_toml, uninstall
+from tests.examples import examples
 
 KEYS = ("mcpServers", "sleuth")
 ENTRY = {"command": "sleuth", "args": ["mcp"]}
@@ -34,7 +35,7 @@ documents = st.dictionaries(st.text(), values, max_size=4)
 
 
 @given(documents, st.dictionaries(st.text(), values, max_size=3), st.sampled_from([None, 2]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_only_the_entry_changes(document: Any, servers: Any, indent: Any) -> None:
     """In any JSON document, setting an entry changes only that entry, and removing it restores the document."""
     servers.pop("sleuth", None)
