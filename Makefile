@@ -44,7 +44,7 @@ bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .dat
 
 bench-code: $(VENV)-bench/.installed ## code search: quality over the collections, resolution, speed (SRC=a repository)
 	$(VENV)-bench/bin/python -m benchmarks.code_quality --work build/code --peers
-	$(VENV)-bench/bin/python -m benchmarks.code_resolution --work build/code $(wildcard $(VENV)-bench/lib/python3*/site-packages/rich)
+	$(VENV)-bench/bin/python -m benchmarks.code_resolution --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))
 	$(VENV)-bench/bin/python -m benchmarks.code_speed --work build/code $(or $(SRC),$(wildcard $(VENV)-bench/lib/python3*/site-packages))
 
 $(VENV)-bench/.installed: pyproject.toml setup.py

@@ -313,6 +313,40 @@ def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
     assert resolved(snapshot, "e.py")
 
 
+def test_an_overload_means_its_implementation(storage: CodeStorage, tmp_path: Path) -> None:
+    """A call resolves to the function behind its overloads; the first of two properties stays the one that is read."""
+    source = """
+import typing
+from typing import overload
+
+
+@overload
+def f(a: int) -> int: ...
+@typing.overload
+def f(a: str) -> str: ...
+def f(a):
+    return a
+
+
+class A:
+    @property
+    def x(self):
+        return f(1)
+
+    @x.setter
+    def x(self, value):
+        self.x()
+"""
+    snapshot = open_project(storage, tmp_path / "overloads", {"a.py": source})
+    (file,) = snapshot.files
+    lines = {
+        reference.name: means.definition.symbol.line
+        for reference in snapshot.detail(file).references
+        if reference.role == "call" and (means := resolver_of(snapshot).resolve(file, reference))
+    }
+    assert lines == {"f": source.split("\n").index("def f(a):") + 1, "x": 16}
+
+
 def open_project(storage: CodeStorage, root: Path, files: dict[str, str]) -> Snapshot:
     """Index a few files and return their snapshot."""
     write(root, dict(files))

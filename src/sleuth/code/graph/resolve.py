@@ -14,7 +14,7 @@ from __future__ import annotations
 import builtins
 import re
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,7 @@ _FAMILIES = {
     "cpp": "c", "typescript": "javascript", "tsx": "javascript", "kotlin": "java", "scala": "java"
 }  # fmt: skip
 """Languages whose files use each other's definitions, by the one that stands for all of them."""
+_OVERLOAD = re.compile(r"^\s*@(?:\w+\.)?overload\b", re.MULTILINE)
 _DEPTH = 4
 _REMEMBERED = 200_000
 
@@ -86,12 +87,25 @@ class Resolver:
             resolved = self._find(file, reference)
         finally:
             under_way.discard(key)
+        if resolved is not None:
+            resolved = replace(resolved, definition=self._implementation(resolved.definition))
         if not under_way:
             # What was found on the way to something else may have been cut short by a circle.
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[key] = resolved
         return resolved
+
+    def _implementation(self, definition: Definition) -> Definition:
+        """Return the function that an overload declares: the last of its name in its scope."""
+        file, symbol = definition.file, definition.symbol
+        if file.language != "python" or symbol.kind not in ("function", "method"):
+            return definition
+        symbols = self._snapshot.detail(file).symbols
+        *others, last = (i for i in self._by_place(file)[symbol.name] if symbols[i].parent == symbol.parent)
+        if not others or not _OVERLOAD.search(self._snapshot.lines(file, symbol.start, symbol.line)):
+            return definition
+        return self._definition(file, last)
 
     def _under_way(self) -> set[tuple[int, Reference]]:
         """Return the references that this thread is resolving."""
