@@ -55,7 +55,7 @@ $(VENV)-bench/.installed: pyproject.toml setup.py
 campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, 510 power cuts, failing calls, 5,000 runs of the engine's model, 10,000 filters, all examples of each property
 	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_CUTS=170 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
 		tests/faults tests/code/test_workers.py tests/test_engine_model.py tests/testing/test_filters_agree.py
-	SLEUTH_EXACT_TIMES=1 $(BIN)/python -m pytest tests/web/test_web_faults.py tests/knowledge_base/test_slices_matrix.py
+	SLEUTH_EXACT_TIMES=1 SLEUTH_EXPLORE=1 $(BIN)/python -m pytest tests/web/test_web_faults.py tests/knowledge_base/test_slices_matrix.py
 	SLEUTH_EXPLORE=1 $(BIN)/python -m pytest -n 2 -m 'hypothesis and not slow'
 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree

@@ -239,7 +239,7 @@ def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path)
     folder.mkdir()
     for number in range(6_000):
         (folder / f"note{number}.md").write_text(f"# Note {number}\n\n" + f"word{number} and more. " * 40)
-    command = [sys.executable, "-m", "sleuth", "index", "many"]
+    command = [sys.executable, "-m", "sleuth", "index", "many", "--embedder", ""]
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -8,16 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from sleuth.surfaces.cli.app import app, register
 from sleuth.surfaces.cli.files import from_here
+from tests import commands
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with a lexical index, created by the command line."""
-    monkeypatch.delenv("SLEUTH_INDEX", raising=False)
     monkeypatch.chdir(tmp_path)
     for path, text in {"docs/README.md": "An ocelot sleeps.", "README.md": "An ocelot hunts."}.items():
         Path(path).parent.mkdir(exist_ok=True)
@@ -26,16 +24,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def sleuth(*arguments: str, code: int = 0) -> str:
-    """Return what a command prints."""
-    register(list(arguments))
-    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert result.exit_code == code, result.output
-    return result.output
+def sleuth(*arguments: str, **environment: str) -> str:
+    """Return what a command prints in the current folder."""
+    done = commands.sleuth(*arguments, cwd=Path.cwd(), **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
-def printed_paths() -> list[str]:
-    return re.findall(r"^ *\d+ (\S+?):\d+-\d+ ", sleuth("search", "ocelot"), re.MULTILINE)
+def printed_paths(**environment: str) -> list[str]:
+    output = sleuth("search", "ocelot", **environment)
+    return re.findall(r"^ *\d+ (\S+?):\d+-\d+ ", output, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +80,8 @@ def test_paths_from_elsewhere(
 ) -> None:
     """Outside of the index's folder, paths are absolute."""
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-    monkeypatch.setenv("SLEUTH_INDEX", str(home / ".sleuth"))
-    assert set(printed_paths()) == {str(home / "README.md"), str(home / "docs" / "README.md")}
+    paths = printed_paths(SLEUTH_INDEX=str(home / ".sleuth"))
+    assert set(paths) == {str(home / "README.md"), str(home / "docs" / "README.md")}
 
 
 def test_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -315,7 +315,7 @@ def test_indentation_is_kept() -> None:
 @pytest.mark.parametrize("unit", MONOTONOUS)
 def test_monotonous_text_takes_linear_time(unit: str, kind: str) -> None:
     """A text of one repeated character is cut in linear time."""
-    text = unit * (300_000 // len(unit))
+    text = unit * (100_000 // len(unit))
     chunks = Chunker().split(Document(text, {"type": kind}))
     assert bool(chunks) == bool(text.strip())
     assert sum(len(chunk.text) for chunk in chunks) <= 2 * len(text)

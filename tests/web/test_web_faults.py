@@ -14,6 +14,7 @@ from sleuth.errors import WebError
 from sleuth.testing.faults import FAULTS, Fault, FaultServer
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.web import asearch_web, fetch_page, search_web, tavily
+from tests.examples import examples
 from tests.waiting import latest
 
 LOOPBACK = ["127.0.0.0/8"]
@@ -63,8 +64,8 @@ def test_a_hanging_try_leaves_time_for_another(faults: FaultServer, monkeypatch:
         assert len(server.requests) == 2
 
 
-def test_nothing_leaks_in_a_thousand_calls(faults: FaultServer) -> None:
-    """1,000 searches, most of faulty peers, leave no thread and no descriptor."""
+def test_nothing_leaks_in_many_calls(faults: FaultServer) -> None:
+    """Hundreds of searches, most of faulty peers, leave no thread and no descriptor."""
 
     async def call(server: TavilyServer, number: int) -> None:
         kind = number % (len(FAULTS) + 3)
@@ -78,7 +79,7 @@ def test_nothing_leaks_in_a_thousand_calls(faults: FaultServer) -> None:
         asyncio.run(storm(server, 50))  # pools and lazy imports come into being
         settle()
         threads, opened = threading.active_count(), descriptors()
-        asyncio.run(storm(server, 1000))
+        asyncio.run(storm(server, examples(1000)))
         settle(opened)
         assert threading.active_count() <= threads
         assert descriptors() <= opened
