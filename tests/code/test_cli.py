@@ -122,7 +122,7 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
 
     def save() -> None:
         # Again and again: a save from before the watch began is not seen.
-        for n in range(60):
+        for n in range(240):
             write(
                 place,
                 {"shop/saved.py": f"saved = {n}\n"} if n % 3 else {f"new/{n}/saved.py": f"saved = {n}\n"},
@@ -131,7 +131,7 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
                 return
 
     with subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, text=True) as process:
-        killer = threading.Timer(30, process.kill)
+        killer = threading.Timer(120, process.kill)
         killer.start()
         saver = threading.Thread(target=save)
         saver.start()

@@ -203,13 +203,13 @@ def test_cancelling_ends_an_add(engine: Engine) -> None:
 
     async def main() -> None:
         task = asyncio.create_task(engine.aadd(endless()))
-        await asyncio.to_thread(begun.wait, 10)
+        assert await asyncio.to_thread(begun.wait, 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(main())
-    engine.add([Document("Later.", {"source": "later.md"})], timeout=10)
+    engine.add([Document("Later.", {"source": "later.md"})], timeout=60)
     number = len(consumed)
     engine.add([Document("Later still.", {"source": "still.md"})])
     assert len(consumed) == number

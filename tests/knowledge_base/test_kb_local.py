@@ -48,7 +48,7 @@ def local(engine: Engine, bucket: Path) -> Iterator[kb.LocalKnowledgeBase]:
 
 def ingest(local: kb.LocalKnowledgeBase) -> dict[str, Any]:
     job = kb.start_ingestion_with_retry(KB, DS, client=local)
-    return kb.wait_for_ingestion(KB, DS, job["ingestionJobId"], poll=0.005, timeout=20, client=local)
+    return kb.wait_for_ingestion(KB, DS, job["ingestionJobId"], poll=0.005, timeout=120, client=local)
 
 
 @pytest.fixture(params=["aws", "local"])
@@ -222,14 +222,14 @@ class TestJobs:
 
         def slowly(path: Path) -> list[Document]:
             begun.set()
-            go_on.wait(10)
+            go_on.wait(600)
             return [Document(path.read_text())]
 
         with kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=slowly) as local:
             job = local.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJob"][
                 "ingestionJobId"
             ]
-            begun.wait(10)
+            assert begun.wait(60)
             with pytest.raises(ClientError) as caught:
                 kb.start_ingestion_with_retry(KB, DS, max_retries=1, base_delay=0.001, client=local)
             assert caught.value.response["Error"]["Code"] == "ConflictException"

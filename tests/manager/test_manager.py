@@ -207,7 +207,7 @@ def test_closing_a_stream_ends_its_thread(manager: RetrievalManager, morpheus: M
         assert next(stream) == "more "
         thread = stream._thread
     assert thread is not None
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
     assert list(stream) == []
 
@@ -223,5 +223,5 @@ def test_async_stream(manager: RetrievalManager) -> None:
     assert asyncio.run(read()) == (["red apples. ", "green apples. "], "red apples. ")
     for thread in threading.enumerate():
         if thread.name == "sleuth-answer":
-            thread.join(5)
+            thread.join(60)
             assert not thread.is_alive()

@@ -101,7 +101,7 @@ CLIENTS: dict[str, Callable[[str], object]] = {
     "Tavily": lambda url: search_web("x", **local(url)),
     "Tavily, query id": lambda url: search_web("x", query_id="q", **local(url)),
     "web retriever": lambda url: WebRetriever(**local(url)).retrieve("x"),
-    "page": lambda url: fetch_page(f"{url}/?key={KEY}", allow_networks=["127.0.0.0/8"], timeout=5),
+    "page": lambda url: fetch_page(f"{url}/?key={KEY}", allow_networks=["127.0.0.0/8"], timeout=60),
     "knowledge base": lambda url: MultiSliceRetriever().retrieve("x", "KB12345678", "DS12345678"),
     "ingestion": lambda url: start_ingestion_with_retry("KB12345678", "DS12345678", max_retries=0),
     "status": lambda url: check_document_status("KB12345678", "DS12345678", "s3://b/x", sleep_first=False),

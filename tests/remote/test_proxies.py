@@ -31,7 +31,7 @@ def test_a_request_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> No
     """The proxy gets the full address and its own credentials, and the host is not resolved locally."""
     with ForwardProxy() as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url.replace("http://", "http://user:hunter2@"))
-        model = OpenAIGenerator("m", "http://models.invalid/v1", timeout=5)
+        model = OpenAIGenerator("m", "http://models.invalid/v1", timeout=60)
         assert model.complete("x") == "http://models.invalid/v1/chat/completions"
         assert proxy.requests[0].headers["proxy-authorization"] == "Basic dXNlcjpodW50ZXIy"
         assert "hunter2" not in repr(proxy_for("http", "models.invalid"))

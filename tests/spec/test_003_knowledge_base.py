@@ -273,7 +273,7 @@ def test_ingestion_conflicts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
 
     def slowly(path: Path) -> list[Document]:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(600)
         return list(read_text(path))
 
     with (
@@ -282,7 +282,7 @@ def test_ingestion_conflicts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     ):
         kb_id, ds_id = "KB123", "DS456"
         start_ingestion_with_retry(kb_id, ds_id, client=client)
-        begun.wait(10)
+        assert begun.wait(60)
         try:
             start_ingestion_with_retry(kb_id, ds_id, max_retries=1, base_delay=0.01, client=client)
         except botocore.exceptions.ClientError as e:

@@ -106,7 +106,7 @@ def test_an_interruption_while_waiting_loses_nothing(store: Store, monkeypatch: 
 
     class Slow(SumsLeg):
         def build(self, rows):  # type: ignore[no-untyped-def]
-            entered.wait(5)
+            entered.wait(60)
             return build(self, rows)
 
     store.attach([Slow()])

@@ -31,7 +31,7 @@ def send(
     url: str, method: str, path: str, body: bytes = b"", **headers: str
 ) -> tuple[int, Any, dict[str, str]]:
     """Send a plain request; return status, body and headers."""
-    link = http.client.HTTPConnection(urlsplit(url).netloc, timeout=5)
+    link = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
     try:
         link.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
         answer = link.getresponse()
@@ -204,7 +204,7 @@ def test_faults_end_with_their_server() -> None:
 
     with FaultServer() as server:
         parts = urlsplit(server.url("hang"))
-        link = socket.create_connection((parts.hostname or "", parts.port or 0), timeout=5)
+        link = socket.create_connection((parts.hostname or "", parts.port or 0), timeout=60)
         link.sendall(b"GET /hang HTTP/1.1\r\n\r\n")
     assert link.recv(1) == b""
     link.close()

@@ -115,7 +115,7 @@ def test_pieces_come_while_the_model_writes_and_leaving_stops_it(
         assert model.pieces < MANY
         model.left.clear()
         with pytest.raises(httpx.ReadTimeout):
-            started.client.post("/v1/ask", json={"query": "tokens?"}, timeout=1)
+            started.client.post("/v1/ask", json={"query": "tokens?"}, timeout=httpx.Timeout(60, read=3))
         assert model.left.wait(60)
 
 

@@ -85,5 +85,5 @@ def test_git_is_ended_with_its_caller(tmp_path: Path) -> None:
         wait_until(is_read)
         cancellation.cancel()
         with pytest.raises(SleuthError, match="cancelled"):
-            listed.result(10)
+            listed.result(60)
         os.close(writers[0])
