@@ -19,7 +19,7 @@ demo: $(VENV)/.installed ## index text and code, search both, get a cited answer
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.developed $(VENV)/.kernels check ## lint, types and every test
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 browser: $(VENV)/.developed $(VENV)/.kernels ## install what the tests of the web page need (Chromium, Playwright, axe), and run them
 	$(BIN)/python -m pip install 'playwright>=1.50'

@@ -83,6 +83,14 @@ BOMBS = {
     "recursive.pdf": recursive_forms,
 }
 
+_SLOW = f"took more than {SECONDS} s to read"
+REASONS = {
+    "attributes.html": (_SLOW,),
+    "paragraphs.docx": (_SLOW, "needs more than 400 MB"),
+    "forms.pdf": (_SLOW, "needed more than 400 MB"),
+}
+"""Of bombs that exceed a limit on every machine: what is said of it."""
+
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_costs_itself(tmp_path: Path, name: str) -> None:
@@ -101,25 +109,11 @@ def test_a_bomb_costs_itself(tmp_path: Path, name: str) -> None:
         assert [Path(record.path).name for record in skipped] == [name]
         assert skipped[0].kind in ("limits", "invalid")
         assert skipped[0].reason
+    if name in REASONS:
+        assert skipped[0].kind == "limits"
+        assert any(part in skipped[0].reason for part in REASONS[name]), skipped[0].reason
     assert "word" in next(r for r in reversed(records) if isinstance(r, Document)).page_content
     assert isinstance(records[-1], FileRead)
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("attributes.html", f"took more than {SECONDS} s to read"),
-        ("paragraphs.docx", f"took more than {SECONDS} s to read|needs more than 400 MB"),
-        ("forms.pdf", f"took more than {SECONDS} s to read|needed more than 400 MB"),
-    ],
-)
-def test_reasons(tmp_path: Path, name: str, reason: str) -> None:
-    """The reason names the exceeded limit."""
-    (tmp_path / name).write_bytes(BOMBS[name]())
-    (record,) = read([tmp_path], options=LIMITS)
-    assert isinstance(record, Skipped)
-    assert record.kind == "limits"
-    assert any(part in record.reason for part in reason.split("|")), record.reason
 
 
 def timed(folder: Path, name: str, data: bytes) -> tuple[list[Record], float]:
@@ -283,7 +277,7 @@ def test_a_file_that_exceeded_a_limit_is_not_tried_again(tmp_path: Path) -> None
 
         assert run() == [f"took more than {SECONDS} s to read"]
         assert run() == [f"took more than {SECONDS} s to read; not tried again until it changes"]
-        more = 2 * SECONDS
+        more = SECONDS + 1
         assert run(replace(LIMITS, max_seconds=more)) == [f"took more than {more} s to read"]
         page.write_text("<p>word " * 10)
         assert run() == []
